@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import safescreen as ss
 from safescreen import TripletMetric, TripletMetricCV, _checks
-from safescreen.estimators import triplet_metric
+from safescreen.estimators import _mahalanobis, triplet_metric
 from safescreen_book import datasets
 
 
@@ -272,14 +272,14 @@ def test_a_factor_has_the_rank_of_the_metric(smallest):
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
     values = np.array([3.0, 1.0, smallest, 0.0, 0.0, 0.0])
     M = (Q * values) @ Q.T
-    factor = triplet_metric._factor(0.5 * (M + M.T))
+    factor = _mahalanobis._factor(0.5 * (M + M.T))
     assert factor.shape == (3, 6)
     assert np.allclose(factor.T @ factor, M, rtol=0, atol=1e-14)
     assert np.allclose(np.linalg.norm(factor, axis=1) ** 2, values[:3], rtol=1e-4)
     largest = factor[np.arange(3), np.abs(factor).argmax(axis=1)]
     assert (largest > 0.0).all()  # of two opposite rows the same one, whatever LAPACK gives
     assert (
-        triplet_metric._factor(np.zeros((4, 4))).shape
-        == triplet_metric._factor(np.zeros(4)).shape
+        _mahalanobis._factor(np.zeros((4, 4))).shape
+        == _mahalanobis._factor(np.zeros(4)).shape
         == (1, 4)
     )

@@ -9,13 +9,17 @@ from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
+from safescreen.estimators.tuples import PairLearner, QuadrupletLearner, TripletLearner
 
 __all__ = [
     "HDSL",
     "HDSLCV",
     "InterceptCertificate",
+    "PairLearner",
+    "QuadrupletLearner",
     "SafeSVC",
     "SafeSVCCV",
+    "TripletLearner",
     "TripletMetric",
     "TripletMetricCV",
     "screen_fitted",

@@ -4,9 +4,14 @@ what to do about it.
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    _num_samples,
+    validate_data,
+)
 
 from safescreen._checks import check_count, check_grid
 
@@ -49,6 +54,58 @@ def read(model, X, *y, reset=False, min_features=1):
         reset=reset,
         ensure_min_features=min_features,
     )
+
+
+def read_unnamed(model, X):
+    """Return points of an array that has no place for names of columns, as a fitted model takes
+    them.
+    """
+    accept = "csr" if get_tags(model).input_tags.sparse else False
+    X = check_array(X, accept_sparse=accept, dtype=np.float64, estimator=model, input_name="X")
+    _check_n_features(model, X, reset=False)
+    return X
+
+
+def formed(X, preprocessor, ndim):
+    """Return what a preprocessor makes of numbers or names of points, in an array of so many
+    dimensions; what has other dimensions are points already, and returned as it is.
+
+    The preprocessor is a table, points by their rows, or a function of an array of names.
+    """
+    if preprocessor is None or np.ndim(X) != ndim:
+        return X
+    names = np.asarray(X)
+    if callable(preprocessor):
+        return preprocessor(names)
+    n = _num_samples(preprocessor)
+    if names.dtype.kind not in "iu":
+        raise TypeError(f"rows of the preprocessor must be integers, got dtype {names.dtype}")
+    if names.size and not 0 <= names.min() <= names.max() < n:
+        raise ValueError(
+            f"rows of the preprocessor must lie in 0..{n - 1}, "
+            f"found {names.min() if names.min() < 0 else names.max()}"
+        )
+    return _safe_indexing(preprocessor, names)
+
+
+def tuples_of(tuples, size, what, preprocessor):
+    """Return points, and the rows that make up each tuple of them, int array of shape (n, size).
+
+    Tuples have shape (n, size, d); for a preprocessor, which is asked for each point once,
+    (n, size) too.
+    """
+    tuples = np.asarray(tuples)
+    is_formed = tuples.ndim == 3
+    is_named = tuples.ndim == 2 and preprocessor is not None
+    if tuples.shape[1:2] != (size,) or not (is_formed or is_named):
+        raise ValueError(
+            f"{what} must have shape (n, {size}, d), or (n, {size}) for a preprocessor, "
+            f"got {tuples.shape}"
+        )
+    if is_formed:
+        return tuples.reshape(-1, tuples.shape[2]), np.arange(len(tuples) * size).reshape(-1, size)
+    names, rows = np.unique(tuples, return_inverse=True)
+    return formed(names, preprocessor, 1), rows.reshape(tuples.shape)
 
 
 def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -17,7 +18,16 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._threads import with_small_blas
-from safescreen.estimators._data import check_dimensions, kept, read, read_labelled
+from safescreen._warnings import warn
+from safescreen.estimators._data import (
+    check_dimensions,
+    formed,
+    kept,
+    read,
+    read_labelled,
+    read_unnamed,
+    tuples_of,
+)
 from safescreen.terms.indices import check_judgements
 
 LARGEST = 1e30
@@ -27,13 +37,12 @@ TRIPLETS = "fit_triplets(X) takes triplets of points (T, 3, d), fit_triplets(poi
 """What to call in place of fit, which needs labels."""
 
 
-class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
-    """A metric or similarity with the matrix ``M = L'L``; L is `components_`, and `_neighbors`
-    the labelled points to compare with.
-    """
+class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A factor L of ``M = L'L``, `components_`, and what it says of points and pairs of them."""
 
     components_: Any
     n_features_in_: int
+    preprocessor: Any
     _min_features = 1
 
     def __sklearn_tags__(self):
@@ -44,6 +53,101 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     @property
     def _n_features_out(self):
         return self.components_.shape[0]
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Return L x for each of the points X, shape (n, rank): distances and dot products there
+        are the learned ones.
+        """
+        check_is_fitted(self)
+        return self._map(self._read_points(X))
+
+    def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
+        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as
+        an array of shape (n_pairs, 2, d); of shape (n_pairs, 2) for a `preprocessor`.
+        """
+        check_is_fitted(self)
+        return self._apart(*self._read_tuples(pairs, 2, "pairs"))
+
+    def pair_score(self, pairs: ArrayLike) -> np.ndarray:
+        """Return how close pairs of points are, larger for closer ones: minus their distance, or
+        their similarity.
+        """
+        return -self.pair_distance(pairs)
+
+    def score_pairs(self, pairs: ArrayLike) -> np.ndarray:
+        """Return :meth:`pair_distance`, whose name this was in metric-learn before version 0.7;
+        with a FutureWarning.
+        """
+        text = "score_pairs is an old name: use pair_distance, or pair_score for its opposite"
+        warn(text, FutureWarning)
+        return self.pair_distance(pairs)
+
+    def get_metric(self) -> Callable[..., float]:
+        """Return the learned distance as a function of two points, which later fits do not
+        change; ``metric(x, y, squared=True)`` is its square.
+
+        The points have one dimension; ValueError if they do not, or differ in length.
+        """
+        check_is_fitted(self)
+        factor = self._factor()
+
+        def metric(x, y, squared=False):
+            x, y = (np.atleast_1d(np.squeeze(point)) for point in (x, y))
+            if x.ndim > 1 or x.shape != y.shape:
+                raise ValueError(
+                    f"x and y must be two points of one size, got shapes {x.shape} and {y.shape}"
+                )
+            apart = factor @ (x - y)
+            square = float(apart @ apart)
+            return square if squared else math.sqrt(square)
+
+        return metric
+
+    # ------------------------------------------------------------------ pieces
+
+    def _read_points(self, X, reset=False):
+        """Return points, also those that the `preprocessor` makes of their numbers or names."""
+        check_dimensions(X, "score_triplets takes triplets of points, pair_distance takes pairs")
+        X = formed(X, self.preprocessor, 1)
+        return read(self, X, reset=reset, min_features=self._min_features)
+
+    def _read_tuples(self, tuples, size, what, reset=False):
+        """Return points, and the rows that make up each tuple, int array of shape (n, size)."""
+        X, rows = tuples_of(tuples, size, what, self.preprocessor)
+        if np.ndim(tuples) == 3 and not reset:
+            return read_unnamed(self, X), rows
+        return read(self, X, reset=reset, min_features=self._min_features), rows
+
+    def _check_sizes(self, X):
+        """Raise a ValueError where fourth powers of differences, which are squared norms of
+        triplets, would overflow or vanish.
+        """
+        largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
+        apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
+        if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
+            size = largest if largest > LARGEST else apart
+            raise ValueError(
+                f"X must have entries up to {LARGEST:g}, and differences from "
+                f"{1.0 / LARGEST:g} on, found {size:.3g}: scale it"
+            )
+
+    def _apart(self, X, pairs):
+        """Return the distances of pairs of points, given by their rows."""
+        return np.linalg.norm(self._map(X[pairs[:, 0]] - X[pairs[:, 1]]), axis=1)
+
+    def _factor(self):
+        """Return a copy of L, in the form in which it is multiplied fastest."""
+        return self.components_.copy()
+
+    def _map(self, X):
+        """Return points as :meth:`transform` does, after its checks."""
+        return X @ self.components_.T
+
+
+class Metric(ClassifierMixin, LinearMap):
+    """A metric or similarity learned from labels, and `_neighbors`, the labelled points to compare
+    with; it learns from triplets too.
+    """
 
     @with_small_blas
     def fit(
@@ -132,39 +236,11 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         apart = self._score(anchor, closer) - self._score(anchor, farther)
         return float(np.average(0.5 + 0.5 * np.sign(apart), weights=weights))
 
-    def transform(self, X: ArrayLike) -> np.ndarray:
-        """Return L x for each of the points X, shape (n, rank): distances and dot products there
-        are the learned ones.
-        """
-        check_is_fitted(self)
-        return self._map(self._read_new(X))
-
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return for each of the points X the class most of the nearest, or most similar,
         training points have, shape (n,).
         """
         return self._vote(self._compared(X))
-
-    def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
-        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as
-        an array of shape (n_pairs, 2, d).
-        """
-        first, second = self._pairs(pairs)
-        return np.linalg.norm(self._map(first - second), axis=1)
-
-    def pair_score(self, pairs: ArrayLike) -> np.ndarray:
-        """Return how close pairs of points are, larger for closer ones: minus their distance, or
-        their similarity.
-        """
-        return self._score(*map(self._map, self._pairs(pairs)))
-
-    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
-        """Return the learned distance as a function of two points, which later fits do not
-        change.
-        """
-        check_is_fitted(self)
-        factor = self._factor()
-        return lambda x, y: float(np.linalg.norm(factor @ (np.asarray(x) - np.asarray(y))))
 
     # ------------------------------------------------------------------ pieces of fit
 
@@ -176,6 +252,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         if y is None:
             missing = "requires y to be passed, but the target y is None"
             raise ValueError(f"This {type(self).__name__} estimator {missing}; {TRIPLETS}")
+        X = formed(X, self.preprocessor, 1)
         X, y, weights = read_labelled(self, X, y, sample_weight, self._min_features)
         self._check_sizes(X)
         self.classes_ = np.unique(y if weights is None else y[weights > 0.0])
@@ -185,20 +262,20 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         """Return points, triplets of positive weight and their weights, None standing for 1;
         `reset` makes the model forget classes.
         """
-        if np.ndim(X) == 3:
-            if np.shape(X)[1] != 3 or triplets is not None:
-                raise ValueError(
-                    "X must have shape (T, 3, d) without triplets, or (n, d) with them, "
-                    f"got {np.shape(X)}"
-                )
-            X = np.reshape(X, (3 * len(X), np.shape(X)[2]))
-            triplets = np.arange(len(X)).reshape(-1, 3)
-        elif triplets is None:
+        if np.ndim(X) == 3 and (np.shape(X)[1] != 3 or triplets is not None):
+            raise ValueError(
+                "X must have shape (T, 3, d) without triplets, or (n, d) with them, "
+                f"got {np.shape(X)}"
+            )
+        if triplets is not None:
+            X = self._read_points(X, reset)
+        elif np.ndim(X) == 3 or self.preprocessor is not None:
+            X, triplets = self._read_tuples(X, 3, "X", reset)
+        else:
             raise ValueError(
                 "triplets must be given with points X of shape (n, d); without them X has "
                 "shape (T, 3, d)"
             )
-        X = read(self, X, reset=reset, min_features=self._min_features)
         triplets, weights = check_judgements(triplets, triplet_weight, X.shape[0])
         if reset:
             self._check_sizes(X)
@@ -206,35 +283,6 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
                 self.__dict__.pop(name, None)
         numbers, weights = kept(weights, np.arange(len(triplets)))
         return X, triplets[numbers], weights
-
-    def _read_new(self, X):
-        """Return new points."""
-        check_dimensions(X, "score_triplets takes triplets of points, pair_distance takes pairs")
-        return read(self, X)
-
-    def _check_sizes(self, X):
-        """Raise a ValueError where fourth powers of differences, which are squared norms of
-        triplets, would overflow or vanish.
-        """
-        largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
-        apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
-        if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
-            size = largest if largest > LARGEST else apart
-            raise ValueError(
-                f"X must have entries up to {LARGEST:g}, and differences from "
-                f"{1.0 / LARGEST:g} on, found {size:.3g}: scale it"
-            )
-
-    def _pairs(self, pairs):
-        check_is_fitted(self)
-        pairs = np.asarray(pairs, dtype=np.float64)
-        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(
-                f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}"
-            )
-        if not np.isfinite(pairs).all():
-            raise ValueError("pairs must be finite, found NaN or infinity")
-        return pairs[:, 0], pairs[:, 1]
 
     def _compared(self, X):
         """Return points to be compared with those of the classes, of which there have to be
@@ -245,7 +293,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
             "_neighbors",
             msg="This %(name)s has no classes: it is not fitted with labels yet.",
         )
-        return self._read_new(X)
+        return self._read_points(X)
 
     def _fit_labels(self, X, y, weights) -> Self:
         raise NotImplementedError
@@ -253,17 +301,9 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _fit_triplets(self, X, triplets, weights) -> Self:
         raise NotImplementedError
 
-    def _factor(self):
-        """Return a copy of L, in the form in which it is multiplied fastest."""
-        return self.components_.copy()
-
     def _vote(self, X):
         raise NotImplementedError
 
     def _score(self, first, second):
         """Return how close pairs of points are, after :meth:`transform`."""
         return -np.linalg.norm(first - second, axis=1)
-
-    def _map(self, X):
-        """Return points as :meth:`transform` does, after its checks."""
-        return X @ self.components_.T

@@ -1,10 +1,13 @@
 """Sparse similarity learning by Frank-Wolfe as an estimator."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, check_random_state
@@ -73,6 +76,8 @@ class HDSL(Metric):
         a true value, or Ctrl-C, ends the training.
     verbose : bool
         Show a progress bar on a terminal.
+    preprocessor : array, data frame or sparse matrix of shape (n, d), or callable, optional
+        As for :class:`TripletMetric`.
 
     Attributes
     ----------
@@ -125,6 +130,7 @@ class HDSL(Metric):
         warm_start: bool = False,
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
+        preprocessor: Any = None,
     ):
         self.scale = scale
         self.n_targets = n_targets
@@ -145,6 +151,7 @@ class HDSL(Metric):
         self.warm_start = warm_start
         self.callback = callback
         self.verbose = verbose
+        self.preprocessor = preprocessor
 
     @property
     def components_(self) -> Any:
@@ -179,6 +186,15 @@ class HDSL(Metric):
         """
         check_is_fitted(self)
         return self._written(self.similarity_.to_sparse())
+
+    def pair_score(self, pairs: ArrayLike) -> np.ndarray:
+        """Return the learned similarities ``x'My`` of pairs of points, given as for
+        :meth:`pair_distance`.
+        """
+        check_is_fitted(self)
+        X, rows = self._read_tuples(pairs, 2, "pairs")
+        mapped = self._map(X)
+        return self._score(mapped[rows[:, 0]], mapped[rows[:, 1]])
 
     # ------------------------------------------------------------------ pieces of fit
 

@@ -88,6 +88,7 @@ class HDSLCV(TransformerMixin, CrossValidation):
     transform = delegated(HDSL.transform)
     pair_distance = delegated(HDSL.pair_distance)
     pair_score = delegated(HDSL.pair_score)
+    score_pairs = delegated(HDSL.score_pairs)
     score_triplets = delegated(HDSL.score_triplets)
     get_metric = delegated(HDSL.get_metric)
     get_mahalanobis_matrix = delegated(HDSL.get_mahalanobis_matrix)

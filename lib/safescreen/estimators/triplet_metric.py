@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_lam, check_scalar, need_memory
+from safescreen._checks import need_memory
 from safescreen._warnings import warn
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
+from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense
 from safescreen.estimators._metric import Metric
-from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
-from safescreen.losses import SmoothedHinge
-from safescreen.paths import Path
-from safescreen.problem import Problem
 from safescreen.records import Progress
-from safescreen.solvers import Solution
 from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
 
 LISTED = 10_000_000
 """More triplets than this are not listed unless that is asked for."""
-
-LAM_RATIO = 0.01
-"""What is taken where neither lam nor lam_ratio is given."""
 
 TRIPLET_BYTES = 40.0
 """What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them
@@ -39,30 +29,7 @@ after screening.
 """
 
 
-def _dense(X):
-    """Return points as an array, those of a sparse matrix written out."""
-    if not sparse.issparse(X):
-        return X
-    need_memory(
-        24.0 * X.shape[0] * X.shape[1],
-        f"a metric of sparse X of shape {X.shape}",
-        "use TruncatedSVD before, or HDSL",
-    )
-    return X.toarray()
-
-
-@dataclass(frozen=True)
-class Posed:
-    """A problem of metric learning; a basis of the space of its metric, (d, n), None for that of
-    the features; and a function that completes an estimator once it has the metric, and returns it.
-    """
-
-    problem: Problem
-    basis: np.ndarray | None
-    complete: Callable[[], Any]
-
-
-class TripletMetric(Metric):
+class TripletMetric(Mahalanobis, Metric):
     """Mahalanobis metric from triplets,
     ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2 ||M||^2``, M positive semidefinite.
 
@@ -115,10 +82,18 @@ class TripletMetric(Metric):
         Show a progress bar on a terminal.
     keep_problem : bool
         Keep the problem, and so all triplets, with `solution_` and the solutions of `path_`.
+    n_components : int, optional
+        Rows of `components_`, at most d; left out, the rank of M. Fewer than the rank give the
+        nearest metric of that rank, or the largest weights of a diagonal one; the rows above the
+        rank are 0.
+    preprocessor : array, data frame or sparse matrix of shape (n, d), or callable, optional
+        Where points are given by numbers, of shape (n,), and pairs and triplets of shapes
+        (n_pairs, 2) and (T, 3), these are rows of it, or what the function, of an array of names,
+        makes points of: array of shape (n, d).
 
     Attributes
     ----------
-    components_ : array of shape (rank, d)
+    components_ : array of shape (rank, d), or (n_components, d)
         The factor L. Of a full matrix the first r rows give the nearest one of rank r:
         ``transform(X)[:, :2]`` is for a picture.
     lam_ : float
@@ -178,6 +153,8 @@ class TripletMetric(Metric):
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
         keep_problem: bool = False,
+        n_components: int | None = None,
+        preprocessor: Any = None,
     ):
         self.lam = lam
         self.lam_ratio = lam_ratio
@@ -197,15 +174,8 @@ class TripletMetric(Metric):
         self.callback = callback
         self.verbose = verbose
         self.keep_problem = keep_problem
-
-    def get_mahalanobis_matrix(self) -> np.ndarray:
-        """Return the learned matrix M, shape (d, d); MemoryError if that is more than the
-        machine has.
-        """
-        check_is_fitted(self)
-        d = self.n_features_in_
-        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "components_ is a factor of it")
-        return self.components_.T @ self.components_
+        self.n_components = n_components
+        self.preprocessor = preprocessor
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return for each of the points X which part of the nearest training points each class
@@ -227,14 +197,7 @@ class TripletMetric(Metric):
             warn(text, UserWarning)
 
     def _fit_labels(self, X, y, weights):
-        if self.lam is not None and self.lam_ratio is not None:
-            given = f"got lam={self.lam!r} and lam_ratio={self.lam_ratio!r}"
-            raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave one out")
-        posed = self.pose(X, y, weights)
-        with quiet():
-            self._fit(posed)
-        warn_of_metric(self, [self.solution_] if self.path_ is None else self.path_, X)
-        return posed.complete()
+        return self._learn(self.pose(X, y, weights), X)
 
     def _fit_triplets(self, X, triplets, weights):
         return self._fit_labels(X, triplets, weights)
@@ -252,7 +215,7 @@ class TripletMetric(Metric):
         if numbers is None:
             numbers = np.arange(len(y))
         numbers, weights = kept(weights, numbers)
-        X = _dense(X[numbers])
+        X = dense(X[numbers])
         y = y[numbers]
         self.classes_, codes, counts = need_partners(y)
         need_points(self.n_neighbors, "n_neighbors", codes)
@@ -287,22 +250,8 @@ class TripletMetric(Metric):
         if self.product is True:
             raise ValueError("product=True needs labels: use fit, or product=False")
         weights = None if weights is None else weights[numbers]
-        used, triplets = np.unique(triplets[numbers], return_inverse=True)
-        coordinates, basis = self._coordinates(_dense(X[used]))
-        triplets = triplets.reshape(-1, 3)
-        terms = Triplets(coordinates, triplets, diagonal=self.diagonal, weights=weights)
-        return Posed(self._problem(terms), basis, lambda: self)
-
-    def _coordinates(self, X):
-        """Return the points in the space of the metric, and a basis of it, (d, n); None for that of
-        X itself.
-
-        With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of
-        the points in the basis Q."""
-        if self.diagonal or X.shape[0] >= X.shape[1]:
-            return X, None
-        basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
-        return coordinates.T, basis
+        options = {"diagonal": self.diagonal, "weights": weights}
+        return self._of_tuples(X, triplets[numbers], partial(Triplets, **options))
 
     def _product(self, codes, weights):
         """Return whether triplets stay products of lists; MemoryError if they are listed, and
@@ -328,76 +277,9 @@ class TripletMetric(Metric):
             )
         return product
 
-    def _problem(self, terms):
-        return Problem(terms, SmoothedHinge(check_lam(self.smoothing, "smoothing")))
-
-    def _fit(self, posed):
-        """Solve for the lam asked for."""
-        top = posed.problem.lam_max()
-        if self.lam is not None:
-            lam = check_lam(self.lam, "lam")
-        else:
-            ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
-            lam = ratio * (top if 0.0 < top < np.inf else 1.0)
-        if self.with_path:
-            factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
-        else:
-            factor = None
-        last = self._last(posed.basis)
-        solution, path = train(
-            self, posed.problem, lam, factor, last, **solver_options(self, "active_set")
-        )
-        return self.keep(posed, solution, path)
-
-    def _last(self, basis):
-        """Return where a warm start begins, the metric of the last fit if that had as many
-        features, or None.
-        """
-        factor = self.__dict__.get("components_")
-        if factor is None or factor.shape[1] != self.n_features_in_:
-            return None
-        factor = factor if basis is None else factor @ basis
-        return SimpleNamespace(
-            x=np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor
-        )
-
-    def fit_path(self, posed: Posed, lams: np.ndarray) -> Self:
-        """Solve a posed problem for a decreasing grid, and keep its last solution."""
-        return self.keep(
-            posed, *come_down(self, posed.problem, lams, **solver_options(self, "active_set"))
-        )
-
-    def keep(self, posed: Posed, solution: Solution, path: Path | None = None) -> Self:
-        """Take the metric from a solution of a posed problem."""
-        self.path_ = path
-        self.solution_ = solution
-        self.lam_ = solution.lam
-        self.n_iter_ = solution.n_iter
-        self.reason_ = solution.reason
-        self.dual_gap_ = solution.gap
-        self.screening_ = solution.screened
-        factor = _factor(solution.x)
-        self.components_ = factor if posed.basis is None else factor @ posed.basis.T
-        return self
-
     def _remember(self, X, y):
         self._neighbors = KNeighborsClassifier(self.n_neighbors).fit(self._map(X), y)
         return self
 
     def _vote(self, X):
         return self._neighbors.predict(self._map(X))
-
-
-def _factor(x):
-    """Return L with ``L'L = M``, of as many rows as M has positive eigenvalues, at least one."""
-    if x.ndim == 1:
-        used = np.flatnonzero(x > 0.0) if (x > 0.0).any() else np.zeros(1, dtype=int)
-        return np.sqrt(np.maximum(x[used], 0.0))[:, None] * np.eye(x.size)[used]
-    values, vectors = np.linalg.eigh(x)
-    values = values[::-1]
-    vectors = vectors[:, ::-1]
-    rank = max(1, int(np.count_nonzero(values > 1e-12 * max(values[0], 0.0))))
-    vectors = vectors * np.where(
-        vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)] < 0.0, -1.0, 1.0
-    )
-    return np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * vectors[:, :rank].T

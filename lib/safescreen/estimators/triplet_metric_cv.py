@@ -108,6 +108,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     transform = delegated(TripletMetric.transform)
     pair_distance = delegated(TripletMetric.pair_distance)
     pair_score = delegated(TripletMetric.pair_score)
+    score_pairs = delegated(TripletMetric.score_pairs)
     score_triplets = delegated(TripletMetric.score_triplets)
     get_metric = delegated(TripletMetric.get_metric)
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)

@@ -1,0 +1,177 @@
+"""A Mahalanobis metric as the solution of a problem over the cone of matrices or of weights: the
+problem is posed, solved, and its solution becomes the factor L.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from safescreen._checks import check_lam, check_scalar, need_memory
+from safescreen.estimators._metric import LinearMap
+from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
+from safescreen.losses import SmoothedHinge
+from safescreen.paths import Path
+from safescreen.problem import Problem
+from safescreen.solvers import Solution
+from safescreen.terms.base import Terms
+
+LAM_RATIO = 0.01
+"""What is taken where neither lam nor lam_ratio is given."""
+
+
+def dense(X):
+    """Return points as an array, those of a sparse matrix written out."""
+    if not sparse.issparse(X):
+        return X
+    need_memory(
+        24.0 * X.shape[0] * X.shape[1],
+        f"a metric of sparse X of shape {X.shape}",
+        "use TruncatedSVD before, or HDSL",
+    )
+    return X.toarray()
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A problem of metric learning; a basis of the space of its metric, (d, n), None for that of
+    the features; and a function that completes an estimator once it has the metric, and returns it.
+    """
+
+    problem: Problem
+    basis: np.ndarray | None
+    complete: Callable[[], Any]
+
+
+class Mahalanobis(LinearMap):
+    """A metric whose factor comes from the solution of a problem."""
+
+    def get_mahalanobis_matrix(self) -> np.ndarray:
+        """Return the learned matrix M, shape (d, d); MemoryError if that is more than the
+        machine has.
+        """
+        check_is_fitted(self)
+        d = self.n_features_in_
+        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "components_ is a factor of it")
+        return self.components_.T @ self.components_
+
+    # ------------------------------------------------------------------ pieces of fit
+
+    def _check_sizes(self, X):
+        super()._check_sizes(X)
+        n, d = self.n_components, X.shape[1]
+        if n is not None and (not isinstance(n, int | np.integer) or not 1 <= n <= d):
+            raise ValueError(f"n_components must be in 1..{d} or None, got {n!r}")
+
+    def _learn(self, posed, X):
+        """Solve the posed problem of points X, complete the estimator, and return it."""
+        with quiet():
+            self._solve(posed)
+        warn_of_metric(self, [self.solution_] if self.path_ is None else self.path_, X)
+        return posed.complete()
+
+    def _of_tuples(self, X, rows, terms: Callable[[np.ndarray, np.ndarray], Terms]) -> Posed:
+        """Return the posed problem of tuples of points; ``terms(points, rows)`` makes the terms."""
+        used, numbers = np.unique(rows, return_inverse=True)
+        coordinates, basis = self._coordinates(dense(X[used]))
+        made = terms(coordinates, numbers.reshape(rows.shape))
+        return Posed(self._problem(made), basis, lambda: self)
+
+    def _coordinates(self, X):
+        """Return the points in the space of the metric, and a basis of it, (d, n); None for that of
+        X itself.
+
+        With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of
+        the points in the basis Q."""
+        if self.diagonal or X.shape[0] >= X.shape[1]:
+            return X, None
+        basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
+        return coordinates.T, basis
+
+    def _problem(self, terms):
+        return Problem(terms, SmoothedHinge(check_lam(self.smoothing, "smoothing")))
+
+    def _top(self, prob):
+        """Return the lam that `lam_ratio` is a part of."""
+        return prob.lam_max()
+
+    def _solve(self, posed):
+        """Solve a posed problem for the lam asked for, and keep its solution."""
+        if self.lam is not None and self.lam_ratio is not None:
+            given = f"got lam={self.lam!r} and lam_ratio={self.lam_ratio!r}"
+            raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave one out")
+        top = self._top(posed.problem)
+        if self.lam is not None:
+            lam = check_lam(self.lam, "lam")
+        else:
+            ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
+            lam = ratio * (top if 0.0 < top < np.inf else 1.0)
+        if self.with_path:
+            factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
+        else:
+            factor = None
+        last = self._last(posed.basis)
+        solution, path = train(
+            self, posed.problem, lam, factor, last, **solver_options(self, "active_set")
+        )
+        return self.keep(posed, solution, path)
+
+    def _last(self, basis):
+        """Return where a warm start begins, the metric of the last fit if that had as many
+        features, or None.
+        """
+        factor = self.__dict__.get("components_")
+        if factor is None or factor.shape[1] != self.n_features_in_:
+            return None
+        factor = factor if basis is None else factor @ basis
+        return SimpleNamespace(
+            x=np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor
+        )
+
+    def fit_path(self, posed: Posed, lams: np.ndarray) -> Self:
+        """Solve a posed problem for a decreasing grid, and keep its last solution."""
+        return self.keep(
+            posed, *come_down(self, posed.problem, lams, **solver_options(self, "active_set"))
+        )
+
+    def keep(self, posed: Posed, solution: Solution, path: Path | None = None) -> Self:
+        """Take the metric from a solution of a posed problem."""
+        self.path_ = path
+        self.solution_ = solution
+        self.lam_ = solution.lam
+        self.n_iter_ = solution.n_iter
+        self.reason_ = solution.reason
+        self.dual_gap_ = solution.gap
+        self.screening_ = solution.screened
+        factor = _factor(solution.x, self.n_components)
+        factor = factor if posed.basis is None else factor @ posed.basis.T
+        missing = 0 if self.n_components is None else self.n_components - len(factor)
+        if missing > 0:
+            factor = np.vstack((factor, np.zeros((missing, factor.shape[1]))))
+        self.components_ = factor
+        return self
+
+
+def _factor(x, n_components=None):
+    """Return L with ``L'L = M``, of as many rows as M has positive eigenvalues, at least one; not
+    more than `n_components`, those of the largest.
+    """
+    if x.ndim == 1:
+        used = np.argsort(-x, kind="stable")[: max(1, np.count_nonzero(x > 0.0))]
+        used = np.sort(used[:n_components])
+        return np.sqrt(np.maximum(x[used], 0.0))[:, None] * np.eye(x.size)[used]
+    values, vectors = np.linalg.eigh(x)
+    values = values[::-1]
+    vectors = vectors[:, ::-1]
+    rank = max(1, int(np.count_nonzero(values > 1e-12 * max(values[0], 0.0))))
+    rank = rank if n_components is None else min(rank, n_components)
+    vectors = vectors * np.where(
+        vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)] < 0.0, -1.0, 1.0
+    )
+    return np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * vectors[:, :rank].T

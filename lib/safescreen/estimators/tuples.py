@@ -1,0 +1,388 @@
+"""Metrics that are learned from tuples of points alone, and classify tuples: metric-learn's
+conventions, so that scikit-learn's searches and scores work on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted
+
+from safescreen._checks import check_scalar, check_vector
+from safescreen._threads import with_small_blas
+from safescreen.estimators._data import kept
+from safescreen.estimators._mahalanobis import Mahalanobis
+from safescreen.problem import Problem
+from safescreen.records import Progress
+from safescreen.terms import Pairs, Quadruplets, Triplets
+
+
+class TupleLearner(ClassifierMixin, Mahalanobis):
+    """What the learners of this file have in common; its parameters are some of those of
+    :class:`TripletMetric`, and what that does beside is left at its default.
+    """
+
+    with_path = warm_start = active_set = verbose = keep_problem = False
+
+    _size: int
+    """Points of a tuple."""
+    _what: str
+    """What a tuple is called."""
+    _nearer: list[int]
+    _farther: list[int]
+    """The columns of the two pairs that are compared."""
+
+    def __init__(
+        self,
+        lam: float | None = None,
+        *,
+        lam_ratio: float | None = None,
+        diagonal: bool = False,
+        smoothing: float = 0.05,
+        tol: float = 1e-4,
+        screening: str | tuple[str, ...] = "auto",
+        max_iter: int = 10_000,
+        max_seconds: float | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        n_components: int | None = None,
+        preprocessor: Any = None,
+    ):
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.diagonal = diagonal
+        self.smoothing = smoothing
+        self.tol = tol
+        self.screening = screening
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.callback = callback
+        self.n_components = n_components
+        self.preprocessor = preprocessor
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = False
+        return tags
+
+    @with_small_blas
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from tuples.
+
+        Parameters
+        ----------
+        X : array of shape (n, size, d), or int array of shape (n, size)
+            Points of each tuple; their numbers or names with a `preprocessor`.
+        y : array of shape (n,), optional
+            1 for a tuple that is as it should be, -1 for one that should be the other way round;
+            left out all are 1, which pairs cannot do without.
+        sample_weight : array of shape (n,), optional
+            Not negative, one of them positive.
+
+        Returns
+        -------
+        self
+        """
+        points, rows = self._read_tuples(X, self._size, self._what, reset=True)
+        self._check_sizes(points)
+        y = self._signs(y, len(rows))
+        weights = None
+        if sample_weight is not None:
+            weights = check_vector(sample_weight, len(rows), "sample_weight", low=0.0)
+            if not weights.any():
+                raise ValueError("sample_weight must hold a positive weight, all are 0")
+        numbers, weights = kept(weights, np.arange(len(rows)))
+        self.classes_ = np.array([-1, 1])
+        terms = partial(self._terms, y=y[numbers], weights=weights)
+        return self._learn(self._of_tuples(points, rows[numbers], terms), points)
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Return how much nearer, in the learned distance, the pair is that should be nearer,
+        shape (n,).
+        """
+        check_is_fitted(self)
+        points, rows = self._read_tuples(X, self._size, self._what)
+        farther = self._apart(points, rows[:, self._farther])
+        return farther - self._apart(points, rows[:, self._nearer])
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return 1 for the tuples that are as they should be, -1 for others and for ties, shape
+        (n,).
+        """
+        return np.where(self.decision_function(X) > 0.0, 1, -1)
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the part of the tuples, by weight, that :meth:`predict` agrees with."""
+        predicted = self.predict(X)
+        return float(np.average(predicted == self._signs(y, len(predicted)), weights=sample_weight))
+
+    def _signs(self, y, n) -> np.ndarray:
+        """Return the labels, all 1 where they are left out."""
+        if y is None:
+            return np.ones(n)
+        y = check_vector(y, n, "y")
+        if not (np.abs(y) == 1.0).all():
+            wrong = y[np.abs(y) != 1.0][0]
+            raise ValueError(
+                f"y must hold 1 and -1, for tuples the other way round, found {wrong:g}"
+            )
+        return y
+
+    def _terms(self, points, rows, y, weights):
+        """Return the terms of tuples with labels y."""
+        raise NotImplementedError
+
+
+class TripletLearner(TupleLearner):
+    """Mahalanobis metric from triplets (anchor, closer, farther), which it classifies too.
+
+    The metric is that of :meth:`TripletMetric.fit_triplets`. This class has triplets in the place
+    of points wherever scikit-learn asks for X: in `fit`, `predict`, `decision_function` and
+    `score`, and so in :func:`~sklearn.model_selection.cross_val_score`,
+    :class:`~sklearn.model_selection.GridSearchCV` and pipelines. :meth:`transform` takes points.
+    Its parameters and attributes are described there.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((30, 3))
+    >>> rows = np.array([rng.choice(30, 3, replace=False) for _ in range(200)])
+    >>> anchor, one, other = np.moveaxis(X[rows], 1, 0)[:, :, 0]  # who judges by the first feature
+    >>> y = np.where(np.abs(anchor - one) < np.abs(anchor - other), 1, -1)
+    >>> learner = TripletLearner(lam_ratio=0.01, preprocessor=X)
+    >>> bool(cross_val_score(learner, rows, y).mean() > 0.9)
+    True
+    >>> bool(learner.fit(rows, y).score(X[rows], y) > 0.9)  # the points themselves
+    True
+    """
+
+    _size = 3
+    _what = "triplets"
+    _nearer = [0, 1]
+    _farther = [0, 2]
+
+    def _terms(self, points, rows, y, weights):
+        rows = np.where(y[:, None] > 0.0, rows, rows[:, [0, 2, 1]])
+        return Triplets(points, rows, diagonal=self.diagonal, weights=weights)
+
+
+class QuadrupletLearner(TupleLearner):
+    """Mahalanobis metric from quadruplets (i, j, k, l): i and j should be nearer to each other
+    than k and l are.
+
+    As :class:`TripletLearner`, on the terms of :class:`~safescreen.Quadruplets`.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 1.0]])
+    >>> learner = QuadrupletLearner(preprocessor=X).fit([[0, 1, 0, 2], [1, 2, 0, 3]])
+    >>> learner.predict([[0, 1, 0, 2], [0, 2, 0, 1]]).tolist()
+    [1, -1]
+    """
+
+    _size = 4
+    _what = "quadruplets"
+    _nearer = [0, 1]
+    _farther = [2, 3]
+
+    def _terms(self, points, rows, y, weights):
+        rows = np.where(y[:, None] > 0.0, rows, rows[:, [2, 3, 0, 1]])
+        return Quadruplets(points, rows, diagonal=self.diagonal, weights=weights)
+
+
+class PairLearner(TupleLearner):
+    """Mahalanobis metric from similar and dissimilar pairs, on the terms of
+    :class:`~safescreen.Pairs`.
+
+    As :class:`TripletLearner`, with y of 1 for similar pairs and -1 for dissimilar ones.
+    :meth:`predict` says 1 up to the distance `threshold_`; :meth:`fit` sets it where most of the
+    training pairs are right, :meth:`calibrate_threshold` by other pairs or another measure.
+
+    Parameters
+    ----------
+    lam, lam_ratio
+        As for :class:`TripletMetric`; `lam_ratio` is a part of the lam from which on all
+        dissimilar pairs are in the linear region.
+    bounds : (float, float)
+        The squared distance up to which similar pairs cost nothing, and that from which on
+        dissimilar ones do. Their ratio matters: the metric, and with it lam, scales with both.
+    diagonal, smoothing, tol, screening, max_iter, max_seconds, callback, n_components, preprocessor
+        As for :class:`TripletMetric`.
+
+    Attributes
+    ----------
+    threshold_ : float
+        The largest distance of a pair that is called similar.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> pairs = rng.standard_normal((200, 2, 3))
+    >>> y = np.where(np.abs(pairs[:, 0, 0] - pairs[:, 1, 0]) < 1.0, 1, -1)  # of the first feature
+    >>> learner = PairLearner(lam_ratio=1e-3).fit(pairs[:100], y[:100])
+    >>> bool(learner.score(pairs[100:], y[100:]) > 0.95)  # area under the ROC curve
+    True
+    >>> bool((learner.predict(pairs[100:]) == y[100:]).mean() > 0.85)
+    True
+    """
+
+    _size = 2
+    _what = "pairs"
+
+    def __init__(
+        self,
+        lam: float | None = None,
+        *,
+        lam_ratio: float | None = None,
+        bounds: tuple[float, float] = (1.0, 2.0),
+        diagonal: bool = False,
+        smoothing: float = 0.05,
+        tol: float = 1e-4,
+        screening: str | tuple[str, ...] = "auto",
+        max_iter: int = 10_000,
+        max_seconds: float | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        n_components: int | None = None,
+        preprocessor: Any = None,
+    ):
+        super().__init__(
+            lam,
+            lam_ratio=lam_ratio,
+            diagonal=diagonal,
+            smoothing=smoothing,
+            tol=tol,
+            screening=screening,
+            max_iter=max_iter,
+            max_seconds=max_seconds,
+            callback=callback,
+            n_components=n_components,
+            preprocessor=preprocessor,
+        )
+        self.bounds = bounds
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from pairs, and set the threshold.
+
+        Parameters
+        ----------
+        X : array of shape (n, 2, d), or int array of shape (n, 2)
+            Points of each pair; their numbers or names with a `preprocessor`.
+        y : array of shape (n,)
+            1 for similar pairs, -1 for dissimilar ones, of which there has to be one.
+        sample_weight : array of shape (n,), optional
+            Not negative, one of them positive.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X, y, sample_weight)
+        return self.calibrate_threshold(X, y, sample_weight)
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Return minus the learned distances, shape (n,)."""
+        return self.pair_score(X)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return 1 for pairs that are not farther apart than `threshold_`, -1 for others, shape
+        (n,).
+        """
+        return np.where(self.pair_distance(X) <= self.threshold_, 1, -1)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the area under the ROC curve, which does not depend on the threshold."""
+        return float(roc_auc_score(y, self.decision_function(X), sample_weight=sample_weight))
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Call pairs similar up to this distance."""
+        check_is_fitted(self)
+        self.threshold_ = check_scalar(threshold, "threshold")
+        return self
+
+    def calibrate_threshold(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        strategy: str = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
+    ) -> Self:
+        """Set the threshold that is best for these pairs; of equal ones the smallest.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
+            What is largest there: the part of the pairs that is right; the F score; the part of
+            similar pairs that is right where at least `min_rate` of the dissimilar ones are; or the
+            part of dissimilar pairs where at least `min_rate` of the similar ones are.
+        min_rate : float in [0, 1]
+            For "max_tpr" and "max_tnr".
+        beta : float
+            For "f_beta".
+
+        Returns
+        -------
+        self
+        """
+        distances = self.pair_distance(X)
+        y = self._signs(y, len(distances))
+        weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+        values, ids = np.unique(distances, return_inverse=True)
+        accepted = {}  # by threshold: nothing, and then distance by distance
+        for sign in (1.0, -1.0):
+            counts = np.bincount(ids, weights * (y == sign), minlength=len(values))
+            accepted[sign] = np.append(0.0, np.cumsum(counts))
+        thresholds = np.append(np.nextafter(values[0], -np.inf), values)
+        best = np.argmax(_quality(accepted[1.0], accepted[-1.0], strategy, min_rate, beta))
+        self.threshold_ = float(thresholds[best])
+        return self
+
+    def _terms(self, points, rows, y, weights):
+        similar = y > 0.0
+        if similar.all():
+            raise ValueError("y must hold a -1, for a dissimilar pair: without one the metric is 0")
+        if weights is not None:
+            weights = np.append(weights[~similar], weights[similar])
+        upper, lower = self.bounds
+        options = {"upper": upper, "lower": lower, "diagonal": self.diagonal, "weights": weights}
+        return Pairs(points, rows[similar], rows[~similar], **options)
+
+    def _top(self, prob):
+        terms = prob.terms.select(~prob.terms.is_similar)
+        return Problem(terms, prob.loss).lam_max()
+
+
+def _quality(true, false, strategy, min_rate, beta):
+    """Return how good thresholds are that accept so many similar and dissimilar pairs, the last
+    one all.
+    """
+    tpr = true / max(true[-1], 1e-300)
+    tnr = 1.0 - false / max(false[-1], 1e-300)
+    if strategy == "accuracy":
+        return true - false
+    if strategy == "f_beta":
+        square = check_scalar(beta, "beta") ** 2
+        wrong = square * (true[-1] - true) + false
+        return (1.0 + square) * true / np.maximum((1.0 + square) * true + wrong, 1e-300)
+    if strategy not in ("max_tpr", "max_tnr"):
+        raise ValueError(
+            f"strategy must be 'accuracy', 'f_beta', 'max_tpr' or 'max_tnr', got {strategy!r}"
+        )
+    rate = check_scalar(min_rate, "min_rate", low=0.0, high=1.0)
+    aim, other = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
+    return np.where(other >= rate, aim, -1.0)
