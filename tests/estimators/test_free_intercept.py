@@ -92,7 +92,8 @@ def test_what_is_certain_of_a_fitted_machine(kernel):
     low, high = found.intercept
     assert low <= model.intercept_ <= high and high - low < 0.1
     exact = SVC(C=0.5, kernel=kernel, gamma=0.3, coef0=1.0, tol=1e-10).fit(data, y)
-    assert low <= exact.intercept_ + 1e-8 and exact.intercept_ - 1e-8 <= high
+    # SVC keeps kernel values in single precision, at any tolerance
+    assert low <= exact.intercept_ + 1e-5 and exact.intercept_ - 1e-5 <= high
     margins = np.where(y == 1, 1.0, -1.0) * exact.decision_function(data)
     assert (margins[found.in_R] > 1.0 - 1e-6).all() and (margins[found.in_L] < 1.0 + 1e-6).all()
 
@@ -123,7 +124,7 @@ def test_bounds_know_the_intercept_is_not_exact():
     evaluation, _ = fold._evaluation(prob, 0, 1.3)
     ball = from_evaluation_mgb(prob.cone, evaluation)
     low, high = prob.terms.intercepts(ball, prob.loss)
-    reach = 2.0 * ball.radius * fold.norms + (high - low)
+    reach = 2.0 * ball.radius * fold.validation.norms(prob) + (high - low)
     widths = decisions.high[:, 1] - decisions.low[:, 1]
     assert high > low and (widths >= reach).all()
 

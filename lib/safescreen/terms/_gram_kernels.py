@@ -96,6 +96,8 @@ def improve(
             rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
             firm[out] = True
         chosen = _choose(active, gains, point, rng)
+        if not chosen.size:
+            return spread, done
         most = min(INNER_UPDATES * chosen.size, updates - done)
         enough = INNER * float(gains[chosen].mean())
         steps = point.solve_for(chosen, active, enough, most)

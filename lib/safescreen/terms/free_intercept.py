@@ -65,7 +65,7 @@ class FreeIntercept(Terms):
     --------
     >>> import safescreen as ss
     >>> samples = FreeIntercept.from_points([[0.0], [1.0], [3.0]], [-1, -1, 1])
-    >>> solution = ss.solve(ss.Problem(samples, ss.Hinge()), 0.01)
+    >>> solution = ss.solve(ss.Problem(samples, ss.Hinge()), 0.01, rtol=1e-10)
     >>> round(float(solution.x[0]), 4), round(solution.intercept, 4)
     (1.0, -2.0)
     """
