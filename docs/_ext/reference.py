@@ -3,6 +3,7 @@ it.
 """
 
 import functools
+import html
 import importlib
 import inspect
 import itertools
@@ -17,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 import safescreen
+from _ext.mathml import typeset
 from _ext.stage import put, table
 from safescreen.cones import Cone
 from safescreen.terms import Terms
@@ -175,9 +177,25 @@ def _stage(app) -> None:
                     "",
                 ]
             if name in users:
-                notebooks = ", ".join(f":doc:`/notebooks/{notebook}`" for notebook in users[name])
+                notebooks = ", ".join(
+                    f":doc:`{title_of(app.notebooks[notebook])} </notebooks/{notebook}>`"
+                    for notebook in users[name]
+                )
                 text += ["   .. rst-class:: soft", "", f"   Used in {notebooks}", ""]
         put(app, f"reference/{module}.rst", "\n".join(text))
+
+
+def title_of(nb) -> str:
+    """Return the first heading of a notebook as plain text; what is in it as TeX is set."""
+    texts = ("".join(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "markdown")
+    heading = re.search(r"(?m)^# +(.+)$", "\n".join(texts))
+    title = re.sub(r"\$([^$]+)\$", lambda found: _set(found[1]), heading[1] if heading else "")
+    return re.sub(r"[`<>*]", "", title).strip() or "a notebook"
+
+
+def _set(tex: str) -> str:
+    """Return the letters of a formula."""
+    return html.unescape(re.sub(r"<[^>]*>", "", typeset(tex, "inline")))
 
 
 def _unique(app, env, node, contnode):
@@ -222,17 +240,17 @@ def _returned(app, what, name, obj, options, signature, returned) -> tuple | Non
     )
 
 
-def _back_links(app) -> list:
-    """Leave of the links from code to the reference those that lead to an entry: viewcode assumes
-    that all names of a file are described under one module.
+def _back_links(app, pagename, templatename, context, doctree) -> None:
+    """Leave on a page of code only those links to the reference that lead to an entry: viewcode
+    assumes that all names of a file are described under one module.
     """
-    objects = app.env.get_domain("py").objects
-    for entry in getattr(app.env, "_viewcode_modules", {}).values():
-        if entry:
-            _, _, used, module = entry
-            for name in [name for name in used if f"{module}.{name}" not in objects]:
-                del used[name]
-    return []
+    if pagename.startswith("_modules/"):
+        objects = app.env.get_domain("py").objects
+        context["body"] = re.sub(
+            r'<a class="viewcode-back" href="[^"#]*#([^"]*)">\[docs\]</a>',
+            lambda found: found[0] if found[1] in objects else "",
+            context["body"],
+        )
 
 
 def setup(app) -> dict[str, bool]:
@@ -243,5 +261,5 @@ def setup(app) -> dict[str, bool]:
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-signature", _returned)
     app.connect("missing-reference", _unique)
-    app.connect("html-collect-pages", _back_links, priority=100)
+    app.connect("html-page-context", _back_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -62,7 +62,7 @@ def table(head, rows, numeric=(), widths=()) -> nodes.Node:
         "", *(nodes.colspec(colwidth=width) for width in widths or [1] * len(head)), cols=len(head)
     )
     group += [nodes.thead("", row(head)), nodes.tbody("", *map(row, rows))]
-    return nodes.table("", group, classes=["colwidths-given"] if widths else [])
+    return nodes.table("", group, classes=["colwidths-given", "words"] if widths else [])
 
 
 def raw(text: str) -> nodes.raw:

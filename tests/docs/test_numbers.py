@@ -107,6 +107,12 @@ def test_a_name_is_told_in_one_sentence():
         assert "\n" not in reference.first_sentence(value), name
 
 
+def test_titles_are_plain_text():
+    nb = {"cells": [{"cell_type": "markdown", "source": ["# A `range` of $\\lambda$\n", "\n"]}]}
+    assert reference.title_of(nb) == "A range of λ"
+    assert reference.title_of({"cells": []}) == "a notebook"
+
+
 @pytest.mark.parametrize(("text", "number"), [("1,024", True), ("38.68*", True), ("auto", False)])
 def test_columns_of_numbers_are_told(text, number):
     assert numbers._numeric([["x", text], ["y", "1e-05"]]) == ([1] if number else [])
