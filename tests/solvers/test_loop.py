@@ -72,8 +72,8 @@ class Due:
     def learn(self, moment, problem):
         self.learned += 1
 
-    def count(self, problem, iterations):
-        self.counted += iterations
+    def count(self, problem, point):
+        self.counted += point.iterations
 
 
 def run(points, limits, policy=None, observe=None, reduction=None, alpha=None, gamma=0.05):

@@ -65,7 +65,7 @@ def test_a_point_with_the_dual_point_that_is_known():
     problem, lam = of.problem(0.05), of.lam(0.3)
     x = np.full(3, 0.1)
     alpha = np.linspace(0.0, 1.0, len(problem))
-    assert Point(x).iterations == 0 and Point(x).dual_point() is None
+    assert Point(x).iterations == Point(x).others == 0 and Point(x).dual_point() is None
     assert Point(x).evaluated(problem, lam).gap == problem.evaluate(x, lam).gap
     found = Point(x, alpha=alpha).evaluated(problem, lam)
     assert found.gap == problem.evaluate(x, lam, alpha).gap > problem.evaluate(x, lam).gap
@@ -112,13 +112,15 @@ def test_a_smaller_problem_and_another_one_take_no_iterations():
     of = instance("dense")
     problem, lam = of.problem(0.05), of.lam(0.3)
     trace = Trace(Start(np.zeros(3), lam), LIMITS)
-    trace.move(problem, Point(np.zeros(3), iterations=4))
+    trace.move(problem, Point(np.zeros(3), iterations=4, others=7))
     kept = np.arange(3, len(problem))
     smaller = problem.reduce(np.zeros(len(problem), bool), np.arange(len(problem)) < 3)
-    elsewhere = trace.at(smaller, Point(np.ones(3), iterations=5))
+    elsewhere = trace.at(smaller, Point(np.ones(3), iterations=5, others=2))
+    assert elsewhere.point.others == elsewhere.point.iterations == 0
     assert elsewhere.n_iter == 4 and elsewhere.evaluation.gap == smaller.gap(np.ones(3), lam)
     assert trace.evaluation.gap == problem.gap(np.zeros(3), lam)
     trace.reduce(smaller, kept)
+    assert trace.point.others == trace.point.iterations == 0
     assert trace.n_iter == 4 and trace.evaluation.gap == smaller.gap(np.zeros(3), lam)
 
 
