@@ -13,8 +13,9 @@ JOBS ?=
 LAB ?=
 MUTANTS ?=
 BENCH ?=
+PEERS ?=
 
-.PHONY: help install reproduce replay check test nightly nojit boundscheck mutants operators exhaustive lab notebooks site codecheck bench data lint clean
+.PHONY: help install reproduce replay check test nightly nojit boundscheck mutants operators exhaustive peers lab notebooks site codecheck bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -54,7 +55,7 @@ check: install ## what to run while working: ruff, quick tests of every part, tw
 test: install ## run all tests and notebooks (ten minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; $(PY) -m pytest -q -n 2 --dist loadscope
 
-nightly: exhaustive nojit boundscheck mutants operators bench ## what takes hours: these six, one after the other
+nightly: exhaustive nojit boundscheck mutants operators peers bench ## what takes hours: these seven, one after the other
 
 nojit: install ## the marked tests without the compiler
 	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q -n 2 tests -m nojit
@@ -71,6 +72,11 @@ operators: install ## make errors by operators of cosmic-ray where safety is dec
 
 exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches (an hour on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive
+
+peers: install ## run the tests of scikit-learn, metric-learn and skglm on the classes of this project (PEERS="--suite skglm", or --update)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -c 'import metric_learn, skglm' 2>/dev/null \
+	|| $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'; \
+	$(PY) tests/peers/run.py $(PEERS)
 
 # notebooks/jupytext.toml has a notebook saved as its .py too. The address that is printed leads to notebook 00.
 lab: install ## open the book in JupyterLab (LAB="--no-browser --port 8889", or whatever else it understands)

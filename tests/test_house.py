@@ -2,6 +2,7 @@
 on.
 """
 
+import importlib.util
 import re
 import subprocess
 import tomllib
@@ -22,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 
 
-OPTIONAL = {"all", "bench", "nightly", "rivals"}
+OPTIONAL = {"all", "bench", "nightly", "peers", "rivals"}
 
 
 def requirements(without=frozenset(OPTIONAL)):
@@ -177,6 +178,57 @@ def test_the_nightly_workflow_runs_what_make_nightly_does():
     chosen = [one["modules"] for one in matrix["include"]]
     for module in operators["modules"]:
         assert sum(part in module for part in chosen) == 1, module
+
+
+def test_the_other_workflows_cover_what_the_classifiers_promise():
+    folder = ROOT / ".github" / "workflows"
+    systems, release, site = (
+        yaml.safe_load((folder / f"{name}.yml").read_text(encoding="utf-8"))
+        for name in ("systems", "release", "site")
+    )
+    prefix = "Programming Language :: Python :: 3."
+    pythons = {
+        "3." + c.removeprefix(prefix) for c in PROJECT["classifiers"] if c.startswith(prefix)
+    }
+    matrix = systems["jobs"]["systems"]["strategy"]["matrix"]
+    assert set(matrix["python"]) == pythons == {"3.11", "3.12", "3.13", "3.14"}
+    assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    upcoming = " ".join(step.get("run", "") for step in systems["jobs"]["upcoming"]["steps"])
+    named = {Requirement(line).name for line in PROJECT["dependencies"]}
+    assert named <= set(upcoming.split())
+    # YAML 1.1 reads the key "on" as true
+    assert release[True]["push"]["tags"] == ["v*"] == site[True]["push"]["tags"]
+    assert release["jobs"]["publish"]["needs"] == "build"
+
+
+def test_the_address_stands_in_one_place_and_is_written_everywhere():
+    spec = importlib.util.spec_from_file_location("address", ROOT / ".github" / "address.py")
+    address = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(address)
+    assert address.main(["--check"]) == 0
+    for path in address.PLACES:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        new = address.written(path, text, "some-one/thing.x", "10.1000/1")
+        assert "some-one/thing.x" in new and "OWNER" not in new.replace("OWNER/NAME", "").replace(
+            'repository = "OWNER/REPOSITORY"', ""
+        )
+        assert ('doi: "10.1000/1"' in new) == (path == "CITATION.cff")
+        assert address.written(path, new, "OWNER/REPOSITORY", "") == text
+    with pytest.raises(ValueError, match="README.md has no place for the address"):
+        address.written("README.md", "nothing", "some-one/thing", "")
+
+
+def test_the_conda_recipe_equals_pyproject():
+    recipe = yaml.safe_load((ROOT / ".github" / "conda" / "recipe.yaml").read_text("utf-8"))
+    assert recipe["context"] == {"name": PROJECT["name"], "version": PROJECT["version"]}
+    run = {r.name: r.specifier for r in map(Requirement, recipe["requirements"]["run"])}
+    assert run.pop("python") == SpecifierSet(PROJECT["requires-python"])
+    assert run == {r.name: r.specifier for r in map(Requirement, PROJECT["dependencies"])}
+    build = recipe["build"]
+    assert build["noarch"] == "python"
+    (entry,) = build["python"]["entry_points"]
+    assert dict([entry.split(" = ")]) == PROJECT["scripts"]
+    assert recipe["about"]["license"] == PROJECT["license"]
 
 
 def test_hooks_are_programs_that_are_installed():

@@ -75,6 +75,7 @@ def wheel(tmp_path_factory):
 def test_it_holds_the_library_alone(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"safescreen"}
+    assert wheel.name.endswith("-py3-none-any.whl")
     assert "safescreen/py.typed" in names and wheel.stat().st_size < 500_000
 
 

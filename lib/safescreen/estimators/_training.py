@@ -158,11 +158,15 @@ def train(model, prob, lam, factor=None, last=None, **options):
             np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1],
             **options,
         )
-    start = None
+    start = {}
     if model.warm_start and last is not None and last.x.shape == prob.cone.shape:
-        start = np.array(last.x)  # of an expansion its coefficients
+        start["x0"] = np.array(last.x)  # of an expansion its coefficients
+        dual_point = getattr(last, "dual_point", None)
+        if dual_point is not None and prob.loss.smoothing == 0.0:
+            alpha = dual_point.unpack()
+            start |= {"alpha0": alpha} if alpha.size == len(prob) else {}
     with _watched(model) as callback:
-        solution = solve(prob, lam, x0=start, callback=callback, keep_interrupted=False, **options)
+        solution = solve(prob, lam, callback=callback, keep_interrupted=False, **start, **options)
     return solution if model.keep_problem else solution.without_problem(), None
 
 

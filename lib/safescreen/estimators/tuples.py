@@ -271,7 +271,13 @@ class PairLearner(TupleLearner):
         )
         self.bounds = bounds
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        calibration_params: dict | None = None,
+    ) -> Self:
         """Learn from pairs, and set the threshold.
 
         Parameters
@@ -282,13 +288,15 @@ class PairLearner(TupleLearner):
             1 for similar pairs, -1 for dissimilar ones, of which there has to be one.
         sample_weight : array of shape (n,), optional
             Not negative, one of them positive.
+        calibration_params : dict, optional
+            Keywords of :meth:`calibrate_threshold`.
 
         Returns
         -------
         self
         """
         super().fit(X, y, sample_weight)
-        return self.calibrate_threshold(X, y, sample_weight)
+        return self.calibrate_threshold(X, y, sample_weight, **(calibration_params or {}))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return minus the learned distances, shape (n,)."""

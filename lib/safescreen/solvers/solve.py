@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from safescreen._checks import check_callback, check_count, check_lam
+from safescreen._checks import check_callback, check_count, check_lam, check_vector
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
 from safescreen.problem import Problem
@@ -37,6 +37,7 @@ def solve(
     method: str = "auto",
     max_seconds: float | None = None,
     keep_interrupted: bool = True,
+    alpha0: NDArray | None = None,
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
@@ -84,6 +85,9 @@ def solve(
     keep_interrupted : bool
         On Ctrl-C return the best point so far, if there is one, with a warning. False raises
         KeyboardInterrupt instead, for a caller that has more to solve.
+    alpha0 : array of shape (T,), optional
+        The dual point in [0, 1]^T that goes with `x0`, of terms with single dual variables: the
+        ``alpha`` of an earlier solution. The hinge starts from it.
 
     Returns
     -------
@@ -114,10 +118,14 @@ def solve(
     solver = solver_of(check_method(method, prob), prob, active_set, check_count(freq, "freq"))
     policy = policy_of(screening, prob, solver, freq)
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
+    alpha = None
+    if alpha0 is not None:
+        prob.terms.require("singles", by="alpha0")
+        alpha = check_vector(alpha0, len(prob), "alpha0", low=0.0, high=1.0)
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
     try:
-        outcome = drive(reduction, solver, policy, Start(x, lam), limits, observe)
+        outcome = drive(reduction, solver, policy, Start(x, lam, alpha), limits, observe)
     except Interrupted as pressed:
         if not keep_interrupted:
             raise

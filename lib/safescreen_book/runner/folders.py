@@ -222,11 +222,14 @@ def release(scratch: Path) -> None:
     """Remove the folder of an attempt and let others have it; what resists is left to the next
     attempt.
     """
+    lock = _LOCKS.pop(scratch)
+    if fcntl is None:  # Windows does not remove an open file
+        lock.close()
     with suppress(OSError):
         _empty(scratch)
         (scratch / "lock").unlink()
         scratch.rmdir()
-    _LOCKS.pop(scratch).close()
+    lock.close()
 
 
 def _empty(scratch: Path) -> None:
