@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import roc_auc_score
+from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar, check_vector
@@ -239,6 +240,8 @@ class PairLearner(TupleLearner):
 
     _size = 2
     _what = "pairs"
+
+    __metadata_request__fit = {"calibration_params": metadata_routing.UNUSED}
 
     def __init__(
         self,
