@@ -177,7 +177,7 @@ class Benchmark(SphinxDirective):
         if not found:
             raise self.error(f"benchmarks/README.md has no table of {self.arguments[0]!r}")
         head, _, *rows = [
-            [cell.strip().strip("*").replace("`", "") for cell in line.strip("| ").split(" | ")]
+            [cell.strip().strip("*").replace("`", "") for cell in line.strip("|").split("|")]
             for line in found[0].strip().splitlines()
         ]
         machine = re.search(r"^Version .*?(?=\n\n)", text, re.M | re.S)[0]

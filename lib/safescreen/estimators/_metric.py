@@ -109,14 +109,15 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return points, also those that the `preprocessor` makes of their numbers or names."""
         check_dimensions(X, "score_triplets takes triplets of points, pair_distance takes pairs")
         X = formed(X, self.preprocessor, 1)
-        return read(self, X, reset=reset, min_features=self._min_features)
+        return read(self, X, reset=reset, min_features=self._min_features if reset else 1)
 
     def _read_tuples(self, tuples, size, what, reset=False):
         """Return points, and the rows that make up each tuple, int array of shape (n, size)."""
         X, rows = tuples_of(tuples, size, what, self.preprocessor)
         if np.ndim(tuples) == 3 and not reset:
             return read_unnamed(self, X), rows
-        return read(self, X, reset=reset, min_features=self._min_features), rows
+        least = self._min_features if reset else 1
+        return read(self, X, reset=reset, min_features=least), rows
 
     def _check_sizes(self, X):
         """Raise a ValueError where fourth powers of differences, which are squared norms of
