@@ -51,6 +51,8 @@ suppress_warnings = ["toc.empty_glob"]  # where nothing was run there are no res
 
 with (HERE.parent / "pyproject.toml").open("rb") as file:
     repository = tomllib.load(file)["project"].get("urls", {}).get("Repository", "")
+if "/OWNER/" in repository:  # nobody has said yet where the project lives
+    repository = ""
 
 html_theme = "furo"
 html_title = f"safescreen {release}"
