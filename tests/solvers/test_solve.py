@@ -306,3 +306,17 @@ def test_blocks_are_counted_as_they_leave():
         assert sum(counts[-1]) + len(reduction.problem) == len(problem)
         assert reduction.n_L <= (margins < 0.95).sum() and reduction.n_R <= (margins > 1.0).sum()
     assert 0 < counts[0][0] < counts[1][0] != counts[1][1] > counts[0][1] > 0
+
+
+def test_a_start_from_an_earlier_dual_point():
+    """The hinge goes on where an earlier solution ended, and needs no further sweep."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(60) % 2, 1.0, -1.0)
+    problem = ss.Problem(ss.Samples(rng.standard_normal((60, 3)) + 0.5 * y[:, None], y), ss.Hinge())
+    first = ss.solve(problem, 1.0, rtol=1e-8)
+    again = ss.solve(problem, 1.0, x0=first.x, rtol=1e-8, alpha0=first.alpha)
+    assert first.n_iter > 0 == again.n_iter and again.converged
+    assert ss.solve(problem, 1.0, x0=first.x, rtol=1e-8).n_iter > 0
+    for wrong in (first.alpha[1:], first.alpha + 1.0):
+        with pytest.raises(ValueError, match="alpha0"):
+            ss.solve(problem, 1.0, x0=first.x, alpha0=wrong)
