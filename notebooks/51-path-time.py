@@ -302,7 +302,7 @@ for ax, (title, values, part) in zip(axes, sides, strict=True):
         ax.set_axis_off()
         continue
     figures.bars(values.to_dict(), ax=ax, title=title, xlabel="CPU seconds of the path")
-    ax.barh(range(len(values)), part, height=0.25, color="black", label="of them screening")
+    ax.barh(range(len(values)), part, height=0.25, color="black", label="seconds of screening")
     ax.legend(loc="lower right")
 record.figure("seconds", figure)
 plt.show()
@@ -437,7 +437,7 @@ comparison = [
         "quantity": f"{name}: {quantity}",
         "paper": round(float(theirs), 3),
         "ours": round(float(ours), 3),
-        "note": f"paper {paper[name]:.1f} s on its machine, {paper_part[name]:.1f} s of them screening; "
+        "note": f"paper {paper[name]:.1f} s on its machine, {paper_part[name]:.1f} s seconds of screening; "
         f"ours {table.loc[name, 'seconds']:.3f} s and {table.loc[name, 'screening']:.3f} s",
     }
     for name in balls
