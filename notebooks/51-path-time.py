@@ -437,7 +437,7 @@ comparison = [
         "quantity": f"{name}: {quantity}",
         "paper": round(float(theirs), 3),
         "ours": round(float(ours), 3),
-        "note": f"paper {paper[name]:.1f} s on its machine, {paper_part[name]:.1f} s seconds of screening; "
+        "note": f"paper {paper[name]:.1f} s on its machine, {paper_part[name]:.1f} s of them screening; "
         f"ours {table.loc[name, 'seconds']:.3f} s and {table.loc[name, 'screening']:.3f} s",
     }
     for name in balls
