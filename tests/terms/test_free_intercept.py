@@ -9,9 +9,14 @@ from scipy import sparse
 
 import safescreen as ss
 from naive.free_intercept import ExactMachine, instance
+from safescreen.solvers.coordinate_descent import CoordinateDescent
+from safescreen.solvers.drive import drive
+from safescreen.solvers.every import Every
+from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH
 from safescreen.solvers.proximal_intercept import Centre, ProximalIntercept
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
+from safescreen.solvers.trace import Start
 from safescreen.terms._intercepts import balance, balanced_sum, certain_bound, root_interval
 
 LOSSES = (ss.Hinge(), ss.SmoothedHinge(0.5), ss.SquaredHinge(0.5))
@@ -340,3 +345,50 @@ def test_a_path_is_that_of_its_solves(loss):
         assert solution.primal == pytest.approx(alone.primal, rel=3e-9)
         assert solution.intercept == pytest.approx(alone.intercept, abs=1e-3)
         assert problem.terms.residual(solution.alpha)[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def with_a_kernel(weights=None, n=120):
+    rng = np.random.default_rng(5)
+    y = np.where(rng.random(n) < 0.35, 1, -1)
+    X = rng.standard_normal((n, 3)) + 0.7 * y[:, None]
+    return ss.FreeIntercept.from_points(X, y, "rbf", gamma=0.4, weights=weights)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=["hinge", "smoothed", "squared"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sweeps_alone_solve_samples_with_a_kernel(loss, weighted):
+    """To the optimum that the proximal method finds, in a few steps, with screening too."""
+    weights = np.random.default_rng(1).uniform(0.3, 3.0, 120) if weighted else None
+    problem = ss.Problem(with_a_kernel(weights), loss)
+    solver = CoordinateDescent()
+    for lam in (2.0, 0.2, 0.02):
+        expected = ss.solve(problem, lam, method="newton", tol=0.0, rtol=1e-8, max_iter=5000)
+        for policy in (None, Every(parse_screening("MGB", problem), 1)):
+            start = Start(x=problem.cone.zeros(), lam=lam)
+            limits = Limits(0.0, 1e-7, 400)
+            found = drive(Reduction(problem), solver, policy, start, limits)
+            assert found.reason == "converged"
+            assert found.n_iter < 200
+            doubt = found.evaluation.gap + expected.gap + 1e-13 * expected.primal
+            assert abs(found.evaluation.primal - expected.primal) <= doubt
+
+
+def test_a_sweep_balances_the_classes_first():
+    terms = with_a_kernel()
+    loss = ss.Hinge()
+    alpha = np.linspace(0.0, 1.0, 120)
+    H = terms.weighted_sum(alpha)[0]
+    H, _, n_sweeps, _ = terms.sweep(alpha, H, 0.5, loss, 1e-6, 50, 0)
+    assert n_sweeps > 0
+    assert alpha.min() >= 0.0
+    assert alpha.max() <= 1.0
+    assert abs(terms.residual(alpha)[0]) < 1e-13
+    assert np.allclose(H.coef, terms.weighted_sum(alpha)[0].coef, atol=1e-13)
+
+
+def test_a_solve_ends_where_the_gap_is_rounding():
+    problem = ss.Problem(with_a_kernel(), ss.Hinge())
+    with pytest.warns(ss.ConvergenceWarning, match="duality gap"):
+        solution = ss.solve(problem, 0.01, tol=0.0, rtol=1e-15, max_iter=5000)
+    assert solution.gap < 1e-7 * solution.primal
+    assert solution.n_iter < 200

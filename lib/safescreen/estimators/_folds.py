@@ -63,7 +63,8 @@ class Fold:
         If `sure`, they are solved further while the accuracy may be another one at the exact
         solutions: down to a relative gap of `FINEST`, or to what rounding allows. What is undecided
         then is solved once more from nothing, and so is what is certain by less than `NEAR`: then
-        the score does not depend on the order in which C are solved for.
+        the score does not depend on the order in which C are solved for. Folds that may wait are
+        solved for in one order, and spare that.
         """
         rtol = self.options["rtol"]
         with quiet():
@@ -75,6 +76,8 @@ class Fold:
                 self._solve_all(C, rtol)
                 if not all(solution.converged for solution in self.solved[C][0]):
                     break
+            if self.may_wait:
+                return
             if self.decisions(C).are_near or not np.equal(*self.bounds(C)):
                 known = self.solved[C]
                 self._solve_all(C, FINEST, warm=False)

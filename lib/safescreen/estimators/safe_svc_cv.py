@@ -19,7 +19,7 @@ from safescreen.estimators._folds import Fold, advance, is_best, may_win, search
 from safescreen.estimators._training import farthest, quiet, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 
-FIRST = 1e-6
+FIRST = 1e-4
 """Relative gap of the first solutions for a gamma, or less: that decides all but a few points."""
 
 

@@ -20,7 +20,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Hybrid:
-    """The first solver until it gives up, then the second one from the best point."""
+    """The first solver until it gives up, then the second one from the best point, unless its gap
+    is an allowance for rounding.
+    """
 
     first: Solver
     second: Solver
@@ -43,7 +45,7 @@ class Hybrid:
     def step(self, problem: Problem, trace: Trace, state: Turn) -> tuple[Point, Turn] | None:
         """Take a step of the solver whose turn it is."""
         following = state.solver.step(problem, trace, state.state)
-        if following is None and state.solver is self.first:
+        if following is None and state.solver is self.first and not trace.is_rounding:
             state.solver = self.second
             following = self.second.init(problem, trace.best_start(), trace)
         if following is None:

@@ -95,7 +95,10 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
     asked for, or a proximal method for a free intercept.
     """
     if "intercept" in prob.terms.offers:
-        return ProximalIntercept(solver_of(method, penalised(prob, 0.0), active_set, freq))
+        proximal = ProximalIntercept(solver_of(method, penalised(prob, 0.0), active_set, freq))
+        if method == "hybrid" and "sweeps" in prob.terms.offers:
+            return Hybrid(CoordinateDescent(gives_up=True), proximal)
+        return proximal
     is_kinked = prob.loss.smoothing == 0.0
     if active_set and method in ITERATIVE:
         solver = ActiveSet(freq=freq)

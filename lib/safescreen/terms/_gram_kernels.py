@@ -18,7 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safescreen._numba import njit
+from safescreen.rounding import UNIT
+from safescreen.terms._intercepts import best_intercept
 from safescreen.terms._sample_kernels import best_value
+from safescreen.terms._working_sets import minimise
 
 WORKING_SET = 1024
 """How many coordinates a step is for; all of them where there are no more."""
@@ -39,10 +42,8 @@ average.
 INNER_UPDATES = 20
 """A working set is left after so many updates a coordinate."""
 
-NEARLY = 1e-10
-"""Of two coordinates whose determinant is a smaller part of its first product, rows are taken to be
-the same up to sign, but for this part.
-"""
+SLACK = 8.0
+"""So many units of rounding a slope may be off."""
 
 SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""
@@ -62,14 +63,15 @@ def improve(
     updates,
     shrinking,
     goal,
+    is_balanced=False,
 ):
     """Improve a dual point until the projected slopes differ by at most `tolerance`, or the gap is
-    at most `goal`.
+    at most `goal`; with `is_balanced` at the same sum of ``w_t y_t alpha_t``, so that slopes and
+    gap are those of the intercept for which that sum is the best one.
 
     Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are
     out of date at the end. A goal is a number and a part of the loss. Returns the violation as seen
     among the coordinates looked at last, and the number of updates."""
-    fixed = (*levels, loss.smoothing, loss.cap, lam)
     point = _Point(
         matrix=matrix,
         ids=ids,
@@ -77,7 +79,8 @@ def improve(
         products=products,
         alpha=alpha,
         has_moved=np.zeros(ids.size, dtype=np.bool_),
-        fixed=fixed,
+        fixed=(*levels, loss.smoothing, loss.cap, lam),
+        is_balanced=is_balanced,
     )
     done = 0
     rest = 0.0
@@ -86,6 +89,7 @@ def improve(
     firm = np.zeros(ids.size, dtype=np.bool_)
     rng = np.random.default_rng(0)
     while True:
+        fixed = point.around_intercept(active)
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
         if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
             return spread, done
@@ -118,6 +122,7 @@ class _Point(NamedTuple):
     alpha: NDArray
     has_moved: NDArray
     fixed: tuple
+    is_balanced: bool
 
     @property
     def cap(self):
@@ -129,33 +134,61 @@ class _Point(NamedTuple):
         tau, _, smoothing, _, lam = self.fixed
         return tau[numbers] - self.products[numbers] / lam - smoothing * self.alpha[numbers]
 
+    def around_intercept(self, active):
+        """Return `fixed`; of a balanced point with the thresholds ``tau_t - y_t b``, where b is the
+        best intercept for the sum that the `active` coordinates have.
+        """
+        if not self.is_balanced:
+            return self.fixed
+        tau, w, smoothing, cap, lam = self.fixed
+        signs = self.signs[self.ids]
+        its_signs = signs[active]
+        kinks = its_signs * (tau[active] - self.products[active] / lam)
+        total = float(its_signs @ (w[active] * self.alpha[active]))
+        b = best_intercept(kinks, its_signs, w[active], smoothing, cap, total)
+        return tau - signs * b, w, smoothing, cap, lam
+
     def solve_for(self, chosen, active, enough, updates):
         """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the
         products of the `active` ones up to date; return the number of updates, 0 where none of
         them has moved.
-        """
+
+        The working set is in the coefficients ``v_t = y_t w_t alpha_t``, of which the matrix of the
+        kernel itself is the curvature."""
         _, w, smoothing, cap, lam = self.fixed
         rows = self.ids[chosen]
-        signs = self.signs
-        alpha = self.alpha[chosen]
-        factors = signs[rows] * w[chosen]
+        signs = self.signs[rows]
+        weights = w[chosen]
         Q = self.matrix.light_block(rows)
-        _scale(Q, factors, factors / lam, w[chosen] * smoothing)
-        slopes = -w[chosen] * self.forces(chosen)
-        steps = solve_box(Q, slopes, alpha, cap, enough, updates)
-        change = (alpha - self.alpha[chosen]) * w[chosen]
-        used = np.flatnonzero(change)
+        Q *= 1.0 / lam
+        Q[np.diag_indices(rows.size)] += smoothing / weights
+        slopes = -signs * self.forces(chosen)
+        enough = max(enough, self._rounded(chosen) ** 2 / (4.0 * float(np.diagonal(Q).max())))
+        before = signs * weights * self.alpha[chosen]
+        v = before.copy()
+        largest = weights * cap
+        low = np.where(signs > 0.0, 0.0, -largest)
+        high = np.where(signs > 0.0, largest, 0.0)
+        steps = minimise(Q, slopes, v, low, high, enough, updates, self.is_balanced)
+        used = np.flatnonzero(v != before)
         if used.size == 0:
             return 0
-        self.alpha[chosen] = alpha
-        sums = np.zeros(active.size)
-        at = self.ids[active]
         moved = chosen[used]
-        steps_of = signs[rows[used]] * change[used]
-        self.matrix.add(rows[used], steps_of, at, sums, ~self.has_moved[moved])
+        size = np.abs(v[used])
+        alpha = np.minimum(size / weights[used], cap)
+        self.alpha[moved] = np.where(size < largest[used], alpha, cap)
+        at = self.ids[active]
+        sums = np.zeros(active.size)
+        self.matrix.add(rows[used], (v - before)[used], at, sums, ~self.has_moved[moved])
         self.has_moved[moved] = True
-        self.products[active] += signs[at] * sums
+        self.products[active] += self.signs[at] * sums
         return steps
+
+    def _rounded(self, chosen):
+        """Return what rounding makes of slopes of 0."""
+        tau, *_, lam = self.fixed
+        sizes = np.abs(tau[chosen]) + np.abs(self.products[chosen]) / lam
+        return SLACK * UNIT * float(sizes.max())
 
 
 def _choose(active, gains, point, rng):
@@ -171,7 +204,9 @@ def _choose(active, gains, point, rng):
     size = max(WORKING_SET, min(2 * free.size, LARGEST_SET))
     size = min(size, point.matrix.most_rows)
     if active.size <= size:
-        return active[(is_below & is_above) | (gains[active] > 0.0)]
+        return (
+            active if point.is_balanced else active[(is_below & is_above) | (gains[active] > 0.0)]
+        )
     kept = free[rng.permutation(free.size)[: int(KEPT * size)]]
     room = (size - kept.size) // 4
     signs = point.signs[point.ids[active]]
@@ -181,6 +216,9 @@ def _choose(active, gains, point, rng):
     above = forces - balance(forces, can_rise, can_fall)
     luck = rng.random(active.size)
     sets = [kept]
+    if point.is_balanced:  # a pair that gains, if there is one
+        sets.append([np.argmax(np.where(can_rise, forces, -np.inf))])
+        sets.append([np.argmin(np.where(can_fall, forces, np.inf))])
     for score, count in (
         (gains[active], 2 * room),
         (np.where(can_rise, above, 0.0), room),
@@ -245,88 +283,3 @@ def scan(products, norms, alpha, tau, w, g, cap, lam, active, gains, firm):
         slope = products[t] / lam - tau[t] + g * alpha[t]
         firm[t] = (alpha[t] <= 0.0 and slope > most) or (alpha[t] >= cap and slope < least)
     return most - least, gap, cost
-
-
-@njit
-def _scale(Q, rows, columns, ridge):
-    """Multiply rows and columns of a square matrix by such factors, and add to its diagonal."""
-    for i in range(rows.size):
-        for j in range(rows.size):
-            Q[i, j] *= rows[i] * columns[j]
-        Q[i, i] += ridge[i]
-
-
-@njit
-def solve_box(Q, slopes, alpha, cap, enough, updates):
-    """Lower ``d'Qd/2 + slopes'd`` over ``0 <= alpha + d <= cap`` by steps in pairs of coordinates,
-    until none alone gains more than `enough`; return the number of updates.
-
-    The first of a pair is the coordinate that gains most alone, the second the one with which it
-    gains most (Steinwart, Hush & Scovel 2011). Mutates alpha and `slopes`."""
-    n = slopes.size
-    gains = np.empty(n)
-    diagonal = np.empty(n)
-    for t in range(n):
-        diagonal[t] = Q[t, t]
-    inverse = np.where(diagonal > 0.0, 1.0 / diagonal, 0.0)
-    done = 0
-    i = 0
-    j = 0
-    move_i = 0.0
-    move_j = 0.0
-    while True:
-        _follow(Q[i], move_i, Q[j], move_j, slopes, alpha, cap, diagonal, inverse, gains)
-        i = _largest(gains)
-        if gains[i] <= enough or done >= updates:
-            return done
-        _pair_gains(Q[i], i, slopes, alpha, cap, diagonal, inverse[i], gains)
-        j = _largest(gains)
-        move_i, move_j = _pair(i, j, Q[i, j], slopes, alpha, cap, diagonal, inverse[i])
-        alpha[i] = min(max(alpha[i] + move_i, 0.0), cap)
-        if j != i:
-            alpha[j] = min(max(alpha[j] + move_j, 0.0), cap)
-        done += 2
-
-
-@njit(inline="always")
-def _pair(i, t, product, slopes, alpha, cap, diagonal, inverse):
-    """Return steps of two coordinates: best for both without bounds, then clipped, one after the
-    other; of one alone where they are the same.
-    """
-    largest = diagonal[i] * diagonal[t]
-    determinant = max(largest - product * product, NEARLY * largest, 1e-300)
-    step = (slopes[i] * product - slopes[t] * diagonal[i]) / determinant
-    step = min(max(alpha[t] + step, 0.0), cap) - alpha[t]
-    move = -(slopes[i] + product * step) * inverse
-    return min(max(alpha[i] + move, 0.0), cap) - alpha[i], step
-
-
-@njit
-def _pair_gains(row, i, slopes, alpha, cap, diagonal, inverse, gains):
-    for t in range(gains.size):
-        move, step = _pair(i, t, row[t], slopes, alpha, cap, diagonal, inverse)
-        gains[t] = -move * (slopes[i] + 0.5 * diagonal[i] * move + row[t] * step) - step * (
-            slopes[t] + 0.5 * diagonal[t] * step
-        )
-
-
-@njit
-def _follow(row, move, other_row, other_move, slopes, alpha, cap, diagonal, inverse, gains):
-    """Bring slopes up to date after steps of two coordinates with these rows, and write what each
-    coordinate gains alone.
-    """
-    for t in range(gains.size):
-        slopes[t] += move * row[t] + other_move * other_row[t]
-        step = min(max(alpha[t] - slopes[t] * inverse[t], 0.0), cap) - alpha[t]
-        gains[t] = -step * (slopes[t] + 0.5 * diagonal[t] * step)
-
-
-@njit
-def _largest(values):
-    best = values[0]
-    place = 0
-    for t in range(1, values.size):
-        if values[t] > best:
-            best = values[t]
-            place = t
-    return place

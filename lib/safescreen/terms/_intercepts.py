@@ -39,6 +39,13 @@ def root_interval(kinks, signs, w, width, cap, target):
     return low, float(ordered[np.searchsorted(fallen, rest + doubt, side="right")])
 
 
+def best_intercept(kinks, signs, w, width, cap, target):
+    """Return the middle of the interval where the balance is `target`, 0 where no end is finite."""
+    low, high = root_interval(kinks, signs, w, width, cap, target)
+    ends = [b for b in (low, high) if np.isfinite(b)]
+    return 0.5 * (ends[0] + ends[-1]) if ends else 0.0
+
+
 def _root_of_pieces(kinks, signs, w, width, cap, target):
     """Return the root of a balance that is linear between the ends of the quadratic pieces."""
     ends = kinks - signs * (width * cap)

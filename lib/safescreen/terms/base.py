@@ -332,6 +332,12 @@ class Terms(ABC):
         """Return the best intercept at x where it is free ("intercept"); else None."""
         return None
 
+    def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
+        """Return the dual point; where the intercept is free, one near it that balances the classes
+        up to rounding ("intercept").
+        """
+        return alpha
+
     def penalised(self, b: float) -> Terms:
         """Return the terms with a penalised intercept around b ("intercept")."""
         self.require("intercept", by="a proximal method for the intercept")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from safescreen._checks import PointsLike, check_mask, check_points, check_scala
 from safescreen.cones.kernel_matrix import squares
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, ElementLike, gamma, upper
-from safescreen.terms._intercepts import balanced_sum, certain_bound, root_interval
+from safescreen.terms._intercepts import balanced_sum, best_intercept, certain_bound
 from safescreen.terms._kernel_matrices import kernel_of
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs
@@ -69,8 +69,6 @@ class FreeIntercept(Terms):
     >>> round(float(solution.x[0]), 4), round(solution.intercept, 4)
     (1.0, -2.0)
     """
-
-    offers = frozenset({"singles", "intercept"})
 
     def __init__(self, terms: Samples | KernelSamples, y: ArrayLike, constant: float):
         terms.require("sweeps", by="FreeIntercept")
@@ -239,9 +237,7 @@ class FreeIntercept(Terms):
             return 0.0
         tau, w = levels(self)
         kinks = self.signs * (tau - values)
-        low, high = root_interval(kinks, self.signs, w, loss.smoothing, loss.cap, -self.offset)
-        ends = [b for b in (low, high) if np.isfinite(b)]
-        return 0.5 * (ends[0] + ends[-1]) if ends else 0.0
+        return best_intercept(kinks, self.signs, w, loss.smoothing, loss.cap, -self.offset)
 
     def _margins(self, products, loss):
         """Return margins with the best intercept, that, and bounds of their errors."""
@@ -370,6 +366,43 @@ class FreeIntercept(Terms):
         low -= 8.0 * UNIT * (np.abs(tau) + width + np.abs(farther))
         for start, stop in self.chunks():
             yield start, stop, low[start:stop], high[start:stop]
+
+    # ------------------------------------------------------------------ sweeps
+
+    @property
+    def offers(self) -> frozenset:
+        """What the family has: samples with a kernel are improved in pairs, which keep the balance
+        of the classes.
+        """
+        own = frozenset({"singles", "intercept"})
+        return own | {"sweeps"} if self.costly else own
+
+    def sweep(
+        self,
+        alpha: NDArray,
+        H: ElementLike,
+        lam: float,
+        loss: Loss,
+        *limits: Any,
+        **options: Any,
+    ) -> tuple[ElementLike, float, int, int]:
+        """Improve a dual point as :meth:`KernelSamples.sweep` does, in pairs that keep the classes
+        in balance; an `alpha` that is not in balance is moved first.
+        """
+        H = self._bring_into_balance(alpha, H, lam, loss)
+        H, *found = self.penalised_terms.sweep(
+            alpha, H, lam, loss, *limits, is_balanced=True, **options
+        )
+        return self._bring_into_balance(alpha, H, lam, loss), *found
+
+    def _bring_into_balance(self, alpha, H, lam, loss):
+        """Balance a dual point in place; return its H."""
+        total, size = self.residual(alpha)
+        if not abs(total) > 2.0 * UNIT * size:
+            return H
+        before = alpha.copy()
+        alpha[:] = self.balanced(alpha, (1.0 / lam) * H, loss)
+        return H + self.weighted_sum(alpha - before)[0]
 
     # ------------------------------------------------------------------ parts
 

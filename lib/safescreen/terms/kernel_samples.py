@@ -303,11 +303,13 @@ class KernelSamples(Terms):
         state: int,
         shrinking: bool = True,
         goal: tuple[float, float] = (0.0, 0.0),
+        is_balanced: bool = False,
     ) -> tuple[Expansion, float, int, int]:
         """Improve a dual point in working sets, in each always a pair of coordinates that gains
         most; n updates count as a sweep.
 
-        Parameters and result as in :meth:`Terms.sweep`; `state` is without effect.
+        Parameters and result as in :meth:`Terms.sweep`; `state` is without effect. With
+        `is_balanced` the sum of ``w_t y_t alpha_t`` stays what it is.
         """
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
@@ -317,7 +319,16 @@ class KernelSamples(Terms):
         rest = H.coef.copy()
         rest[ids] -= weights * alpha
         for _ in range(ROUNDS):  # with products computed anew
-            fixed = (tau_w, loss, lam, tolerance, epochs * len(self) - done, shrinking, goal)
+            fixed = (
+                tau_w,
+                loss,
+                lam,
+                tolerance,
+                epochs * len(self) - done,
+                shrinking,
+                goal,
+                is_balanced,
+            )
             products = self._margins(H)[0].copy()
             spread, steps = improve(
                 self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed

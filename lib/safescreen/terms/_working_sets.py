@@ -1,0 +1,244 @@
+"""The quadratic problem of a working set, ``min d'Qd/2 + slopes'd`` over ``low <= v + d <= high``:
+steps in pairs of coordinates, and Newton steps in those that are between their bounds.
+
+It may be asked for ``sum d = 0`` too: then the coordinates of a pair go as far as each other, in
+opposite directions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from safescreen._numba import njit
+
+NEARLY = 1e-10
+"""Of two coordinates whose determinant, or curvature along the pair, is a smaller part of what it
+is a difference of, rows are taken to be the same up to sign, but for this part.
+"""
+
+FACTORED = 1.0 / 30.0
+"""A factorization of n rows costs as much as this part of ``n^3/m`` updates of m coordinates."""
+
+FARTHEST = 2.0
+"""The best point on the way to the minimum of a quadratic function is its end, 1; what seems to lie
+so far beyond it is rounding.
+"""
+
+RIDGE = 64.0
+"""So many units of the precision of Q, of the mean of its diagonal, are added to that before it is
+factorized.
+"""
+
+
+def minimise(
+    Q: NDArray,
+    slopes: NDArray,
+    v: NDArray,
+    low: NDArray,
+    high: NDArray,
+    enough: float,
+    updates: int,
+    is_balanced: bool = False,
+) -> int:
+    """Solve a working set until no coordinate, or with `is_balanced` no pair, gains more than
+    `enough`; return the number of updates.
+
+    Mutates `v` and `slopes`. Steps in pairs find out which coordinates are free; what they are then
+    slow at, directions of little curvature, is one Newton step. It is tried whenever pairs have
+    taken as long as it takes, and half as often where bounds have cut the last one short."""
+    in_pairs = solve_balanced if is_balanced else solve_box
+    done = 0
+    patience = 1
+    while True:
+        n_free = np.count_nonzero((v > low) & (v < high))
+        share = patience * max(v.size, int(FACTORED * n_free**3 / v.size))
+        most = min(share, updates - done)
+        steps = in_pairs(Q, slopes, v, low, high, enough, most)
+        done += steps
+        if steps < most or done >= updates:
+            return done
+        part = newton_step(Q, slopes, v, low, high, is_balanced)
+        patience = 1 if part >= 1.0 else 2 * patience
+
+
+def newton_step(
+    Q: NDArray, slopes: NDArray, v: NDArray, low: NDArray, high: NDArray, is_balanced: bool = False
+) -> float:
+    """Go from `v` towards the minimum over the coordinates between their bounds, until one of them
+    reaches its bound; return which part of the way that is, 0 where there is none.
+    """
+    free = np.flatnonzero((v > low) & (v < high))
+    if free.size < 2:
+        return 0.0
+    A = Q[np.ix_(free, free)]
+    ridge = RIDGE * np.finfo(A.dtype).eps * float(np.trace(A)) / free.size
+    A[np.diag_indices(free.size)] += ridge
+    try:
+        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return 0.0
+    way = -cho_solve(factor, slopes[free], check_finite=False).astype(np.float64)
+    if is_balanced:
+        ones = cho_solve(factor, np.ones(free.size), check_finite=False).astype(np.float64)
+        way -= ones * (way.sum() / ones.sum())
+    change = Q[:, free] @ way
+    fall = -float(slopes[free] @ way)
+    curvature = float(change[free] @ way)
+    if not 0.0 < fall < FARTHEST * curvature:
+        return 0.0
+    ends = np.where(way > 0.0, high[free], low[free])
+    room = np.full(free.size, np.inf)
+    np.divide(ends - v[free], way, out=room, where=way != 0.0)
+    most = float(room.min())
+    part = min(fall / curvature, most)
+    moved = v[free] + part * way
+    v[free] = np.where(room <= part, ends, np.clip(moved, low[free], high[free]))
+    slopes += part * change
+    return part if part < most else min(part, 0.5)
+
+
+@njit
+def solve_box(Q, slopes, v, low, high, enough, updates):
+    """Take steps in pairs of coordinates until none alone gains more than `enough`; return the
+    number of updates.
+
+    The first of a pair is the coordinate that gains most alone, the second the one with which it
+    gains most (Steinwart, Hush & Scovel 2011). Mutates `v` and `slopes`."""
+    n = slopes.size
+    gains = np.empty(n)
+    diagonal = np.empty(n)
+    for t in range(n):
+        diagonal[t] = Q[t, t]
+    inverse = np.where(diagonal > 0.0, 1.0 / diagonal, 0.0)
+    done = 0
+    i = 0
+    j = 0
+    move_i = 0.0
+    move_j = 0.0
+    while True:
+        _follow(Q[i], move_i, Q[j], move_j, slopes, v, low, high, diagonal, inverse, gains)
+        i = _largest(gains)
+        if gains[i] <= enough or done >= updates:
+            return done
+        _pair_gains(Q[i], i, slopes, v, low, high, diagonal, inverse[i], gains)
+        j = _largest(gains)
+        move_i, move_j = _pair(i, j, Q[i, j], slopes, v, low, high, diagonal, inverse[i])
+        v[i] = min(max(v[i] + move_i, low[i]), high[i])
+        if j != i:
+            v[j] = min(max(v[j] + move_j, low[j]), high[j])
+        done += 2
+
+
+@njit(inline="always")
+def _pair(i, t, product, slopes, v, low, high, diagonal, inverse):
+    """Return steps of two coordinates: best for both without bounds, then clipped, one after the
+    other; of one alone where they are the same.
+    """
+    largest = diagonal[i] * diagonal[t]
+    determinant = max(largest - product * product, NEARLY * largest, 1e-300)
+    step = (slopes[i] * product - slopes[t] * diagonal[i]) / determinant
+    step = min(max(v[t] + step, low[t]), high[t]) - v[t]
+    move = -(slopes[i] + product * step) * inverse
+    return min(max(v[i] + move, low[i]), high[i]) - v[i], step
+
+
+@njit
+def _pair_gains(row, i, slopes, v, low, high, diagonal, inverse, gains):
+    for t in range(gains.size):
+        move, step = _pair(i, t, row[t], slopes, v, low, high, diagonal, inverse)
+        gains[t] = -move * (slopes[i] + 0.5 * diagonal[i] * move + row[t] * step) - step * (
+            slopes[t] + 0.5 * diagonal[t] * step
+        )
+
+
+@njit
+def _follow(row, move, other_row, other_move, slopes, v, low, high, diagonal, inverse, gains):
+    """Bring slopes up to date after steps of two coordinates with these rows, and write what each
+    coordinate gains alone.
+    """
+    for t in range(gains.size):
+        slopes[t] += move * row[t] + other_move * other_row[t]
+        step = min(max(v[t] - slopes[t] * inverse[t], low[t]), high[t]) - v[t]
+        gains[t] = -step * (slopes[t] + 0.5 * diagonal[t] * step)
+
+
+@njit
+def _largest(values):
+    best = values[0]
+    place = 0
+    for t in range(1, values.size):
+        if values[t] > best:
+            best = values[t]
+            place = t
+    return place
+
+
+@njit
+def solve_balanced(Q, slopes, v, low, high, enough, updates):
+    """Take steps that leave ``sum v`` as it is, until no pair of coordinates gains more than
+    `enough`; return the number of updates.
+
+    The first of a pair is the coordinate that would rise most, the second the one that gains most
+    by falling as far (Fan, Chen & Lin 2005). Mutates `v` and `slopes`."""
+    n = slopes.size
+    diagonal = np.empty(n)
+    for t in range(n):
+        diagonal[t] = Q[t, t]
+    done = 0
+    i = _steepest(slopes, v, high)
+    while done < updates and i >= 0:
+        j, gain, step = _partner(Q[i], i, slopes, v, low, diagonal)
+        if gain <= enough:
+            return done
+        step = min(step, high[i] - v[i], v[j] - low[j])
+        v[i] = high[i] if step >= high[i] - v[i] else v[i] + step
+        v[j] = low[j] if step >= v[j] - low[j] else v[j] - step
+        i = _exchange(Q[i], Q[j], step, slopes, v, high)
+        done += 2
+    return done
+
+
+@njit
+def _steepest(slopes, v, high):
+    """Return the coordinate that would rise most; -1 where none can."""
+    least = np.inf
+    place = -1
+    for t in range(slopes.size):
+        if v[t] < high[t] and slopes[t] < least:
+            least = slopes[t]
+            place = t
+    return place
+
+
+@njit
+def _exchange(row, other_row, step, slopes, v, high):
+    """Bring slopes up to date after such a step, and return what :func:`_steepest` does."""
+    least = np.inf
+    place = -1
+    for t in range(slopes.size):
+        slopes[t] += step * (row[t] - other_row[t])
+        if v[t] < high[t] and slopes[t] < least:
+            least = slopes[t]
+            place = t
+    return place
+
+
+@njit
+def _partner(row, i, slopes, v, low, diagonal):
+    """Return the coordinate that gains most by falling as far as i rises, what both gain, and how
+    far; bounds hold only those that cannot fall at all.
+    """
+    gain = 0.0
+    place = i
+    far = 0.0
+    for t in range(slopes.size):
+        fall = slopes[t] - slopes[i]
+        if fall > 0.0 and v[t] > low[t]:
+            size = diagonal[i] + diagonal[t]
+            curvature = max(size - 2.0 * row[t], NEARLY * size, 1e-300)
+            if fall * fall > 2.0 * gain * curvature:
+                far = fall / curvature
+                gain = 0.5 * fall * far
+                place = t
+    return place, gain, far
