@@ -19,6 +19,9 @@ from safescreen.rules import Screened, sphere
 from safescreen.solvers import solve, solve_screened
 from safescreen.spheres.gap import from_evaluation_mgb
 
+FIRST = 1e-4
+"""Relative gap of first solutions of folds that may wait: that decides most points."""
+
 FINEST = 1e-13
 """Smallest relative gap that is asked for."""
 
@@ -68,9 +71,10 @@ class Fold:
         """
         rtol = self.options["rtol"]
         with quiet():
-            self._solve_all(C, rtol)
             if not sure:
+                self._solve_all(C, max(rtol, FIRST))
                 return
+            self._solve_all(C, rtol)
             while rtol > FINEST and not np.equal(*self.bounds(C)):
                 rtol = max(1e-2 * rtol, FINEST)
                 self._solve_all(C, rtol)

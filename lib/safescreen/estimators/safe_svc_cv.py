@@ -19,8 +19,8 @@ from safescreen.estimators._folds import Fold, advance, is_best, may_win, search
 from safescreen.estimators._training import farthest, quiet, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 
-FIRST = 1e-4
-"""Relative gap of the first solutions for a gamma, or less: that decides all but a few points."""
+FINE = 1e-6
+"""Largest relative gap of solutions that scores of pairs of C and gamma are taken from."""
 
 
 class SafeSVCCV(CrossValidation):
@@ -217,7 +217,7 @@ class SafeSVCCV(CrossValidation):
         """
         if gamma is None:
             return model, None
-        own = clone(model).set_params(gamma=float(gamma), tol=min(model.tol, FIRST))
+        own = clone(model).set_params(gamma=float(gamma), tol=min(model.tol, FINE))
         own.classes_ = model.classes_
         own.n_features_in_ = model.n_features_in_
         return own, Features(own, data[0])
