@@ -1,0 +1,351 @@
+# %% [markdown]
+# # Half-spaces and the midpoint ball
+#
+# For the lasso there is a region smaller than the midpoint gap bound (MGB): the Hölder dome, a ball cut by a half-space. Can
+# other problems have it? Only if the total loss at the solution is known. Where it is not, put together the domes of all its
+# possible values: their union is MGB, exactly. So MGB is what is left of the dome. What a cone knows besides can be used better
+# than MGB does, and this notebook measures how much that brings: little.
+#
+# At the end you will have seen
+#
+# * MGB as the sum of two inequalities, one a ball and one a half-space, and the Hölder dome as the two apart;
+# * that the unknown loss value turns the domes back into MGB, proved, and drawn;
+# * the same over a cone: a larger ball with a half-space, which together beat MGB with its half-space;
+# * rates of all of them, and where none of it pays.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+import sympy as sp
+
+import safescreen as ss
+from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The story in a picture
+#
+# A support vector machine in the plane. For each value $v$ of its total loss at the solution there are a ball and a half-space. Large $v$: a small ball,
+# and the half-space leaves it alone. Small $v$: a large ball, of which only a cap is left. The caps of all $v$ fill the midpoint ball.
+
+# %%
+rng = np.random.default_rng(2)
+X = rng.normal(size=(14, 2))
+y = np.where(rng.random(14) < 0.5, 1, -1)
+X += 0.7 * y[:, None]
+machine = ss.Problem(ss.Samples(X, y), ss.Hinge())
+lam, x = 2.0, np.array([0.2, 0.9])
+star = ss.solve(machine, lam, rtol=1e-11)
+alpha = np.clip(machine.alpha(x) + 0.1, 0.0, 1.0)
+
+
+def parts(problem, x, alpha, lam):
+    """The loss at x, sum of conjugates at alpha, and H(alpha)."""
+    H = problem.terms.adjoint(alpha)
+    loss = problem.primal(x, lam) - lam / 2 * np.sum(x * x)
+    conjugates = 0.5 * problem.loss.smoothing * np.sum(alpha**2) - np.sum(alpha)
+    return loss, conjugates, H
+
+
+# %%
+loss_x, conjugates, H = parts(machine, x, alpha, lam)
+fig, ax = plt.subplots(figsize=(5.2, 5.0))
+ball = ss.spheres.midpoint_gap_bound(machine, x, lam, alpha)
+around = ball.radius * np.linspace(-1.6, 1.6, 500)
+U, V = np.meshgrid(ball.center[0] + around, ball.center[1] + around)
+points = np.stack([U, V], axis=-1)
+squares = (points**2).sum(axis=-1)
+highest = loss_x + lam * (points @ x - squares)  # inequality (1): v is at most this
+lowest = -conjugates - points @ H  # inequality (2): v is at least this
+for v, color in zip(
+    np.linspace(loss_x - 6.0, loss_x + 2.0, 5), plt.cm.viridis(np.linspace(0, 0.9, 5)), strict=True
+):
+    ax.contourf(
+        U, V, ((v <= highest) & (v >= lowest)).astype(float), [0.5, 1.5], colors=[color], alpha=0.35
+    )
+ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
+ax.plot(*star.x, "*", markersize=12, color="tab:red")
+ax.set_aspect("equal")
+figures.show(
+    "A circle, the midpoint ball, and in it five overlapping coloured domes for five values of the loss at the solution, from thin caps on one "
+    "side to lenses on the other. None reaches beyond the circle, and together they cover most of it. A red star, the solution, lies inside."
+)
+
+# %% [markdown]
+# ## The claim
+#
+# > **The dome and the midpoint ball.** Let $v = \sum_t \ell_t(\langle a_t, x^\star\rangle)$ be the total loss at the solution of
+# > $\min_x \sum_t \ell_t(\langle a_t, x\rangle) + \frac\lambda2\|x\|^2$, $x$ any point with total loss $L(x)$, and $\alpha$ a dual point.
+# >
+# > (a) $x^\star$ is in the dome $\mathcal D_v$: the ball $\lambda\langle z, z - x\rangle \le L(x) - v$, cut by the half-space
+# > $\langle H(\alpha), z\rangle \ge -\sum_t\ell_t^*(-\alpha_t) - v$.
+# >
+# > (b) $\bigcup_v \mathcal D_v$ is the midpoint ball MGB.
+# >
+# > (c) For a problem whose loss is 0 or infinite, $v = 0$ is known. For the dual of the lasso $\mathcal D_0$ is the Hölder dome.
+# >
+# > (d) Over a cone, the ball of (b) without a projection, cut by $\langle H_-, z\rangle \ge 0$, lies in MGB cut by the same half-space.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | meaning |
+# |---|---|
+# | $\ell_t$, $\ell_t^*$ | loss of a term, its conjugate |
+# | $H(\alpha)$, $H_-$ | $\sum_t \alpha_t a_t$; what the projection onto the cone adds to it |
+# | $x(\alpha)$ | $\frac1\lambda$ times the projection of $H(\alpha)$ |
+# | $v$ | the total loss at the solution, which nobody knows |
+# | DGB, GB, PGB, MGB | the duality gap, gradient, projected gradient and midpoint gap bounds |
+#
+# </details>
+#
+# ## Derivation
+#
+# ### (a) Two inequalities
+#
+# These are steps 1 and 2 of [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb), without adding them up. At the solution no direction goes down, and $L$ is convex:
+#
+# $$L(x) - v + \lambda\langle x^\star, x - x^\star\rangle \ge 0 . \tag{1}$$
+#
+# Fenchel's inequality at $\langle a_t, x^\star\rangle$, summed over the terms:
+#
+# $$v \ge -\sum_t\ell_t^*(-\alpha_t) - \langle H(\alpha), x^\star\rangle . \tag{2}$$
+#
+# ### (b) The unknown value drops out
+#
+# A point $z$ is in some $\mathcal D_v$ exactly if a number $v$ fits between the two: if
+# $-\sum_t\ell_t^*(-\alpha_t) - \langle H, z\rangle \le L(x) + \lambda\langle z, x - z\rangle$. sympy compares that with the ball of MGB.
+
+# %%
+z, xs, h, lam_, L, C = sp.symbols("z x h lambda L C", real=True)  # h is H(alpha), C the conjugates
+between = L + lam_ * z * (xs - z) - (-C - h * z)  # at least 0: some v fits
+gap = L + lam_ / 2 * xs**2 + C + h**2 / (2 * lam_)
+midpoint = gap / lam_ - (xs - h / lam_) ** 2 / 4 - (z - (xs + h / lam_) / 2) ** 2
+print(
+    "room for v, divided by lambda, less the room in MGB:", sp.simplify(between / lam_ - midpoint)
+)
+assert sp.simplify(between / lam_ - midpoint) == 0
+
+# %% [markdown]
+# So nothing is lost in adding (1) and (2), as long as $v$ is unknown. Ten thousand points say the same of the library's ball:
+
+# %% tags=["NEW-HALF"]
+clouds = []
+for seed in range(20):
+    rng = np.random.default_rng(seed)
+    point = star.x + rng.normal(size=2)
+    dual = np.clip(machine.alpha(point) + 0.3 * rng.random(14), 0.0, 1.0)
+    loss_x, conjugates, H = parts(machine, point, dual, lam)
+    ball = ss.spheres.midpoint_gap_bound(machine, point, lam, dual)
+    cloud = ball.center + 1.5 * ball.radius * rng.uniform(-1.0, 1.0, (500, 2))
+    room = loss_x + lam * ((cloud @ point) - (cloud**2).sum(axis=1)) + conjugates + cloud @ H
+    inside = np.linalg.norm(cloud - ball.center, axis=1) <= ball.radius
+    assert (inside == (room >= 0.0)).all()
+    clouds.append(inside)
+    value = machine.primal(star.x, lam) - lam / 2 * star.x @ star.x
+    assert lam * star.x @ (star.x - point) <= loss_x - value + 1e-9
+    assert H @ star.x >= -conjugates - value - 1e-9
+print("in some dome and in the midpoint ball: the same", np.size(clouds), "answers")
+assert 0.2 < np.mean(clouds) < 0.8
+
+# %% [markdown]
+# ### (c) The lasso
+#
+# The dual of $\min_\beta \frac12\|y - X\beta\|^2 + \mu\|\beta\|_1$ asks for the point $\theta$ nearest to $y$ with
+# $|\langle x_j, \theta\rangle| \le \mu$. Each feature is two terms whose loss is 0 where that holds and infinite elsewhere. At the solution, and at every
+# feasible $\theta$, the loss is 0: $v$ is known. (1) is the ball with the diameter from $\theta$ to $y$, (2) is
+# $\langle X\beta, z\rangle \le \mu\|\beta\|_1$, which is Hölder's inequality. Together: the dome of Tran, Elvira, Herzet and Dang (2022).
+# DGB is the Gap Safe sphere ([`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb)), MGB the sum of the two.
+
+
+# %%
+def largest_over_dome(a, center, radius, normal, level):
+    """max <a, z> over |z - center| <= radius, <normal, z> <= level, one for each row a."""
+    n = np.linalg.norm(normal)
+    depth = (level - normal @ center) / n
+    s, norms = a @ normal / n, np.linalg.norm(a, axis=1)
+    free = a @ center + radius * norms
+    if not abs(depth) < radius:
+        return free
+    cut = (
+        a @ center
+        + depth * s
+        + np.sqrt(radius**2 - depth**2) * np.sqrt(np.maximum(norms**2 - s**2, 0))
+    )
+    return np.where(radius * s <= depth * norms, free, cut)
+
+
+rng = np.random.default_rng(0)
+X_, mu = rng.normal(size=(30, 80)), 8.0
+y_ = X_[:, :4] @ np.array([2.0, -1.5, 1.0, 1.0]) + 0.1 * rng.normal(size=30)
+both = np.vstack([X_.T, -X_.T])
+
+
+def regions(beta):
+    """Largest inner products of all terms over the three regions, from a point of the lasso."""
+    rest = y_ - X_ @ beta
+    theta = rest * min(1.0, mu / np.abs(X_.T @ rest).max())
+    weight = np.abs(beta).sum()
+    gap = max(0.5 * rest @ rest + mu * weight - y_ @ theta + 0.5 * theta @ theta, 0.0)
+    apart = theta - rest  # x and x(alpha) of the claim
+    radii = np.sqrt(2.0 * gap), np.sqrt(max(gap - apart @ apart / 4, 0.0))
+    norms = np.linalg.norm(both, axis=1)
+    half = np.linalg.norm(theta - y_) / 2
+    dome = both @ (theta + y_) / 2 + half * norms
+    if beta.any():
+        dome = largest_over_dome(both, (theta + y_) / 2, half, X_ @ beta, mu * weight)
+    return both @ theta + radii[0] * norms, both @ (theta + rest) / 2 + radii[1] * norms, dome
+
+
+# %%
+beta, step, rows = np.zeros(80), 1.0 / np.linalg.norm(X_, 2) ** 2, []
+for _ in range(60):
+    dgb, mgb, dome = regions(beta)
+    assert (dome <= mgb + 1e-9).all() and (mgb <= dgb + 1e-9).all()
+    rows.append([(np.maximum(most[:80], most[80:]) < mu).mean() for most in (dgb, mgb, dome)])
+    beta = beta + step * (X_.T @ (y_ - X_ @ beta))
+    beta = np.sign(beta) * np.maximum(np.abs(beta) - step * mu, 0.0)
+means = np.mean(rows, axis=0)
+print(
+    "features left out, mean over 60 iterations: DGB {:.2f}   MGB {:.2f}   dome {:.2f}".format(
+        *means
+    )
+)
+assert means[2] > means[1] > means[0]
+
+# %% [markdown]
+# The dome is best, and MGB is between it and DGB, in every iteration and for every feature.
+#
+# ### (d) Over a cone
+#
+# A cone adds a third inequality: $\langle z, H_-\rangle \ge 0$ for all of its points. MGB adds that up with the others too, with factor 1. Keep it apart,
+# and (1) and (2) give the ball of (b) around $\frac12(x + \frac1\lambda H)$, without a projection: call it $\mathcal B$. If $z$ is in $\mathcal B$ and in the half-space, it is in MGB,
+# since adding a number $\ge 0$ to the room of $\mathcal B$ is the room of MGB:
+
+# %%
+minus = sp.symbols("m", real=True)  # H_-: lambda x(alpha) = h + m, and <h + m, m> = 0
+projected = L + lam_ / 2 * xs**2 + C + (h + minus) ** 2 / (2 * lam_)
+room_mgb = (
+    projected / lam_ - (xs - (h + minus) / lam_) ** 2 / 4 - (z - (xs + (h + minus) / lam_) / 2) ** 2
+)
+print("room of MGB less that of the ball, times lambda:", sp.simplify(lam_ * room_mgb - between))
+assert sp.simplify(lam_ * room_mgb - between - minus * z) == 0
+
+# %% [markdown]
+# The largest margin over $\mathcal B$ with its half-space is the smallest one over the balls with factor $k \ge 0$ in place of 1. MGB with the half-space takes $k \ge 1$. How much
+# is between 0 and 1? Triplets of iris and wine, wine with four columns of noise, and random ones, at references from good to bad:
+
+
+# %%
+def random_triplets(y, n, rng):
+    i, j, k = rng.integers(0, len(y), (3, 4 * n))
+    good = (i != j) & (y[i] == y[j]) & (y[i] != y[k])
+    return np.unique(np.stack([i, j, k], axis=1)[good], axis=0)
+
+
+def unprojected(problem, x, lam):
+    """The ball of (b) without a projection, and the part that the projection adds."""
+    e = problem.evaluate(x, lam)
+    end = e.x_alpha - e.minus / lam
+    fenchel = e.gap - lam / 2 * np.sum((x - e.x_alpha) ** 2) - np.sum(x * e.minus)
+    radius = np.sqrt(np.sum((x - end) ** 2) / 4 + max(fenchel, 0.0) / lam)
+    return ss.Sphere((x + end) / 2, radius * (1 + 1e-9)), e.minus
+
+
+# %%
+loss = ss.SmoothedHinge(0.05)
+iris, wine = (datasets.load(name, return_X_y=True) for name in ("iris", "wine"))
+rng = np.random.default_rng(0)
+noisy = np.hstack([wine[0], wine[0].std() * rng.standard_normal((178, 4))])
+cloud, labels = rng.standard_normal((60, 8)), rng.integers(0, 2, 60)
+problems = {
+    "iris": ss.Problem(ss.Triplets.from_labels(*iris, k=5), loss),
+    "wine": ss.Problem(ss.Triplets.from_labels(*wine, k=5), loss),
+    "noisy wine": ss.Problem(ss.Triplets(noisy, random_triplets(wine[1], 2500, rng)), loss),
+    "random": ss.Problem(ss.Triplets(cloud, random_triplets(labels, 2500, rng)), loss),
+}
+
+
+def rates(problem, x, lam):
+    """Shares of the terms that are screened, by name of the region."""
+    mgb, gb = (
+        f(problem, x, lam) for f in (ss.spheres.midpoint_gap_bound, ss.spheres.gradient_bound)
+    )
+    ball, minus = unprojected(problem, x, lam)
+    return {
+        "MGB": ss.rules.sphere(problem, mgb).rate,
+        "MGB, half-space": ss.rules.halfspace(problem, mgb, minus).rate,
+        "B, half-space": ss.rules.halfspace(problem, ball, minus).rate,
+        "GB, half-space": ss.rules.halfspace(problem, gb, minus).rate,
+    }
+
+
+# %% tags=["NEW-HALF"]
+table = {}
+for name, problem in problems.items():
+    found = []
+    for part in (0.3, 0.05, 0.005):
+        lam = part * problem.lam_max()
+        best = ss.solve(problem, lam, rtol=1e-8)
+        for rtol in (1e-1, 1e-2, 1e-4):
+            x = ss.solve(problem, lam / 0.9, tol=0.0, rtol=rtol, screening=()).x
+            ball, minus = unprojected(problem, x, lam)
+            assert problem.cone.norm(best.x - ball.center) <= ball.radius + best.eps
+            assert np.sum(minus * best.x) >= -1e-9 * np.linalg.norm(minus) * np.linalg.norm(best.x)
+            found.append(rates(problem, x, lam))
+            ordered = list(found[-1].values())
+            assert ordered[0] <= ordered[1] <= ordered[2] + 1e-12
+    table[name] = {key: np.mean([row[key] for row in found]) for key in found[0]}
+print("mean share screened  " + "".join(f"{key:>17}" for key in table["iris"]))
+for name, row in table.items():
+    print(f"{name:21}" + "".join(f"{value:17.4f}" for value in row.values()))
+
+# %%
+figures.bars(
+    {name: row["B, half-space"] - row["MGB"] for name, row in table.items()},
+    xlabel="share screened beyond MGB",
+    number="{:.4f}",
+)
+figures.show(
+    "Bars of the share of terms that the unprojected ball with the half-space screens beyond MGB, for four problems. Those of iris and "
+    "both wines are next to nothing; that of random triplets is the largest."
+)
+
+# %% [markdown]
+# **Verdict.** The order of the claim holds everywhere. On real data the half-space brings about one term in a thousand, on random triplets, where the cone matters most, three. GB
+# with the half-space (STS19) is as good or better, because $\alpha(x)$ is the best dual point for its ball. The linear rule costs a second margin of each term. So none of it becomes a
+# default: MGB with the sphere rule stays.
+#
+# ## Broken on purpose
+#
+# The dome of (a) needs the true $v$. Take the loss at the reference for it, $v = L(x)$: easy to have, and wrong. The solution is thrown out.
+
+# %%
+lam, outside = 2.0, 0
+for seed in range(20):
+    point = star.x + np.random.default_rng(seed).normal(size=2)
+    loss_x, conjugates, H = parts(machine, point, machine.alpha(point), lam)
+    outside += lam * star.x @ (star.x - point) > 1e-9  # the ball with v = L(x)
+print("of 20 references, solutions outside of the ball of the wrong v:", outside)
+assert outside > 3
+
+# %% [markdown]
+# ## Exercise
+#
+# Losses are never negative, so $v \ge 0$. Which ball does that give, and when is it smaller than MGB?
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# (1) with $v \ge 0$: $\lambda\langle z, z - x\rangle \le L(x)$, the ball around $x/2$ with squared radius $\|x\|^2/4 + L(x)/\lambda$. It knows nothing of the dual point. It can be
+# smaller than MGB only if $L(x)$ is below $\lambda$ times what MGB has: for $\lambda$ so small that the solution has next to no loss, as in a separable machine.
+#
+# </details>
+#
+# ## Fine print
+#
+# * (b) holds for any linear term: it moves $v$ by $\langle c, x^\star\rangle$ on both sides.
+# * The regions of this notebook are computed without allowances for rounding, and are used for rates only. What `ss.solve` uses has them.
+#
+# Literature: T.-L. Tran, C. Elvira, H.-P. Dang, C. Herzet, *Beyond GAP screening for Lasso by exploiting new dual cutting half-spaces*, 2022 (arXiv 2203.00987): abstract and introduction were
+# read; the dome is derived here from Hölder's inequality, after which it is named. The same authors, *One to beat them all: "RYU"*, 2023 (arXiv 2312.00640): the abstract was read. It is about safe balls for
+# a smooth plus a convex function, in the dual; whether its ball is MGB, with the two exchanged, could not be read there. Adding (1) and (2) is how such a ball comes about.
