@@ -56,18 +56,17 @@ points = np.stack([U, V], axis=-1)
 squares = (points**2).sum(axis=-1)
 highest = loss_x + lam * (points @ x - squares)  # inequality (1): v is at most this
 lowest = -conjugates - points @ H  # inequality (2): v is at least this
-for v, color in zip(
-    np.linspace(loss_x - 6.0, loss_x + 2.0, 5), plt.cm.viridis(np.linspace(0, 0.9, 5)), strict=True
-):
-    ax.contourf(
-        U, V, ((v <= highest) & (v >= lowest)).astype(float), [0.5, 1.5], colors=[color], alpha=0.35
-    )
+inside = lowest <= highest
+values = np.linspace(lowest[inside].min(), highest[inside].max(), 11)[1:-1]
+for v, color in zip(values, plt.cm.viridis(np.linspace(0, 0.9, 9)), strict=True):
+    dome = (v <= highest) & (v >= lowest)
+    ax.contourf(U, V, dome.astype(float), [0.5, 1.5], colors=[color], alpha=0.35)
 ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
 ax.plot(*star.x, "*", markersize=12, color="tab:red")
 ax.set_aspect("equal")
 figures.show(
-    "A circle, the midpoint ball, and in it five overlapping coloured domes for five values of the loss at the solution, from thin caps on one "
-    "side to lenses on the other. None reaches beyond the circle, and together they cover most of it. A red star, the solution, lies inside."
+    "A circle, the midpoint ball, and in it nine overlapping coloured domes for nine values of the loss at the solution, from a cap on one "
+    "side to a cap on the other. None reaches beyond the circle, and together they all but fill it. A red star, the solution, lies inside."
 )
 
 # %% [markdown]
