@@ -126,7 +126,7 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
     monkeypatch.setattr(_checks, "free_memory", lambda: 100.0)
     with pytest.raises(
         MemoryError,
-        match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, of 1e-07 GB there are: "
+        match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, and 1e-07 GB are free: "
         r"components_ is",
     ):
         model.get_mahalanobis_matrix()
@@ -153,7 +153,8 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
         TripletMetric(k=1).fit(np.eye(100), np.arange(100) % 2)
     with pytest.raises(
         MemoryError,
-        match=r"a metric of sparse X of shape \(150, 4\) .*: use TruncatedSVD before, or HDSL",
+        match=r"a metric of sparse X of shape \(150, 4\) .*: "
+        r"put a TruncatedSVD before it, or use HDSL",
     ):
         monkeypatch.setattr(_checks, "free_memory", lambda: 1e4)
         TripletMetric().fit(sparse.csr_array(X), y)

@@ -162,8 +162,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             name = self.prototype.__name__
             kind = type(self.estimator).__name__
             raise TypeError(
-                f"estimator must be a {name} or None, got {kind}: values of {self.chosen} "
-                f"go into {self.chosen}s"
+                f"estimator must be a {name} or None, got {kind}: give values of {self.chosen} "
+                f"as {self.chosen}s"
             )
         return self.estimator
 
@@ -380,7 +380,7 @@ def choose(scores, is_complete=True):
 
 def _refitted(search):
     if not search.refit:
-        raise AttributeError("with refit=False there is no best_estimator_")
+        raise AttributeError("refit=False makes no best_estimator_: fit with refit=True")
     return True
 
 

@@ -33,7 +33,7 @@ def check_values(values, name, spaced, single, *, falling=False):
         )
     if values < 2:
         raise ValueError(
-            f"{name} must be at least 2 values, got {values}: for one value use {single}"
+            f"{name} must stand for at least 2 values, got {values}: for one value use {single}"
         )
     return np.geomspace(*spaced, int(values))
 
@@ -42,7 +42,7 @@ def read(model, X, *y, reset=False, min_features=1):
     """Return points, and labels if they are given, as arrays; `reset` makes the model remember the
     number and the names of the features.
     """
-    check_dimensions(X, "X.reshape(len(X), -1) makes a row of each")
+    check_dimensions(X, "X.reshape(len(X), -1) makes one row of each point")
     _check_frame(X)
     accept = "csr" if get_tags(model).input_tags.sparse else False
     return validate_data(
@@ -78,10 +78,13 @@ def formed(X, preprocessor, ndim):
         return preprocessor(names)
     n = _num_samples(preprocessor)
     if names.dtype.kind not in "iu":
-        raise TypeError(f"rows of the preprocessor must be integers, got dtype {names.dtype}")
+        raise TypeError(
+            "numbers of points, which are rows of the preprocessor, must be integers, "
+            f"got dtype {names.dtype}"
+        )
     if names.size and not 0 <= names.min() <= names.max() < n:
         raise ValueError(
-            f"rows of the preprocessor must lie in 0..{n - 1}, "
+            f"numbers of points, which are rows of the preprocessor, must lie in 0..{n - 1}, "
             f"found {names.min() if names.min() < 0 else names.max()}"
         )
     return _safe_indexing(preprocessor, names)
@@ -149,8 +152,8 @@ def need_partners(y):
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if counts.max() < 2:
         raise ValueError(
-            "y must have a class with at least two points to make triplets, found only "
-            "singletons: is it an identifier?"
+            "y must have a class with at least two points to make triplets, found one point in "
+            "every class: is y an identifier?"
         )
     return classes, codes, counts
 
@@ -168,7 +171,7 @@ def need_points(value, name, codes, others=0):
         if codes.max() > 9:
             sizes += ", ..."
         rule = f"{name} must be at most {limit}, as there are {len(codes)} points"
-        raise ValueError(f"{rule}, got {count}: the classes have {sizes} of them")
+        raise ValueError(f"{rule}, got {count}: the classes have {sizes} points")
     return count
 
 
@@ -217,10 +220,7 @@ def _check_classes(y):
     classes = np.unique(y)
     if classes.size < 2:
         text = f"y must hold at least two classes, got one class: {label(classes[0])}"
-        raise ValueError(
-            f"{text}; there is nothing to tell it from: take another column, or rows of "
-            "another class too"
-        )
+        raise ValueError(f"{text}; take another column as y, or add rows of another class")
 
 
 def _check_frame(X):

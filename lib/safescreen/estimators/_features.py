@@ -171,8 +171,8 @@ class Features:
             largest = max(points.max(), -points.min())
             if largest > 0.0 and not 1e-100 < largest < 1e100:
                 raise ValueError(
-                    "gamma='scale' needs numbers in X that have a variance, found "
-                    f"{largest:g} as the largest: scale X"
+                    "gamma='scale' needs the variance of X, which overflows or underflows: the "
+                    f"largest entry of X is {largest:g}; scale X"
                 )
             mean = points.mean()
             if sparse.issparse(points):

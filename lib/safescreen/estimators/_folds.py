@@ -52,7 +52,7 @@ class Fold:
         if not self.weights.sum() > 0.0:
             raise ValueError(
                 "sample_weight must hold a positive weight in every validation part of cv, "
-                "one has only zeros"
+                "found a part with zeros only"
             )
         self.validation = NewPoints(self.setup, X, test) if shared is None else KnownPoints(test)
         self.solved = {}  # C: (solutions, dual points, loss sums), one a problem

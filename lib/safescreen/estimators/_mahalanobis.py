@@ -34,7 +34,7 @@ def dense(X):
     need_memory(
         24.0 * X.shape[0] * X.shape[1],
         f"a metric of sparse X of shape {X.shape}",
-        "use TruncatedSVD before, or HDSL",
+        "put a TruncatedSVD before it, or use HDSL",
     )
     return X.toarray()
 
@@ -70,7 +70,7 @@ class Mahalanobis(LinearMap):
         """
         check_is_fitted(self)
         d = self.n_features_in_
-        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "components_ is a factor of it")
+        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "use its factor, components_")
         return self.components_.T @ self.components_
 
     # ------------------------------------------------------------------ pieces of fit
@@ -118,7 +118,7 @@ class Mahalanobis(LinearMap):
         """Solve a posed problem for the lam asked for, and keep its solution."""
         if self.lam is not None and self.lam_ratio is not None:
             given = f"got lam={self.lam!r} and lam_ratio={self.lam_ratio!r}"
-            raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave one out")
+            raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave out one")
         top = self._top(posed.problem)
         if self.lam is not None:
             lam = check_lam(self.lam, "lam")

@@ -33,7 +33,7 @@ from safescreen.terms.indices import check_judgements
 LARGEST = 1e30
 """Largest entry of points, and the inverse of their smallest difference."""
 
-TRIPLETS = "fit_triplets(X) takes triplets of points (T, 3, d), fit_triplets(points, rows) of rows"
+TRIPLETS = "for triplets call fit_triplets: (X) of shape (T, 3, d), or (points, rows of triplets)"
 """What to call instead of fit, which needs labels."""
 
 
@@ -92,7 +92,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return :meth:`pair_distance`, under the name that it had in metric-learn before version
         0.7; with a FutureWarning.
         """
-        text = "score_pairs is an old name: use pair_distance, or pair_score for its opposite"
+        text = "score_pairs is an old name: use pair_distance, or pair_score, which is minus that"
         warn(text, FutureWarning)
         return self.pair_distance(pairs)
 
@@ -142,8 +142,8 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
             size = largest if largest > LARGEST else apart
             raise ValueError(
-                f"X must have entries up to {LARGEST:g}, and differences from "
-                f"{1.0 / LARGEST:g} on, found {size:.3g}: scale it"
+                f"X must have entries of at most {LARGEST:g} and differences of at least "
+                f"{1.0 / LARGEST:g}, found {size:.3g}: scale X"
             )
 
     def _apart(self, X, pairs):

@@ -85,7 +85,7 @@ def _outcome(model, solution):
     """Return a text on the gap that a solution reached, and on why its solver stopped."""
     gap = solution.gap / max(abs(solution.primal), 1e-300)
     text = f"relative duality gap {gap:.3g} after {solution.n_iter} iterations"
-    cause = "for roundings or a badly conditioned problem"
+    cause = "because of rounding or a badly conditioned problem"
     reasons = {
         "iterations": f"max_iter={model.max_iter} is reached",
         "time": f"max_seconds={model.max_seconds} is reached",

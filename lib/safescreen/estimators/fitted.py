@@ -140,7 +140,7 @@ def screen_fitted(
         raise ValueError("model must be fitted: call model.fit(X, y) first")
     if model.classes_.size != 2:
         raise ValueError(
-            f"model must have two classes, got {model.classes_.size}: fit and screen one "
+            f"model must have two classes, got {model.classes_.size}: fit and screen each class "
             "against the others"
         )
     X = check_points(X, allow_sparse=True)

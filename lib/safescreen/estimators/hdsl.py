@@ -232,7 +232,7 @@ class HDSL(Metric):
                 )
             except ValueError as error:
                 raise ValueError(
-                    f"validation_fraction={self.validation_fraction} sets no part of y "
+                    f"validation_fraction={self.validation_fraction} cannot set a part of y "
                     f"aside: {error}"
                 ) from None
             shares = None if weights is None else weights[validation]
@@ -294,7 +294,7 @@ class HDSL(Metric):
             "iterations": f"max_iter={self.max_iter} is reached",
             "time": f"max_seconds={self.max_seconds} is reached",
             "callback": "the callback ended it",
-            "stalled": f"early_stopping with patience={self.patience} ended it",
+            "stalled": f"early_stopping ended it with patience={self.patience}",
         }
         text = f"gap {self.dual_gap_:.3g} after {self.n_iter_} iterations"
         reason = reasons[self.reason_] + scaling_hint(self, X)
@@ -305,7 +305,7 @@ class HDSL(Metric):
         if self._sparse:
             return matrix
         n, d = matrix.shape
-        sparse_ones = "similarity_.factor() and similarity_.to_sparse() are sparse"
+        sparse_ones = "use similarity_.factor() or similarity_.to_sparse(), which are sparse"
         need_memory(8.0 * n * d, f"a matrix of shape ({n}, {d})", sparse_ones)
         return matrix.toarray()
 

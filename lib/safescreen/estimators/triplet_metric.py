@@ -200,7 +200,8 @@ class TripletMetric(Mahalanobis, Metric):
         uneven = "" if sparse.issparse(X) else uneven_columns(self, X)
         if uneven:
             advice = (
-                "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
+                "so the largest decide which points are near: scale them (MinMaxScaler or "
+                "StandardScaler)"
             )
             text = f"X has columns of very different sizes: {uneven}, {advice}"
             warn(text, UserWarning)
@@ -235,12 +236,12 @@ class TripletMetric(Mahalanobis, Metric):
             few = int(np.argmin(np.where(counts > 1, most, len(y))))
             if most[few] < need_points(self.k, "k", codes, others=1):
                 partners = (
-                    f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
+                    f"{counts[few] - 1} others in its class and {len(y) - counts[few]} outside"
                 )
-                rows = f"rows of class {label(self.classes_[few])}"
+                name = label(self.classes_[few])
                 text = (
-                    f"k={self.k} is more than {rows} have partners, {partners}: they get fewer "
-                    "triplets"
+                    f"k={self.k} is larger than class {name} allows, where a point has {partners}: "
+                    "its points get fewer triplets"
                 )
                 warn(f"{text}; take a smaller k or join small classes", UserWarning)
         product = self._product(codes, weights)

@@ -134,7 +134,8 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         if not (np.abs(y) == 1.0).all():
             wrong = y[np.abs(y) != 1.0][0]
             raise ValueError(
-                f"y must hold 1 and -1, for tuples the other way round, found {wrong:g}"
+                "y must hold 1 for tuples in the right order and -1 for the others, "
+                f"found {wrong:g}"
             )
         return y
 
@@ -368,7 +369,10 @@ class PairLearner(TupleLearner):
     def _terms(self, points, rows, y, weights):
         similar = y > 0.0
         if similar.all():
-            raise ValueError("y must hold a -1, for a dissimilar pair: without one the metric is 0")
+            raise ValueError(
+                "y must hold a -1 for at least one dissimilar pair, found only 1: without "
+                "dissimilar pairs the metric is 0"
+            )
         if weights is not None:
             weights = np.append(weights[~similar], weights[similar])
         upper, lower = self.bounds

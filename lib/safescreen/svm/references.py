@@ -87,7 +87,8 @@ def reference(solution: Solution) -> Reference:
         raise TypeError(f"solution must be a Solution, got {type(solution).__name__}")
     if solution.problem is None:
         raise ValueError(
-            "solution must hold its problem: fit the estimator it is from with keep_problem=True"
+            "solution must hold its problem, which was not kept: fit the estimator with "
+            "keep_problem=True"
         )
     return Reference(solution.x, solution.alpha, 1.0 / solution.lam, solution.problem.loss)
 

@@ -373,8 +373,8 @@ class FreeIntercept(Terms):
         intercept, and only :meth:`regions_in` has bounds of it.
         """
         raise TypeError(
-            "ranges of lam and total losses need terms with thresholds of their own, which samples "
-            "with a free intercept do not have"
+            "ranges of lam and total losses need terms with fixed thresholds; those of samples "
+            "with a free intercept depend on the intercept"
         )
 
     def regions(self, loss: Loss) -> Iterator[tuple[int, int, NDArray, NDArray]]:

@@ -40,8 +40,8 @@ class Points:
             square = np.einsum("ij,ij->i", self.X, self.X)
         if not square.max() < 1e300:  # NaN compares false
             raise ValueError(
-                "X must allow squared distances in double precision, found entries whose "
-                "squares overflow; scale it"
+                "X must have squared distances that are finite in double precision, found entries "
+                "whose squares overflow: scale X"
             )
         self.n, self.d = X.shape
         self.rows = None

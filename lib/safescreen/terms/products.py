@@ -270,8 +270,8 @@ class ProductTriplets(Terms):
         """
         if len(self) > EXPLICIT_LIMIT:
             raise ValueError(
-                f"{len(self)} triplets are too many for listing them, at most "
-                f"{EXPLICIT_LIMIT} are; screen blocks first"
+                f"{len(self)} triplets are too many to be listed, at most {EXPLICIT_LIMIT} are: "
+                "screen blocks first"
             )
         same, other = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
         anchors, lists = self._products.explicit()

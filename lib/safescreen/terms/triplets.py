@@ -159,7 +159,8 @@ def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:
     codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)[1]
     if not np.dot(*class_sizes(codes)):
         raise ValueError(
-            "y must have a class with at least two points to make triplets, found only singletons"
+            "y must have a class with at least two points to make triplets, found one point in "
+            "every class"
         )
     return codes
 

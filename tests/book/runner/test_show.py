@@ -106,5 +106,5 @@ def test_bad_rows_are_refused(tmp_path):
     record = Recorder()
     with pytest.raises(ValueError, match="has not computed the rows 'results'"):
         record.read("results")
-    with pytest.raises(ValueError, match="'table_time' is a name of what is shown"):
+    with pytest.raises(ValueError, match="'table_time' must not be the name of a table or figure"):
         record.rows("table_time", pd.DataFrame())
