@@ -40,7 +40,7 @@ class HDSL(Metric):
     scale : float > 0, optional
         Size of the domain of M, the lambda of the paper. If it is left out,
         :func:`~safescreen.hdsl.default_scale` takes it from the data: the smallest scale at which a
-        multiple of the dot product has margins of 1.
+        multiple of the dot product has a median margin of 1, in absolute value.
     n_targets, n_impostors : int
         The triplets of a point are all combinations of its `n_targets` most similar points in its
         class and its `n_impostors` most similar points in other classes, by the dot product. If a

@@ -125,7 +125,8 @@ def random_triplets(
 
 
 def default_scale(X: Any, triplets: ArrayLike) -> float:
-    """Return the smallest scale at which a multiple of the dot product has margins of 1.
+    """Return the smallest scale at which a multiple of the dot product has a median margin of 1, in
+    absolute value.
 
     Parameters
     ----------

@@ -76,8 +76,7 @@ def dome(
     -----
     Let c and eps be the center and the radius of the midpoint gap bound of `reference_a`: the exact
     solution u for C_a is within eps of c. It has ``<u, w - u> >= 0``, that is,
-    ``||u - w/2|| <= ||w||/2``. So
-    ``||c - w/2|| <= ||w||/2 + eps``, that is::
+    ``||u - w/2|| <= ||w||/2``. So ``||c - w/2|| <= ||w||/2 + eps``, that is::
 
         <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
 
