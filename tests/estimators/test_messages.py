@@ -143,8 +143,8 @@ def test_arrays_of_triplets_or_images():
     X, y = table()
     triplets = np.stack((X[:12], X[12:24], X[40:52]), axis=1)
     advice = (
-        r"fit_triplets\(X\) takes triplets of points \(T, 3, d\), "
-        r"fit_triplets\(points, rows\) of rows"
+        r"for triplets call fit_triplets: \(X\) of shape \(T, 3, d\), "
+        r"or \(points, rows of triplets\)"
     )
     for model in (*METRICS[:2], HDSL(max_iter=10)):
         for labels in ((), (y[:12],), (np.ones(12),)):

@@ -216,7 +216,9 @@ def test_a_fitted_metric_keeps_no_triplets(monkeypatch, options):
         kept.solution_.problem
     ) == 60_000
     if "product" in options:
-        with pytest.raises(AttributeError, match="no alpha without its problem"):
+        with pytest.raises(
+            AttributeError, match="computed from the problem, which this solution does not hold"
+        ):
             print(model.solution_.alpha)
     else:
         np.testing.assert_array_equal(model.solution_.alpha, kept.solution_.alpha)

@@ -301,7 +301,11 @@ def test_bad_weights_and_starts(make):
             ValueError,
             "features i < j below 6",
         ),
-        (dict(start=replace(good, atoms=np.array([[0, 1, 2]]))), ValueError, "a sign s = -1 or 1"),
+        (
+            dict(start=replace(good, atoms=np.array([[0, 1, 2]]))),
+            ValueError,
+            "a sign s of -1 or 1, found",
+        ),
         (
             dict(start=replace(good, weights=np.array([0.5]))),
             ValueError,
