@@ -127,7 +127,7 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
     with pytest.raises(
         MemoryError,
         match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, and 1e-07 GB are free: "
-        r"components_ is",
+        r"use its factor, components_",
     ):
         model.get_mahalanobis_matrix()
     monkeypatch.setattr(_checks, "free_memory", lambda: 2e7)
@@ -147,7 +147,7 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
         TripletMetric().fit(X, y, 1.0 + np.arange(150))
     with pytest.raises(
         MemoryError,
-        match=r"solving Problem.* would take .* there are: "
+        match=r"solving Problem.* would take .* are free: "
         r"take fewer features \(PCA, diagonal=True\)",
     ):
         TripletMetric(k=1).fit(np.eye(100), np.arange(100) % 2)
