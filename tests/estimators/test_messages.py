@@ -122,7 +122,7 @@ def test_what_stopped_a_metric_and_which_column_made_it_hard():
     columns = r"column proline spans \S+ and column \w+ only \S+"
     assert {warning.filename for warning in caught} == {__file__}
     assert len(found) == 2 and re.search(
-        f"very different sizes: {columns}, and the largest", found[0]
+        f"very different sizes: {columns}, so the largest", found[0]
     )
     reached = (
         r"lam=\S+: relative duality gap \S+ after 1 iterations, "

@@ -118,7 +118,7 @@ class Mahalanobis(LinearMap):
         """Solve a posed problem for the lam asked for, and keep its solution."""
         if self.lam is not None and self.lam_ratio is not None:
             given = f"got lam={self.lam!r} and lam_ratio={self.lam_ratio!r}"
-            raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave out one")
+            raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave one out")
         top = self._top(posed.problem)
         if self.lam is not None:
             lam = check_lam(self.lam, "lam")
