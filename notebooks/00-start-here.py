@@ -1,24 +1,25 @@
 # %% [markdown]
 # # Start here
 #
-# Learning a metric from triplets means minimising a sum of very many terms. At the solution most of them
-# do not matter one by one: either they cost nothing, or they pull with a constant force that can be
-# added up once and for all. **Safe screening proves which ones, before the solution is known**, and
-# leaves them out; what is computed stays exactly the same.
+# To learn a metric from triplets is to minimise a sum of very many terms. At the solution most of the
+# terms do not matter one by one. Some cost nothing. Others pull with a constant force, so that their sum is
+# all that counts. **Safe screening proves which ones these are before the solution is known**, and leaves
+# them out. The solution stays the same.
 #
-# This notebook shows the idea on a problem small enough to draw, then how to use the library, the
-# notation, and how the book is organised.
+# This notebook shows the idea on a problem that is small enough to draw. Then it shows how to use the
+# library, the notation, and the plan of the book.
 
 # %% [markdown]
 # ## The idea in two minutes
 #
-# Three classes of points in the plane. A *triplet* $(i, j, l)$ asks that $x_i$ be closer to $x_j$, of
-# its own class, than to $x_l$, of another one, in the metric $d_M(x, z)^2 = (x - z)^\top M (x - z)$ to
-# be learned. Its *margin* is the difference of the two squared distances, which is linear in $M$:
+# There are three classes of points in the plane. A *triplet* $(i, j, l)$ asks that $x_i$ be closer to
+# $x_j$, a point of its own class, than to $x_l$, a point of another class. The metric
+# $d_M(x, z)^2 = (x - z)^\top M (x - z)$ is to be learned. The *margin* of a triplet is the difference of the
+# two squared distances, which is linear in $M$:
 #
 # $$\langle H_{ijl}, M\rangle = d_M(x_i, x_l)^2 - d_M(x_i, x_j)^2 .$$
 #
-# A margin above 1 costs nothing, a smaller one costs by the smoothed hinge loss, and $M$ has to be
+# A margin above 1 costs nothing. The smoothed hinge loss says what a smaller one costs. $M$ has to be
 # positive semidefinite:
 #
 # $$\min_{M \succeq 0} \; \sum_{(i,j,l)} \ell(\langle H_{ijl}, M\rangle) + \tfrac{\lambda}{2} \|M\|_F^2 .$$
@@ -41,15 +42,15 @@ problem = ss.Problem(triplets, loss)
 print(triplets)
 
 # %% [markdown]
-# Suppose the problem has been solved for some $\lambda_0$, and now $\lambda$ is 10 % smaller. The old
-# solution $M_0$ and the two numbers $\lambda_0, \lambda$ determine a ball that contains the new one (the
-# *path bound*). Over a ball, a margin can be no more and no less than
+# Suppose the problem has been solved for some $\lambda_0$, and is now to be solved for a $\lambda$ that is
+# 10 % smaller. The old solution $M_0$ and the two numbers $\lambda_0, \lambda$ give a ball that contains the
+# new solution (the *path bound*). The smallest and the largest margin over a ball are
 #
 # $$\langle H, Q\rangle \pm r\,\|H\|_F \qquad (\text{center } Q, \text{ radius } r).$$
 #
-# If even the least of these is above 1, the triplet costs nothing at the new solution: it is in the
-# *zero* part, R. If even the largest is on the slope, it pulls with constant force: it is in the
-# *linear* part, L. Nobody has computed the new solution yet.
+# If the smallest is above 1, the triplet costs nothing at the new solution: it is in the *zero* part of
+# the loss, R. If the largest is still where the loss is a straight line, the triplet pulls with a constant
+# force: it is in the *linear* part, L. Nobody has computed the new solution yet.
 
 # %%
 lam0 = 0.05 * problem.lam_max()
@@ -63,8 +64,8 @@ print(
 )
 
 # %% [markdown]
-# Now solve, and look where the triplets really are. Those that were screened are in colour: the
-# idea of STS19 Figure 1, computed.
+# Now solve the problem, and look where the triplets really are. The screened ones are in colour. This is
+# the idea of STS19 Figure 1 with computed points.
 
 # %% tags=["figure:overview"]
 new = ss.solve(problem, lam, rtol=1e-9)
@@ -82,9 +83,9 @@ figures.terms_on_loss(
 plt.show()
 
 # %% [markdown]
-# Not one colour is on a wrong part of the loss, and the problem with the coloured triplets taken out has
-# the same solution. The grey ones are either too close to a corner to be sure about, or they are in
-# between, where the loss is curved and the triplet really matters.
+# No coloured triplet is on a wrong part of the loss. The problem without the coloured triplets has the same
+# solution. A grey triplet is either too close to a corner of the loss to be certain, or it lies between the
+# corners, where the loss is curved and the triplet matters.
 
 # %% tags=["STS19-F1"]
 assert np.all(margins[found.in_L] < 1.0 - loss.gamma) and np.all(margins[found.in_R] > 1.0)
@@ -96,8 +97,8 @@ print(f"{len(reduced)} triplets instead of {len(problem)}, the same M:")
 print(np.round(again.x, 4))
 
 # %% [markdown]
-# Along a whole path of $\lambda$ every solution screens for the next one, and during each solve the
-# iterates screen again:
+# On a path of decreasing $\lambda$ every solution screens triplets for the next $\lambda$. During each solve
+# the iterates screen more of them:
 
 # %%
 path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, screening=("RRPB", "PGB"))
@@ -108,10 +109,10 @@ plt.show()
 # %% [markdown]
 # ## In your own code
 #
-# Five lines. `tol` is the duality gap to reach, in units of the objective, `rtol` relative to it;
-# `screening` names the balls, `()` is none; left out, the library weighs what a ball costs against what it
-# saves. The gap that is returned is an upper bound that includes
-# rounding.
+# Five lines are enough. `tol` is the duality gap to reach, in units of the objective; `rtol` is the same
+# relative to the objective. `screening` names the balls, and `()` names none. If it is left out, the
+# library decides by what a ball costs and what it saves. The gap that is returned is an upper bound that
+# includes rounding.
 
 # %%
 triplets = ss.Triplets.from_labels(X, y, k=3)
@@ -125,9 +126,10 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | instead of | write |
 # |---|---|
 # | one $\lambda$ | `ss.path(problem, ratio=0.9)`: warm starts, screening from solution to solution |
-# | listed triplets | `ss.ProductTriplets(X, y)`: all triplets without listing them, for when they are many |
+# | listed triplets | `ss.ProductTriplets(X, y)`: all triplets without listing them, if there are very many |
 # | a full matrix | `ss.Triplets.from_labels(X, y, diagonal=True)`: non-negative weights of the features |
 # | triplets | `ss.Samples(X, y)`: a linear support vector machine without intercept, labels -1 and +1 |
+# | samples without intercept | `ss.FreeIntercept.from_points(X, y)`: with an intercept that nothing penalises |
 # | samples | `ss.KernelSamples.from_points(X, y, "rbf")`: the same with a kernel |
 # | a solver | `ss.TripletMetric()`, `ss.SafeSVC()`, `ss.HDSL()`: estimators with the conventions of scikit-learn |
 # | the smoothed hinge | `ss.Hinge()` |
@@ -138,9 +140,10 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 #
 # $$P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac{\lambda}{2}\|x\|^2, \qquad x \in K .$$
 #
-# The papers write it in their own letters. Below, `M` is `solution.x`, and every entry of the column
-# *code* is evaluated and its shape compared with the column *shape*; `T` is the number of triplets.
-# Papers: STS19 (triplets), SSS13 and SSS14 (samples), full references in `CITATION.cff`.
+# The papers have letters of their own. In the table `M` is `solution.x`, and `T` is the number of triplets.
+# The cell below it evaluates every entry of the column *code*, and compares its shape with the column
+# *shape*. The papers are STS19 (triplets), SSS13 and SSS14 (samples) and HDSL19 (similarities);
+# `CITATION.cff` has the full references.
 #
 # | symbol | paper | code | shape | meaning |
 # |---|---|---|---|---|
@@ -151,7 +154,7 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | $M \succeq O$; here $K$ | STS19 Primal | `problem.cone` |  | semidefinite, non-negative, or all |
 # | $\Vert H_{ijl}\Vert_F$ | STS19 eq. 4.1 | `triplets.norms` | (T,) | norms of the terms, rounded up |
 # | $\langle H_{ijl}, M\rangle$ | STS19 sec. 2.1 | `triplets.margins(M)` | (T,) | margins |
-# | $\tau$; 1 in the papers | STS19 sec. 6.3 | `triplets.threshold` | number | margin from which a term is free |
+# | $\tau$; 1 in the papers | STS19 sec. 6.3 | `triplets.threshold` | number | margin from which on a term costs nothing |
 # | $\ell$ | STS19 eq. 2.3 | `loss.value(0.5)` | number | smoothed hinge |
 # | $\gamma$ | STS19 eq. 2.3 | `loss.gamma` | number | width of its curved part; 0: hinge |
 # | $\lambda$; $1/C$ | STS19 Primal; SSS14 eq. 1 | `lam` | number | weight of the regularizer |
@@ -183,8 +186,8 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | BT1, BT2 | SSS14 Theorems 6, 7 | `ss.svm.ball_test_1` |  | tests with a reference solution, in C |
 # | $\hat s$ | SSS14 eq. 25 | `ss.svm.choose_s` |  | slopes for the second ball |
 # | $C_{\min}$ | SSS14 Lemma 9 | `ss.svm.c_min` |  | up to here all samples are in L |
-# | $\varepsilon$-path | SSS14 App. D | `ss.svm.eps_path` |  | as few C as an accuracy allows |
-# | $s$-form | SSS13 sec. 2 | `ss.svm.total_loss` |  | bound the losses instead of weighing them |
+# | $\varepsilon$-path | SSS14 App. D | `ss.svm.eps_path` |  | as few C as a given accuracy allows |
+# | $s$-form | SSS13 sec. 2 | `ss.svm.total_loss` |  | the total loss is bounded by s, not weighed by C |
 # | $\mathcal{D}_\lambda$, Frank-Wolfe | HDSL19 sec. 3 | `ss.hdsl.FrankWolfe` |  | sparse similarities from four-entry atoms |
 # | range of $\lambda$ | STS19 Theorem 10 | `ss.ranges.relaxed_path` |  | where a term stays certain |
 # | dynamic screening | STS19 Algorithm 1 | `ss.solve` |  | one $\lambda$ |
@@ -217,17 +220,17 @@ print("entries of the table that exist and have their shape:", len(table))
 # | notebooks | what they are | the model |
 # |---|---|---|
 # | `0x` | this one; your own data; with scikit-learn | |
-# | `1x` to `4x` | a theorem each: claim, derivation, check, picture, counter-example | [`11-gradient-bound`](11-gradient-bound.ipynb) |
-# | `5x` to `8x` | an experiment of a paper each, our numbers beside the paper's | [`51-path-time`](51-path-time.ipynb) |
+# | `1x` to `4x` | one theorem each: claim, derivation, check, picture, counter-example | [`11-gradient-bound`](11-gradient-bound.ipynb) |
+# | `5x` to `8x` | one experiment of a paper each, our numbers beside the paper's | [`51-path-time`](51-path-time.ipynb) |
 # | `9x` | what has been run, and the ledger of claims | [`90-report`](90-report.ipynb) |
 #
-# All of them, in an order to read them in:
+# Here are all of them, in an order in which they can be read:
 #
 # | | |
 # |---|---|
 # | the problem | [`10-problem-and-duality`](10-problem-and-duality.ipynb), [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb) |
 # | where the solution is | [`11-gradient-bound`](11-gradient-bound.ipynb), [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb), [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb), [`14-path-bounds`](14-path-bounds.ipynb), [`15-relations-between-spheres`](15-relations-between-spheres.ipynb), [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb), [`28b-midpoint-gap-bound-at-work`](28b-midpoint-gap-bound-at-work.ipynb), [`28c-half-spaces-and-the-midpoint-ball`](28c-half-spaces-and-the-midpoint-ball.ipynb) |
-# | what that says of a term | [`16-sphere-rule`](16-sphere-rule.ipynb), [`17-semidefinite-rule`](17-semidefinite-rule.ipynb), [`18-linear-rule`](18-linear-rule.ipynb), [`19-two-balls`](19-two-balls.ipynb), [`21-diagonal-metrics`](21-diagonal-metrics.ipynb), [`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb) |
+# | what a ball says of a term | [`16-sphere-rule`](16-sphere-rule.ipynb), [`17-semidefinite-rule`](17-semidefinite-rule.ipynb), [`18-linear-rule`](18-linear-rule.ipynb), [`19-two-balls`](19-two-balls.ipynb), [`21-diagonal-metrics`](21-diagonal-metrics.ipynb), [`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb) |
 # | along the path | [`20-ranges`](20-ranges.ipynb), [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb), [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb), [`23-algorithms`](23-algorithms.ipynb), [`45-when-to-screen`](45-when-to-screen.ipynb) |
 # | other losses and terms, many terms, rounding | [`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb), [`25-product-triplets`](25-product-triplets.ipynb), [`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb), [`24-floating-point`](24-floating-point.ipynb) |
 # | support vector machines | [`30-svm-problem`](30-svm-problem.ipynb), [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb), [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb), [`33-intersection-test`](33-intersection-test.ipynb), [`34-choice-of-s-and-smallest-c`](34-choice-of-s-and-smallest-c.ipynb), [`35-kernels`](35-kernels.ipynb), [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), [`36b-dome-test`](36b-dome-test.ipynb), [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb), [`36d-path-of-the-s-form`](36d-path-of-the-s-form.ipynb), [`37-equivalences`](37-equivalences.ipynb), [`38-approximation-paths`](38-approximation-paths.ipynb), [`39-dynamic-svm`](39-dynamic-svm.ipynb), [`39b-free-intercept`](39b-free-intercept.ipynb) |
@@ -236,34 +239,34 @@ print("entries of the table that exist and have their shape:", len(table))
 # | experiments: samples | [`60-svm-toys`](60-svm-toys.ipynb), [`61-svm-screening-rates`](61-svm-screening-rates.ipynb), [`62-svm-single-training`](62-svm-single-training.ipynb), [`63-svm-path-time`](63-svm-path-time.ipynb), [`64-intersection-against-dome`](64-intersection-against-dome.ipynb), [`65-svm-pathwise-s-form`](65-svm-pathwise-s-form.ipynb) |
 # | experiments: sparse similarities | [`70-similarity-recovery`](70-similarity-recovery.ipynb), [`71-link-prediction`](71-link-prediction.ipynb), [`72-sparse-text`](72-sparse-text.ipynb) |
 #
-# The last three rows are the experiments of the triplet papers (and `59`, other people's software, and `66`, all triplets at once), of the sample papers and of the Frank-Wolfe paper. To
-# use the library on something else, begin with [`01-your-own-data`](01-your-own-data.ipynb), [`02-with-scikit-learn`](02-with-scikit-learn.ipynb)
-# or [`03-judgements`](03-judgements.ipynb).
+# The last three rows are the experiments of the triplet papers, of the sample papers and of the Frank-Wolfe
+# paper. Two notebooks in them belong to no paper: `59` compares with other software, and `66` takes all triplets
+# at once. To use the library on your own data, begin with [`01-your-own-data`](01-your-own-data.ipynb),
+# [`02-with-scikit-learn`](02-with-scikit-learn.ipynb) or [`03-judgements`](03-judgements.ipynb).
 #
-# Every `NAME.ipynb` is made from `NAME.py` beside it and committed executed. `claims.yml` lists every
-# theorem, algorithm, table and figure of the papers with what became of it here; one that is not `open`
-# names a notebook cell that would fail if the claim failed. `experiments.yml` lists what can be run, at
-# which sizes.
+# Every `NAME.ipynb` is made from the `NAME.py` beside it, and holds its outputs. `claims.yml` is the ledger: it
+# lists every theorem, algorithm, table and figure of the papers, and says what became of it here. A claim that is
+# not `open` names a notebook cell that would fail if the claim failed. `experiments.yml` lists the experiments
+# that can be run, and their sizes.
 #
 # ## What runs where
 #
 # | you want to | do |
 # |---|---|
-# | read | open the notebooks anywhere; their outputs are in them |
+# | read | open the notebooks anywhere; they hold their outputs |
 # | try something | `make lab`: JupyterLab with everything installed |
-# | run one at another size | `papermill notebooks/51-path-time.ipynb out.ipynb -p fraction 0.9`, half a minute |
-# | run all of them | `make reproduce`, or `safescreen run --profile smoke --report` |
-# | run them on many machines | `safescreen run --profile paper --scheduler tcp://host:8786`, a Dask cluster |
-# | send it to somebody | `make site`: notebooks, results, ledger and reference as linked pages |
+# | run an experiment at another size | `papermill notebooks/51-path-time.ipynb out.ipynb -p fraction 0.9`, half a minute |
+# | run all experiments | `make reproduce`, or `safescreen run --profile smoke --report` |
+# | run them on many machines | `safescreen run --profile paper --scheduler tcp://host:8786`, with a Dask cluster |
+# | send the book to somebody | `make site`: notebooks, results, ledger and reference as linked pages |
 # | check everything | `make test`: unit tests, every notebook compared with its committed outputs |
 # | change a notebook | edit `NAME.py` (or the paired `.ipynb` in JupyterLab), then `make notebooks` |
 # | use the solver | `import safescreen as ss`, as above |
 #
 # ## What is not covered
 #
-# * Losses without a flat or a linear piece, such as the logistic loss: there is nothing to screen.
-# * Problems without the squared norm: all balls come from the strong convexity it brings. A trace norm
-#   besides is fine, it is a linear term.
-# * An intercept in the support vector machine: add a constant feature, and it is regularized like the
-#   others.
-# * What is still `open` in `claims.yml`; `safescreen claims` prints the list.
+# * Losses without a zero or a linear piece, such as the logistic loss. With them there is nothing to screen.
+# * Problems without the squared norm. All balls come from the strong convexity that it brings. A trace norm
+#   may be added to it, because over the semidefinite cone it is a linear term.
+# * Ranges of $\lambda$ for a support vector machine with a free intercept.
+# * Claims that are still `open` in `claims.yml`. `safescreen claims` prints them.

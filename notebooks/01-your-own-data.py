@@ -1,14 +1,13 @@
 # %% [markdown]
 # # Your own data
 #
-# A table, a column with labels: which distance between rows puts equal labels together? By the end you will
-# have learned a metric along a path of regularization weights, chosen one by validation, seen whether it helps
-# at all, beside Euclid, NCA and LMNN, what the metric looks at, which neighbours it changed, and how many
-# triplets never had to be looked at.
+# You have a table with a column of labels. Which distance between rows puts rows of one label together? In this
+# notebook you learn a metric for many weights of the regularization, and choose one of them by validation. You see
+# which features the metric uses, which neighbours it changes, and how many triplets screening left out. At the end
+# you see whether the metric helps at all, compared with Euclid's distance, NCA and LMNN.
 #
-# Replace the file and its label in the next cell by your own (or `table`, further down, by a data frame you
-# have), or run it from a terminal:
-# `papermill notebooks/01-your-own-data.ipynb out.ipynb -p file my.csv -p label species`.
+# Put your own file and label into the next cell, or a data frame of yours in the place of `table` further down. From
+# a terminal: `papermill notebooks/01-your-own-data.ipynb out.ipynb -p file my.csv -p label species`.
 
 # %% tags=["parameters"]
 file = ""  # a CSV file with a header, also .csv.gz, .tsv, or a .parquet file; empty: one is written for the example
@@ -52,11 +51,12 @@ if is_example:
 # %% [markdown]
 # ## Read it
 #
-# Columns that are not numbers, and rows with gaps, are for you to decide about: nothing is repaired silently.
+# You decide what to do with columns that are not numbers, and with rows that have missing values. Nothing is repaired
+# without a word.
 
 # %%
 if not Path(file).is_file():
-    raise FileNotFoundError(f"file: no file {str(file)!r} seen from {Path.cwd()}; write its whole path")
+    raise FileNotFoundError(f"file: there is no file {str(file)!r} in {Path.cwd()}; give its whole path")
 if Path(file).suffix in (".xlsx", ".xls", ".ods"):
     raise ValueError(f"file: {file} is a spreadsheet; save it as CSV")
 if Path(file).suffix == ".parquet":
@@ -73,7 +73,7 @@ else:
         reason = str(error).rpartition("C error: ")[2].strip()
         raise ValueError(
             f"file: {file} is no table with {between} between its columns: {reason}; "
-            "its first line has to name the columns, and each other line to hold a value for each of them"
+            "its first line must name the columns, and every other line must hold a value for each of them"
         ) from None
 unnamed = [name for name in table.columns if str(name).startswith("Unnamed:") and pd.api.types.is_integer_dtype(table[name])]
 numbered = [name for name in unnamed if table[name].is_monotonic_increasing and table[name].is_unique]  # from 0, or from 1 as R does
@@ -93,9 +93,9 @@ with_words = [name for name in table.columns.drop(label) if not pd.api.types.is_
 with_gaps = list(table.columns[table.isna().any()])
 wrong = []
 if with_words and words != "encode":
-    wrong.append(f"these columns are not numbers, set words to 'encode' or name them in drop: {', '.join(with_words)}")
+    wrong.append(f"these columns do not hold numbers; set words to 'encode', or name them in drop: {', '.join(with_words)}")
 if with_gaps and gaps != "drop":
-    wrong.append(f"these columns have gaps, fill them, name them in drop, or set gaps to 'drop' to lose the rows: {', '.join(with_gaps)}")
+    wrong.append(f"these columns have missing values; fill them, name them in drop, or set gaps to 'drop' to leave the rows out: {', '.join(with_gaps)}")
 if wrong:
     raise ValueError("\n".join(wrong))
 if with_gaps:
@@ -106,17 +106,17 @@ if with_words:
     table = pd.get_dummies(table, columns=with_words, dtype=float)
 rows = table[label].value_counts()
 if len(rows) < 2:
-    raise ValueError(f"label: {label!r} has the one class {rows.index[0]!r}, there is nothing to tell it from: take another column")
+    raise ValueError(f"label: {label!r} has the one class {rows.index[0]!r}, and two are needed: take another column")
 if rows.min() < 2:
     alone = ", ".join(map(repr, rows.index[rows == 1][:5]))
-    raise ValueError(f"label: classes of {label!r} with a single row, join them with others or drop them: {alone}")
+    raise ValueError(f"label: each class of {label!r} must have two rows; join these classes with others, or drop them: {alone}")
 names = list(table.columns.drop(label))
 X, y = table[names].to_numpy(float), table[label].to_numpy()
 pd.Series(y).value_counts().rename("rows").to_frame()
 
 # %% [markdown]
-# Features of very different sizes make the first neighbours meaningless, so each is scaled to $[0, 1]$ on the rows used
-# for training.
+# If features have very different sizes, the largest decide which rows are near. So each feature is scaled to $[0, 1]$ by
+# the rows for training.
 
 # %%
 train, test = train_test_split(np.arange(len(y)), test_size=validation, random_state=seed, stratify=y)
@@ -129,8 +129,8 @@ print(f"{len(triplets):,} triplets of {len(A)} rows; each wants a row nearer to 
 # %% [markdown]
 # ## Solve a path
 #
-# For $\lambda$ at the top every triplet costs linearly and the solution is known; from there on each solution is the start
-# for the next one, and proves of most triplets that they cannot matter there.
+# For the largest $\lambda$ every triplet is in the linear region, and the solution is known. From there on each solution is
+# the start for the next $\lambda$, and proves that most triplets need not be looked at there.
 
 # %%
 prob = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
@@ -164,7 +164,8 @@ right.legend()
 plt.show()
 
 # %% [markdown]
-# Several values of $\lambda$ often tie. Take the largest of them: it is the most regular metric, and the cheapest.
+# Several values of $\lambda$ often have the same error. Take the largest of them: its metric has the smallest norm, and costs
+# the least time.
 
 # %% [markdown]
 # ## What the metric looks at
@@ -186,7 +187,8 @@ print("weighs most:", ", ".join(names[i] for i in order[:3]))
 # %% [markdown]
 # ## Neighbours before and after
 #
-# How many of the seven nearest training rows have the row's own class: the validation rows where that changes most.
+# For each validation row, count how many of its seven nearest training rows have its class. The table shows the rows for
+# which this number grows most.
 
 # %%
 values, vectors = np.linalg.eigh(M)
@@ -206,8 +208,8 @@ shares.assign(gain=shares["after"] - shares["before"]).sort_values(["gain", "row
 # %% [markdown]
 # ## The same as an estimator
 #
-# `TripletMetric` is this in one object with the conventions of scikit-learn, for a pipeline or a grid search. Left alone it
-# screens only where that saves time, which for so few triplets it does not; here it is told to.
+# `TripletMetric` does all this in one object with the conventions of scikit-learn, for a pipeline or a grid search. By
+# default it screens only where that saves time. For so few triplets it does not, so here `screening` asks for it.
 
 # %%
 from sklearn.pipeline import make_pipeline
@@ -219,8 +221,8 @@ assert np.linalg.norm(metric.get_mahalanobis_matrix() - M) <= chosen.eps + np.sq
 print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {metric.screening_.rate:.0%} of the triplets screened")
 
 # %% [markdown]
-# And `TripletMetricCV` chooses $\lambda$ too, by cross-validation within the training rows, one path a fold; so the rows set
-# aside stay an honest test.
+# `TripletMetricCV` chooses $\lambda$ too, by cross-validation within the training rows, with one path for each fold. The rows
+# that are set aside play no part in the choice, so they are a fair test.
 
 # %%
 model = make_pipeline(MinMaxScaler(), ss.TripletMetricCV(ss.TripletMetric(k=k, n_neighbors=3), lams=9, cv=3)).fit(X[train], y[train])
@@ -231,9 +233,10 @@ print(f"chosen: {metric.lam_ / metric.lams_[0]:.2g} lambda_max; error on the row
 # %% [markdown]
 # ## Does it help?
 #
-# A single split says little. So: ten splits (five folds, twice), each method on the same ones, all choices made inside the
-# training rows. NCA is scikit-learn's; LMNN is the same problem as ours with one matrix more, which pulls each row towards
-# its targets ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)). Of a long table `most` rows are drawn.
+# A single split says little. So every method is tried on the same ten splits (five folds, twice), and makes all its choices
+# within the training rows. NCA is that of scikit-learn. LMNN is the problem of this notebook with one more linear term,
+# which pulls each row towards its target neighbours ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)). From a
+# longer table `most` rows are drawn.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -309,7 +312,7 @@ else:
 # %% [markdown]
 # ## When something is wrong
 #
-# Messages say what was found, and what to do about it.
+# Error messages say what was found, and what to do about it.
 
 # %%
 data = pd.DataFrame(A, columns=names)

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # With scikit-learn
 #
-# Two ways to use safe screening where the rest of the work is done in scikit-learn: estimators that can stand in a
-# pipeline, and certificates for the solutions of *its* solvers, so that these see fewer samples and still find
-# the same classifier.
+# There are two ways to use safe screening together with scikit-learn. The first is to put an estimator of this library
+# into a pipeline. The second is a certificate for a solution of one of *scikit-learn's* solvers: that solver then sees
+# fewer samples, and still finds the same classifier.
 
 # %%
 import time
@@ -24,8 +24,8 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 # %% [markdown]
 # ## An estimator
 #
-# `SafeSVC` solves the support vector machine with the hinge to a certified duality gap. `dual_gap_` is that certificate
-# and `screening_` says which samples were proved not to matter.
+# `SafeSVC` solves the support vector machine with the hinge to a certified duality gap. `dual_gap_` is that gap, and
+# `screening_` says which samples were screened: their region of the loss is proved.
 
 # %%
 search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(tol=1e-6, screening=("MGB",))), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
@@ -38,12 +38,13 @@ assert best.dual_gap_ <= 1e-6 * best.solutions_[0].primal
 # %% [markdown]
 # ## Choosing C, or $\lambda$
 #
-# A grid search solves each fold for each C from scratch. `SafeSVCCV` goes along one warm path a fold, from coarse to fine, and leaves out
-# what cannot win: for a C between two that are solved, the solutions on both sides give a ball that holds the optimum,
-# the ball an interval for each decision value of the validation points, and these two bounds of the accuracy.
+# A grid search solves each fold for each C from nothing. `SafeSVCCV` follows one path for each fold, where each solution is the
+# start for the next C. It tries C from coarse to fine, and leaves out each C that cannot be the best. Take a C between two that
+# have been solved for. The two solutions give a ball that contains the optimum for this C. The ball gives an interval for each
+# decision value of the validation points. The intervals give a lower and an upper bound of the accuracy.
 #
-# The `SafeSVC` that it holds says everything but C, as in `SafeSVCCV(ss.SafeSVC(kernel="rbf"))`; without one it is `SafeSVC()`.
-# `best_estimator_` is its copy with the C chosen, fitted to all samples.
+# Everything but C is said by a `SafeSVC`, as in `SafeSVCCV(ss.SafeSVC(kernel="rbf"))`; by default it is `SafeSVC()`.
+# `best_estimator_` is a copy of it with the chosen C, fitted to all samples.
 
 # %%
 Cs = np.geomspace(1e-3, 1e2, 51)
@@ -68,11 +69,11 @@ plt.show()
 assert (low <= exhaustive.scores_.mean(axis=0)).all() and (exhaustive.scores_.mean(axis=0) <= high).all()
 
 # %% [markdown]
-# `TripletMetricCV` is the same for metrics, `lams` in place of `Cs`. The error of nearest neighbours depends on the order of all
-# distances, for which there is no cheap certificate, so there all values are solved for, each from the one before.
+# `TripletMetricCV` does the same for metrics, with `lams` in place of `Cs`. The error of nearest neighbours depends on the order
+# of all distances, for which there is no cheap certificate. So it solves for all values, each from the solution before.
 #
-# `TripletMetric` learns a distance, `HDSL` a sparse similarity for very many features. All of them can be cloned, pickled
-# and searched over, take data frames, and pass scikit-learn's own checks.
+# `TripletMetric` learns a distance, and `HDSL` a sparse similarity for very many features. All these estimators can be cloned,
+# pickled and used in searches. They take data frames, and follow the conventions of scikit-learn.
 
 # %%
 metric = ss.TripletMetricCV(ss.TripletMetric(k=3, screening=("RRPB", "PGB")), lams=5, cv=3).fit(X[::3], y[::3])
@@ -82,8 +83,9 @@ print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
 # %% [markdown]
 # ## A certificate for another solver
 #
-# LIBLINEAR has trained for one C. For a neighbouring C, which samples can it leave out? Its solution need not be exact,
-# only known: `screen_fitted` takes the fitted model, bounds how far from the optimum it is, rounding included, and says what is certain.
+# LIBLINEAR has solved for one C. Which samples can it leave out for a neighbouring C? Its solution need not be exact.
+# `screen_fitted` takes the fitted model, and bounds its distance from the optimum, with rounding. From that it derives what is
+# certain of each sample.
 
 # %%
 C0, C = 0.1, 0.105
@@ -95,7 +97,7 @@ print(f"the proof: gap {certificate.gap:.2g}, of which rounding {certificate.gap
 assert certificate.in_R.mean() > 0.5
 
 # %% [markdown]
-# Dropping the samples without influence changes nothing:
+# To drop the samples without influence changes nothing:
 
 # %%
 keep = ~certificate.in_R
@@ -108,9 +110,9 @@ assert same
 # %% [markdown]
 # ## SVC, with its free intercept
 #
-# The papers leave the intercept of LIBSVM out. It can be had: with a dual point that obeys $\sum_i y_i \alpha_i = 0$ the ball
-# around w holds as it is. And given w the optimal intercept is an order statistic of the $y_i - \langle w, x_i\rangle$, so that an
-# interval for each of these gives one for the intercept.
+# The papers leave out the intercept of LIBSVM, which nothing penalises. `screen_fitted` does not. If the dual point has
+# $\sum_i y_i \alpha_i = 0$, the ball around $w$ holds as it is. For a given $w$ the optimal intercept is an order statistic of the
+# $y_i - \langle w, x_i\rangle$. So an interval for each of these numbers gives an interval for the intercept.
 
 # %%
 options = {"kernel": "rbf", "gamma": 0.1, "tol": 1e-8}
@@ -127,9 +129,10 @@ for C in (1.0, 1.02, 1.05):
 # %% [markdown]
 # ## What it saves
 #
-# Twice with scikit-learn's own solvers, on samples made for the purpose. SVC: a path of eight values of C, with all samples each time, or only
-# with those that the certificate of the value before leaves. LinearSVC: an accurate fit, or a rough one, its certificate, and an accurate
-# fit of what that leaves. The solutions are the same; the times are those of the machine this was run on.
+# Two solvers of scikit-learn are timed on samples made for the purpose. SVC solves for eight values of C: once with all samples each
+# time, once with the samples that the certificate of the previous solution leaves. LinearSVC makes an accurate fit: once of all samples,
+# once of the samples that the certificate of a rough fit leaves. The solutions are the same. The times are those of the machine on which
+# this notebook was run.
 
 # %%
 A, b = make_classification(20_000, 20, n_informative=8, flip_y=0.0, class_sep=1.5, random_state=0)
@@ -177,15 +180,16 @@ for name, (seconds, less) in times.items():
     print(f"{name}: {seconds:.2f} s with all samples, {less:.2f} s with certificates: {seconds / less:.1f} times faster")
 
 # %% [markdown]
-# It pays where a fit costs much more than a look at all samples, and most of these lie outside the margin. It does not where fits are very
-# short, as those of LIBLINEAR to a low accuracy are, nor, as a rule, with the rbf kernel: the decision values of all samples cost as much as
-# LIBSVM, which shrinks its problem by itself, takes for the fit.
+# A certificate saves time where a fit costs much more than the decision values of all samples, and where most samples lie outside the
+# margin. It does not where fits are very short, such as those of LIBLINEAR to a low accuracy. With the rbf kernel it mostly does not either:
+# LIBSVM shrinks its problem by itself, and its whole fit costs as much as the decision values of all samples.
 
 # %% [markdown]
 # ## Anybody's solver
 #
-# `screen_samples(X, y, w, C)` and `screen_triplets(X, triplets, M, lam)` take arrays, wherever they come from; `screen(problem, x, lam)` any
-# problem of the library. Samples at the bound can be folded into a linear term, which other programs do not take, and the solvers here do:
+# `screen_samples(X, y, w, C)` and `screen_triplets(X, triplets, M, lam)` take arrays from any solver. `screen(problem, x, lam)` takes any
+# problem of the library. Samples in L, which are certainly at the bound, can be replaced by a linear term. The solvers of this library take such
+# a term, and most other programs do not:
 
 # %%
 signs, C0, C = np.where(y == y.max(), 1, -1), 0.1, 0.105
@@ -200,9 +204,11 @@ assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 # %% [markdown]
 # ## What is not covered
 #
-# `gamma="scale"` and `class_weight="balanced"` depend on which samples are there, so that dropping some changes the problem: `screen_fitted`
-# says so and asks for numbers. `SafeSVC` itself has either: a free intercept with a kernel, a penalised one without, as `SVC` and `LinearSVC`; `intercept=` says which.
-# What a bad reference costs is screening, never safety:
+# `gamma="scale"` and `class_weight="balanced"` depend on which samples there are, so to drop some of them changes the problem. `screen_fitted`
+# says so, and asks for numbers. `SafeSVC` has both kinds of intercept: by default a free one with a kernel, as `SVC`, and a penalised one without,
+# as `LinearSVC`. Its parameter `intercept` chooses.
+#
+# A bad reference costs screening, and never safety:
 
 # %%
 rates = [ss.screen_samples(X, y, (1.0 + error) * w, C, C0=C0).rate for error in (0.0, 0.01, 0.1, 1.0)]
@@ -210,7 +216,7 @@ print("screened with a reference off by 0, 1, 10, 100 %:", [f"{rate:.2f}" for ra
 assert rates == sorted(rates, reverse=True)
 
 # %% [markdown]
-# Messages say what was found and what to do about it:
+# Error messages say what was found, and what to do about it:
 
 # %%
 for wrong in (lambda: ss.SafeSVC().fit(X, np.ones(len(y))), lambda: ss.screen_fitted(SVC().fit(X, y), X, y)):

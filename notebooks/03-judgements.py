@@ -2,13 +2,13 @@
 # # Judgements of people
 #
 # "Is this chair more like that one, or like the third?" Answers to such questions are triplets (anchor, closer,
-# farther). They contradict each other, they repeat, and some judges do not look. By the end you will have
-# learned a metric from them, seen how far it agrees with answers it has not seen and how far anything could, found
-# out which judges to believe, and what screening leaves of the work.
+# farther). Answers contradict each other, and repeat, and some judges answer without looking. In this notebook you learn
+# a metric from answers. You measure how often it agrees with answers that it has not seen, and how often any metric
+# could. You find out which judges to believe, and how many answers screening leaves out.
 #
-# The judges here are simulated, so that the truth is known. With people it is not: put your own features in place of `X`,
-# your own answers in place of `answers` and `judge`, and leave out what uses `truth` or `careless`. The page
-# `docs/how-to/own-triplets.md` has the short form, and how to read answers from a file.
+# The judges here are simulated, so that the truth is known. For answers of people, put your own features in place of
+# `X`, and your own answers in place of `answers` and `judge`; leave out what uses `truth` or `careless`. The page
+# `docs/how-to/own-triplets.md` has the short form, and shows how to read answers from a file.
 
 # %% tags=["parameters"]
 n_things = 150
@@ -38,7 +38,7 @@ def distances(M, triplets):
 # %% [markdown]
 # ## The answers
 #
-# A judge says what is true with a probability that grows with the difference: no one can tell two distances that
+# The more two distances differ, the more probably a judge gives the right answer: nobody can tell distances apart that
 # are nearly equal. Three of the judges answer at random.
 
 # %%
@@ -65,9 +65,10 @@ assert len(turned) > 0
 # %% [markdown]
 # ## Learn from some, ask the others
 #
-# Nothing is cleaned: the loss of each answer is counted, contradictions pull both ways. $\lambda$ is chosen by
-# agreement with answers that are held out, and those of one judge stay together, so that no one is judged by
-# themselves. Two judges who look and one who does not are kept for the test.
+# No answer is removed. The loss of each answer counts, so two answers that contradict each other pull in opposite
+# directions. $\lambda$ is chosen by the agreement with held-out answers. All answers of a judge are held out together, so
+# that nobody is tested on what was learned from them. The answers of three judges, two who look and one who does not,
+# are kept for the test.
 
 # %%
 test = np.isin(judge, [0, 1, n_judges - 1])
@@ -99,8 +100,8 @@ for name, metric in metrics.items():
 pd.DataFrame(table).T
 
 # %% [markdown]
-# The last row is the ceiling: not even the truth agrees with more, for judges err. Compare with it, not with 1.
-# Without a truth, the ceiling is how often a second judge gives the same answer.
+# The last row is the most that a metric can reach: judges err, so even the truth does not agree with all answers. Compare
+# with that row, not with 1. If the truth is not known, compare with how often a second judge gives the same answer.
 
 # %%
 gained, ceiling = agreement(metrics["learned"], sincere)[0], agreement(metrics["what people see"], sincere)[0]
@@ -129,9 +130,9 @@ assert closeness > 0.9
 # %% [markdown]
 # ## Whom to believe
 #
-# A judge who answers at random agrees with half of what the others say. So: a first metric from all, the agreement of
-# each judge with the metric of the *others*, weights from it (a judge whose interval reaches one half gets none),
-# and once more.
+# A judge who answers at random agrees with half of the answers of the others. So learn a metric from the answers of
+# all *other* judges, and compute how often the judge agrees with it. That gives the weight of the judge; it is 0 if the
+# interval of the agreement reaches one half. Then learn a metric from all answers with these weights.
 
 # %%
 lam = model.lam_
@@ -151,13 +152,13 @@ for name, metric in {"all alike": model.best_estimator_, "by trust": weighted}.i
     print(f"{name:9s}: agreement {p:.3f} ± {half:.3f}")
 
 # %% [markdown]
-# The weights change little here: random answers cancel out, as contradictions do. They would matter if careless judges
+# The weights change little here, because random answers cancel each other. They would matter if careless judges
 # always took the first of the two.
 #
 # ## What never had to be looked at
 #
-# An answer with a large loss is in the linear region, one that is far from any doubt in the zero region. In both cases
-# screening proves it and leaves it out, and the metric stays the same to the last certified digit.
+# An answer with a large loss is in the linear region. An answer that the metric agrees with by a large margin is in the
+# zero region. Screening proves both, and leaves these answers out. The optimum stays the same.
 
 # %%
 problem = ss.Problem(ss.Triplets(X, answers[~test]), ss.SmoothedHinge(0.05))

@@ -350,7 +350,9 @@ def test_bad_input_is_named(options, error, message):
 
 
 def test_a_problem_without_lam_max_needs_lams():
-    with pytest.raises(ValueError, match=r"lams must be given: lam_max\(\) of this problem is inf"):
+    with pytest.raises(
+        ValueError, match=r"lams must be given, because lam_max\(\) of this problem is inf"
+    ):
         ss.path(instance("full").problem(1.0), screening=("RRPB", "PGB"))
 
 

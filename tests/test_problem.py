@@ -294,7 +294,9 @@ def test_linear_parts_are_counted_for_plain_terms_alone():
         ss.Problem(weighted, ss.SmoothedHinge(0.5)),
         ss.Problem(of.terms, ss.SquaredHinge()),
     ):
-        with pytest.raises(ValueError, match="are not reduced by counts"):
+        with pytest.raises(
+            ValueError, match="a linear region to be reduced by counts, got Problem"
+        ):
             problem.with_linear_part(problem.terms, zero, 0.0, 0.0)
 
 
@@ -474,7 +476,7 @@ def test_sizes_that_overflow_are_named():
             ):
                 with pytest.raises(
                     ValueError,
-                    match=r"X, weights and lam must not be so far apart .*, "
+                    match=r"X, weights and lam must not differ so much in size .*, "
                     r"got terms of norms up to .* and lam=",
                 ):
                     work()
@@ -510,7 +512,7 @@ def test_what_needs_more_memory_than_is_free_says_so(monkeypatch, make, loss, n_
     monkeypatch.setattr(_checks, "free_memory", lambda: 1.0 * n_bytes - 1.0)
     with pytest.raises(
         MemoryError,
-        match=r"solving Problem\(<.* GB there are: take fewer features .* "
+        match=r"solving Problem\(<.* GB are free: take fewer features .* "
         r"or fewer terms \(a smaller k",
     ):
         ss.Problem(terms, loss)

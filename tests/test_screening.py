@@ -144,7 +144,9 @@ def test_samples_and_triplets_from_arrays(loss, weighted):
 
 def test_errors_from_arrays():
     X, y = datasets.load("iris", return_X_y=True)
-    with pytest.raises(ValueError, match="two classes, found 3: screen each against the others"):
+    with pytest.raises(
+        ValueError, match="two classes, found 3: screen each class against the others"
+    ):
         ss.screen_samples(X, y, np.zeros(4), 1.0)
     with pytest.raises(ValueError, match=r"w must have shape \(4,\), got \(3,\)"):
         ss.screen_samples(X[:100], y[:100], np.zeros(3), 1.0)

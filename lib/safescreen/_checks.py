@@ -69,8 +69,11 @@ def check_grid(values: ArrayLike, name: str, *, falling: bool = False) -> NDArra
     if not values.min() > 0.0:
         raise ValueError(f"{name} must be positive, found {values.min():g}")
     steps = np.diff(values)
-    if ((steps >= 0.0) if falling else (steps <= 0.0)).any():
-        raise ValueError(f"{name} must be strictly {'decreasing' if falling else 'increasing'}")
+    wrong = np.flatnonzero(steps >= 0.0 if falling else steps <= 0.0)
+    if wrong.size:
+        order = "decreasing" if falling else "increasing"
+        first, second = values[wrong[0] : wrong[0] + 2]
+        raise ValueError(f"{name} must be strictly {order}, got {second:g} after {first:g}")
     return values
 
 
@@ -193,7 +196,7 @@ def need_memory(n_bytes: float, what: str, instead: str) -> None:
     free = free_memory()
     if n_bytes > free:
         raise MemoryError(
-            f"{what} would take {n_bytes / 1e9:.3g} GB, of {free / 1e9:.3g} GB there are: {instead}"
+            f"{what} would take {n_bytes / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free: {instead}"
         )
 
 

@@ -305,7 +305,7 @@ def _warn_if_not_converged(solved, limits):
             f"the path ends with solve {len(solved)}, which did not converge at "
             f"{shortfall(short[0], limits)}"
         )
-    warn(f"{text}; a larger tol or rtol, or a larger max_iter, goes further", ConvergenceWarning)
+    warn(f"{text}: take a larger tol, rtol or max_iter", ConvergenceWarning)
 
 
 @dataclass
@@ -466,7 +466,7 @@ def _grid(prob, lams, ratio, max_lams):
         raise ValueError(f"ratio must be less than 1, got {ratio:g}")
     start = prob.lam_max()
     if not 0.0 < start < np.inf:
-        raise ValueError(f"lams must be given: lam_max() of this problem is {start:g}")
+        raise ValueError(f"lams must be given, because lam_max() of this problem is {start:g}")
     return start * ratio ** np.arange(max_lams)
 
 

@@ -186,10 +186,10 @@ class Problem:
         if not max(n, r, x, n * r * x) <= REACH:
             text = (
                 f"terms of norms up to {r:.3g}, weights that sum to {n:.3g} and lam={lam:.3g}, "
-                "the 1/C of machines"
+                "which is 1/C for SVMs"
             )
             raise ValueError(
-                "X, weights and lam must not be so far apart that squares overflow, got "
+                "X, weights and lam must not differ so much in size that squares overflow, got "
                 f"{text}: scale X (StandardScaler)"
             )
         return lam
@@ -370,7 +370,8 @@ class Problem:
         terms without weights and a loss with a linear region: ValueError otherwise."""
         if self.terms.weights is not None or not self.loss.has_linear_region:
             raise ValueError(
-                "terms with weights, and losses without a linear region, are not reduced by counts"
+                "terms must have no weights and the loss a linear region to be reduced by counts, "
+                f"got {self!r}"
             )
         return self._with(terms, total, error, constant)
 

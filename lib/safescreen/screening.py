@@ -202,7 +202,7 @@ def screen_samples(
     classes = np.unique(y)
     if classes.size != 2:
         raise ValueError(
-            f"y must hold two classes, found {classes.size}: screen each against the others"
+            f"y must hold two classes, found {classes.size}: screen each class against the others"
         )
     if intercept is not None:
         X = add_intercept(X, intercept_scaling)

@@ -139,8 +139,8 @@ def folder_name(name: str, where: str) -> str:
     """Return what can be the name of a folder or file anywhere, and part of an address."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+=,-]{0,199}", name):
         raise BookError(
-            f"{where} cannot be a folder's name: at most 200 of A-Z a-z 0-9 _ . + = , - and "
-            "no sign first"
+            f"{where} cannot be a folder's name: it must have at most 200 characters, of "
+            "A-Z a-z 0-9 _ . + = , - only, and begin with a letter or a digit"
         )
     return name
 
@@ -202,7 +202,7 @@ def inside(path: Path, folder: Path) -> Path:
     """
     if not path.resolve().is_relative_to(folder.resolve()):
         where = f"{path.name} leads out of {folder.name}/ by a symbolic link"
-        raise BookError(f"{where}; only what lies there is read")
+        raise BookError(f"{where}; only files in that folder are read")
     return path
 
 

@@ -106,7 +106,10 @@ class Sources:
             frame = self.table(run, table)
             chosen = frame[frame.iloc[:, 0] == words]
             if len(chosen) != 1 or column not in frame:
-                raise BookError(f"{table}.csv of {run} has not one row {words!r} with {column!r}")
+                raise BookError(
+                    f"{table}.csv of {run} must have one row {words!r} and a column {column!r}, "
+                    f"found {len(chosen)} such rows"
+                )
             return chosen[column].iloc[0]
         if not dot or column not in _COLUMNS:
             words, column = what, "ours"
@@ -115,7 +118,7 @@ class Sources:
         exact = chosen[chosen["conclusion"] == words]
         chosen = exact if len(exact) == 1 else chosen
         if len(chosen) != 1:
-            raise BookError(f"{len(chosen)} conclusions of {run} have {words!r}")
+            raise BookError(f"one conclusion of {run} must have {words!r}, found {len(chosen)}")
         return chosen[column].iloc[0]
 
 
@@ -132,10 +135,10 @@ def printed_number(lines: Sequence[str], words: str, number: int) -> str:
     """
     different = sorted({line for line in lines if words in line})
     if len(different) != 1:
-        raise BookError(f"{len(different)} lines have {words!r}")
+        raise BookError(f"one line must have {words!r}, found {len(different)}")
     found = _NUMBER.findall(different[0].replace("_", ""))
     if not 1 <= number <= len(found):
-        raise BookError(f"the line with {words!r} has {len(found)} numbers")
+        raise BookError(f"the line with {words!r} must have {number} numbers, found {len(found)}")
     return found[number - 1]
 
 

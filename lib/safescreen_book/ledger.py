@@ -80,7 +80,7 @@ def load_claims(folder: Path) -> tuple[Claim, ...]:
     claims = tuple(_claim(paper, entry) for paper, entries in papers.items() for entry in entries)
     twins = [name for name, count in Counter(claim.id for claim in claims).items() if count > 1]
     if twins:
-        raise BookError(f"claims.yml: twice in the ledger: {', '.join(twins)}")
+        raise BookError(f"claims.yml: these ids occur twice: {', '.join(twins)}")
     return claims
 
 

@@ -26,12 +26,13 @@ def assigned(source: str, where: str) -> dict[str, Any]:
     for node in nodes:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
-            raise BookError(f"{where}: its parameters cell holds more than `name = value` lines")
+            raise BookError(f"{where}: its parameters cell must hold `name = value` lines only")
         try:
             found[target.id] = plain(ast.literal_eval(node.value), target.id)
         except ValueError as error:
             raise BookError(
-                f"{where}: parameter {target.id} = {ast.unparse(node.value)} is not plain"
+                f"{where}: parameter {target.id} = {ast.unparse(node.value)} is not a plain "
+                "number, boolean or string"
             ) from error
     return found
 

@@ -95,10 +95,13 @@ class Recorder:
         """
         if not self.computes:
             raise ValueError(
-                f"rows_dir: {name} is computed although the rows of a folder are given"
+                f"rows_dir: the rows {name!r} must not be computed, because rows_dir gives them"
             )
         if is_shown(f"{_plain(name)}.csv"):
-            raise ValueError(f"name: {name!r} is a name of what is shown, use `table`")
+            raise ValueError(
+                f"name: {name!r} must not be the name of a table or figure that is shown; "
+                "use `table`"
+            )
         text = _frame(frame).to_csv(index=False, lineterminator="\n", float_format=f"%.{digits}g")
         self._rows[name] = text
         self._write(f"{name}.csv", lambda path: path.write_text(text, encoding="utf-8"))

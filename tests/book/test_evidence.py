@@ -49,13 +49,16 @@ def test_references_stand_for_what_ran(sources, text, shown):
     [
         ("45 problems", "typed numbers: 45"),
         ("to 1e-9, in 62 % and 5 %", "typed numbers: 1e-9, 62, 5"),
-        ("{gone#1}", "0 lines have 'gone'"),
-        ("{problems#4}", "has 3 numbers"),
+        ("{gone#1}", "one line must have 'gone', found 0"),
+        ("{problems#4}", "must have 4 numbers, found 3"),
         ("{problems}", "expected WORDS#NUMBER"),
         ("{12-none: problems#1}", "there is no notebook 12-none"),
-        ("{51-time/iris: it costs}", "0 conclusions of 51-time/iris have 'it costs'"),
+        (
+            "{51-time/iris: it costs}",
+            "one conclusion of 51-time/iris must have 'it costs', found 0",
+        ),
         ("{51-time/wine: it pays}", "no conclusions.csv in outputs/paper/51-time/wine"),
-        ("{51-time/iris/table_time: GB.seconds}", "has not one row 'GB'"),
+        ("{51-time/iris/table_time: GB.seconds}", "must have one row 'GB' and a column"),
     ],
 )
 def test_what_stands_for_nothing_is_named(sources, text, problem):
@@ -70,7 +73,7 @@ def test_a_number_that_is_printed_otherwise_parts_the_two(sources):
     )
     claims = ledger.load_claims(sources.folder)
     problems = list(ledger.problems(claims, sources.folder))
-    assert "claim P-T1: evidence {lost#1}: 0 lines have 'lost'" in problems
+    assert "claim P-T1: evidence {lost#1}: one line must have 'lost', found 0" in problems
     assert not [problem for problem in problems if "{problems#1}" in problem]
     with pytest.raises(BookError, match="claim P-T1: evidence {lost#1}"):
         ledger.with_evidence(claims, sources.folder)

@@ -100,7 +100,7 @@ def test_a_page_leads_to_its_source():
 def test_a_name_is_told_in_one_sentence():
     known = reference.names()
     assert reference.first_sentence(known["safescreen.Sphere"][1]) == (
-        "A closed ball that contains the optimal x"
+        "A closed ball ``||x - center|| <= radius`` that contains the optimum"
     )
     assert reference.first_sentence(known["safescreen.SPHERES"][1]).startswith("By name: `GB`, ")
     for name, (_, value) in known.items():

@@ -323,7 +323,7 @@ def test_in_a_pipeline():
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"Cs": 1}, ValueError, "Cs must be at least 2 values, got 1"),
+        ({"Cs": 1}, ValueError, "Cs must stand for at least 2 values, got 1"),
         ({"Cs": 0.5}, TypeError, "for one value use SafeSVC"),
         ({"Cs": [1.0, 0.1, 1.0]}, ValueError, "Cs must be strictly increasing"),
         ({"cv": StratifiedKFold(300)}, ValueError, "n_splits=300"),
@@ -362,7 +362,7 @@ def test_holds_a_prototype():
     unfitted = SafeSVCCV(Cs=[0.1, 1.0], cv=3, refit=False).fit(X, y)
     assert unfitted.C_ in unfitted.Cs_ and not hasattr(unfitted, "predict")
     with pytest.raises(
-        TypeError, match="estimator must be a SafeSVC or None, got list: values of C go into Cs"
+        TypeError, match="estimator must be a SafeSVC or None, got list: give values of C as Cs"
     ):
         SafeSVCCV([0.1, 1.0]).fit(X, y)
 
@@ -444,7 +444,7 @@ def test_similarity_scores_are_those_of_single_fits():
         relative.scales_ / HDSL(max_iter=1).fit(X, y).scale_, [1 / 30, 1.0, 30.0]
     )
     with pytest.raises(
-        ValueError, match="scales must be at least 2 values, got 1: for one value use HDSL"
+        ValueError, match="scales must stand for at least 2 values, got 1: for one value use HDSL"
     ):
         HDSLCV(scales=1).fit(X, y)
 

@@ -683,7 +683,7 @@ def test_pipelines(last):
 def test_what_safe_svc_is_refused_for():
     X, y = data(n=60)
     with pytest.raises(
-        ValueError, match="two classes, got 3: fit and screen one against the others"
+        ValueError, match="two classes, got 3: fit and screen each class against the others"
     ):
         ss.screen_fitted(ss.SafeSVC().fit(X, np.arange(60) % 3), X, np.arange(60) % 3)
     model = ss.SafeSVC(kernel="rbf").fit(X, y)

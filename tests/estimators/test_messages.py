@@ -61,10 +61,7 @@ class TestEveryEstimator:
         X, y = table()
         with pytest.raises(
             ValueError,
-            match=(
-                "got one class: 'red'; there is nothing to tell it from: take another column, "
-                "or rows"
-            ),
+            match="got one class: 'red'; take another column as y, or add rows of another class",
         ):
             model.fit(X, np.full(y.size, "red"))
 
@@ -80,7 +77,7 @@ class TestEveryEstimator:
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_identifiers_in_place_of_classes(model):
     X, y = table()
-    with pytest.raises(ValueError, match="only singletons: is it an identifier"):
+    with pytest.raises(ValueError, match="found one point in every class: is y an identifier"):
         model.fit(X.to_numpy(), np.arange(y.size))
 
 
@@ -90,9 +87,8 @@ def test_k_larger_than_a_class(product):
     rows = np.r_[0:30, 50:54]
     with pytest.warns(
         UserWarning,
-        match=(
-            "k=5 is more than rows of class 1 have partners, 3 others .* take a smaller k or join"
-        ),
+        match="k=5 is larger than class 1 allows, where a point has 3 others .* "
+        "take a smaller k or join",
     ):
         model = TripletMetric(k=5, product=product, keep_problem=True).fit(X[rows], y[rows])
     assert len(model.solution_.problem) == 30 * 5 * 4 + 4 * 3 * 5
@@ -102,8 +98,8 @@ def test_columns_of_very_different_sizes():
     X, y = load_wine(return_X_y=True)
     spans = r"column 12 spans 1.4e\+03 and column 7 only 0.53"
     hint = (
-        rf"sizes: {spans}, and the largest decide what is near: "
-        r"scale them \(MinMaxScaler, StandardScaler\)"
+        rf"sizes: {spans}, so the largest decide which points are near: "
+        r"scale them \(MinMaxScaler or StandardScaler\)"
     )
     for fit in (
         lambda: TripletMetric(k=2, tol=1e-2).fit(X, y),
@@ -126,7 +122,7 @@ def test_what_stopped_a_metric_and_which_column_made_it_hard():
     columns = r"column proline spans \S+ and column \w+ only \S+"
     assert {warning.filename for warning in caught} == {__file__}
     assert len(found) == 2 and re.search(
-        f"very different sizes: {columns}, and the largest", found[0]
+        f"very different sizes: {columns}, so the largest", found[0]
     )
     reached = (
         r"lam=\S+: relative duality gap \S+ after 1 iterations, "
@@ -147,8 +143,8 @@ def test_arrays_of_triplets_or_images():
     X, y = table()
     triplets = np.stack((X[:12], X[12:24], X[40:52]), axis=1)
     advice = (
-        r"fit_triplets\(X\) takes triplets of points \(T, 3, d\), "
-        r"fit_triplets\(points, rows\) of rows"
+        r"for triplets call fit_triplets: \(X\) of shape \(T, 3, d\), "
+        r"or \(points, rows of triplets\)"
     )
     for model in (*METRICS[:2], HDSL(max_iter=10)):
         for labels in ((), (y[:12],), (np.ones(12),)):
@@ -172,18 +168,19 @@ def test_arrays_of_triplets_or_images():
         for call in (SafeSVC().fit, SafeSVCCV().fit):
             with pytest.raises(
                 ValueError,
-                match=r"got shape \(12, 3, 13\): X.reshape\(len\(X\), -1\) makes a row of each",
+                match=r"got shape \(12, 3, 13\): X.reshape\(len\(X\), -1\) "
+                r"makes one row of each point",
             ):
                 call(points, y[:12])
     model = SafeSVC(0.1).fit(triplets.reshape(12, -1), np.arange(12) % 2)
-    with pytest.raises(ValueError, match=r"X.reshape\(len\(X\), -1\) makes a row of each"):
+    with pytest.raises(ValueError, match=r"X.reshape\(len\(X\), -1\) makes one row of each point"):
         model.predict(triplets)
 
 
 def test_more_neighbours_than_points():
     X, y = datasets.load("iris", return_X_y=True)
     X, y = X[::3], y[::3]
-    sizes = "the classes have 17, 17, 16 of them"
+    sizes = "the classes have 17, 17, 16 points"
     for model in (TripletMetric(n_neighbors=1000), HDSL(n_neighbors=1000, max_iter=5)):
         with pytest.raises(
             ValueError,
@@ -204,7 +201,7 @@ def test_more_neighbours_than_points():
             ValueError, match=f"^{name} must be at most 49, as there are 50 points, got 50: {sizes}"
         ):
             model.fit(X, y)
-    with pytest.warns(UserWarning, match="k=49 is more than rows of class 2 have partners"):
+    with pytest.warns(UserWarning, match="k=49 is larger than class 2 allows, where a point has"):
         TripletMetric(k=49, tol=1e-2).fit(X, y)
     triplets = [[0, 1, 20], [20, 21, 0]]
     assert (

@@ -158,7 +158,7 @@ def test_columns_of_very_different_sizes_are_named_and_why_a_solve_has_stopped()
     X = X - X.mean(axis=0)
     X[:, 4] *= 1e8
     reached = r"C=1: relative duality gap \S+ after \d+ iterations, asked for tol=0.0001"
-    why = "further iterations hardly lowered it, for roundings or a badly conditioned problem"
+    why = "further iterations hardly lowered it, because of rounding or a badly conditioned problem"
     stalled = f"{reached}: it stalled: {why}"
     column = r"column 4 spans \S+ and column \d+ only \S+: put a StandardScaler before it$"
     with pytest.warns(ss.ConvergenceWarning, match=rf"^{stalled}; {column}"):
@@ -189,16 +189,16 @@ def test_what_would_overflow_is_named(method):
         (X, 1.0, np.full(60, 1e160)),
     ):
         with pytest.raises(
-            ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"
+            ValueError, match="X, weights and lam must not differ so much .*, which is 1/C for SVMs"
         ):
             SafeSVC(C, method=method).fit(points, y, weights)
         if C == 1.0:
             with pytest.raises(
                 ValueError,
-                match="X, weights and lam must not be so far apart .*, the 1/C of machines",
+                match="X, weights and lam must not differ so much .*, which is 1/C for SVMs",
             ):
                 SafeSVCCV(SafeSVC(method=method), [1.0, 2.0], cv=2).fit(points, y, weights)
-    with pytest.raises(ValueError, match="gamma='scale' needs numbers in X that have a variance"):
+    with pytest.raises(ValueError, match="gamma='scale' needs the variance of X, which"):
         SafeSVC(kernel="rbf").fit(1e160 * X, y)
 
 

@@ -210,11 +210,16 @@ def test_what_is_wrong_is_named(kind):
         with pytest.raises(ValueError, match=shape):
             kind().fit(wrong, y)
     cases = [
-        (rows, 2 * y, ValueError, "y must hold 1 and -1, for tuples the other way round"),
+        (
+            rows,
+            2 * y,
+            ValueError,
+            "y must hold 1 for tuples in the right order and -1 for the others, found [-]?2",
+        ),
         (rows, y[1:], ValueError, "y must have shape"),
-        (rows - 1, y, ValueError, "rows of the preprocessor must lie in 0..23, found -1"),
-        (rows + 1, y, ValueError, "rows of the preprocessor must lie in 0..23, found 24"),
-        (rows * 1.0, y, TypeError, "rows of the preprocessor must be integers, got dtype float64"),
+        (rows - 1, y, ValueError, "rows of the preprocessor, must lie in 0..23, found -1"),
+        (rows + 1, y, ValueError, "rows of the preprocessor, must lie in 0..23, found 24"),
+        (rows * 1.0, y, TypeError, "rows of the preprocessor, must be integers, got dtype float64"),
         (rows[:, [0] * size], y, ValueError, "different"),
         (np.where(rows[:, :, None] < 3, np.nan, X[rows]), y, ValueError, "NaN"),
     ]
@@ -230,7 +235,9 @@ def test_what_is_wrong_is_named(kind):
     with pytest.raises(ValueError, match="X has 3 features, but"):
         learner.predict(X[rows][:, :, :3])
     if kind is PairLearner:
-        with pytest.raises(ValueError, match="y must hold a -1, for a dissimilar pair"):
+        with pytest.raises(
+            ValueError, match="y must hold a -1 for at least one dissimilar pair, found only 1"
+        ):
             kind(preprocessor=X).fit(rows, np.ones(len(y)))
 
 

@@ -126,8 +126,8 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
     monkeypatch.setattr(_checks, "free_memory", lambda: 100.0)
     with pytest.raises(
         MemoryError,
-        match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, of 1e-07 GB there are: "
-        r"components_ is",
+        match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, and 1e-07 GB are free: "
+        r"use its factor, components_",
     ):
         model.get_mahalanobis_matrix()
     monkeypatch.setattr(_checks, "free_memory", lambda: 2e7)
@@ -147,13 +147,14 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
         TripletMetric().fit(X, y, 1.0 + np.arange(150))
     with pytest.raises(
         MemoryError,
-        match=r"solving Problem.* would take .* there are: "
+        match=r"solving Problem.* would take .* are free: "
         r"take fewer features \(PCA, diagonal=True\)",
     ):
         TripletMetric(k=1).fit(np.eye(100), np.arange(100) % 2)
     with pytest.raises(
         MemoryError,
-        match=r"a metric of sparse X of shape \(150, 4\) .*: use TruncatedSVD before, or HDSL",
+        match=r"a metric of sparse X of shape \(150, 4\) .*: "
+        r"put a TruncatedSVD before it, or use HDSL",
     ):
         monkeypatch.setattr(_checks, "free_memory", lambda: 1e4)
         TripletMetric().fit(sparse.csr_array(X), y)
@@ -215,7 +216,9 @@ def test_a_fitted_metric_keeps_no_triplets(monkeypatch, options):
         kept.solution_.problem
     ) == 60_000
     if "product" in options:
-        with pytest.raises(AttributeError, match="no alpha without its problem"):
+        with pytest.raises(
+            AttributeError, match="computed from the problem, which this solution does not hold"
+        ):
             print(model.solution_.alpha)
     else:
         np.testing.assert_array_equal(model.solution_.alpha, kept.solution_.alpha)

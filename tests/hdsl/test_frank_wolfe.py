@@ -167,7 +167,8 @@ def test_interrupting_leaves_a_model(make):
 
     monitor.calls = 0
     with pytest.warns(
-        RuntimeWarning, match="^Frank-Wolfe interrupted: what 15 iterations have found is returned$"
+        RuntimeWarning,
+        match="^Frank-Wolfe was interrupted: the result of 15 iterations is returned$",
     ):
         solver = FrankWolfe(2.0, check_every=5).fit(X, triplets, monitor)
     assert solver.n_iter_ == 15 and not solver.converged_ and np.isnan(solver.gap_)
@@ -272,7 +273,7 @@ def test_bad_data(make):
     for data, index, error, text in cases:
         with pytest.raises(error, match=text):
             solver.fit(data, index)
-    with pytest.raises(ValueError, match="batch must be at most the number of triplets 30"):
+    with pytest.raises(ValueError, match="batch must be at most 30, the number of triplets"):
         FrankWolfe(1.0, batch=31).fit(X, triplets)
 
 

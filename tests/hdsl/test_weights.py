@@ -301,7 +301,11 @@ def test_bad_weights_and_starts(make):
             ValueError,
             "features i < j below 6",
         ),
-        (dict(start=replace(good, atoms=np.array([[0, 1, 2]]))), ValueError, "a sign s = -1 or 1"),
+        (
+            dict(start=replace(good, atoms=np.array([[0, 1, 2]]))),
+            ValueError,
+            "a sign s of -1 or 1, found",
+        ),
         (
             dict(start=replace(good, weights=np.array([0.5]))),
             ValueError,
@@ -324,6 +328,6 @@ def test_bad_weights_and_starts(make):
             solver.fit(X, triplets, **options)
     with pytest.raises(
         ValueError,
-        match=r"batch must be at most the number of triplets 20 \(of positive weight\), got 21",
+        match=r"batch must be at most 20, the number of triplets of positive weight, got 21",
     ):
         FrankWolfe(1.0, batch=21).fit(X, triplets, weights=np.arange(30) % 3 > 0)

@@ -50,7 +50,7 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("table", "parameters", "message"),
     [
-        (None, {}, "file: no file .* write its whole path"),
+        (None, {}, "file: there is no file .* give its whole path"),
         (GOOD.head(0), {}, "file: it has no rows"),
         (GOOD, {"label": "sort"}, "label: no column 'sort' in the file, it has a, b, c, d, kind$"),
         (GOOD, {"drop": "e"}, "drop: no column 'e' in the file, it has a, b, c, d, kind$"),
@@ -58,23 +58,25 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
         (
             GOOD.assign(word="red"),
             {},
-            "not numbers, set words to 'encode' or name them in drop: word$",
+            "do not hold numbers; set words to 'encode', or name them in drop: word$",
         ),
         (
             GOOD.mask(GOOD["a"] > 1.0),
             {},
-            "these columns have gaps, .* set gaps to 'drop' to lose the rows: a, b, c, d, kind",
+            "these columns have missing values; .* set gaps to 'drop' to leave the rows out: "
+            "a, b, c, d, kind",
         ),
         (
             GOOD.mask(GOOD["a"] > 1.0).assign(word="red"),
             {},
-            "in drop: word\nthese columns have gaps",
+            "in drop: word\nthese columns have missing values",
         ),
-        (GOOD.head(40), {}, "label: 'kind' has the one class 'x'"),
+        (GOOD.head(40), {}, "label: 'kind' has the one class 'x', and two are needed"),
         (
             GOOD.head(41),
             {},
-            "classes of 'kind' with a single row, join them with others or drop them: 'y'",
+            "each class of 'kind' must have two rows; join these classes with others, or drop "
+            "them: 'y'",
         ),
         (
             MIXED,

@@ -71,7 +71,9 @@ def test_names_of_tests():
     assert both.spheres == (SPHERES["MGB"], SPHERES["BT2"]) and both.rule == "sphere"
     assert parse_screening((), prob) == ()
     for wrong in ("MGB&BT2&PGB", "MGB&BT2+halfspace", "MGB&BT2&PGB+halfspace"):
-        with pytest.raises(ValueError, match="two balls at most, and without another rule"):
+        with pytest.raises(
+            ValueError, match="one ball and a rule, or two balls without a rule, got"
+        ):
             parse_screening(wrong, prob)
 
 

@@ -501,7 +501,7 @@ def test_a_large_indefinite_matrix_is_found():
             "X holds 16 points: a cache for rows .* needs 1.15e-06 GB at least, 1e-06 GB "
             "are allowed",
         ),
-        ({"gamma": 1e30}, "X is too large for this kernel"),
+        ({"gamma": 1e30}, "X must have smaller entries for this kernel"),
     ],
 )
 def test_bad_options_are_named(options, message):

@@ -410,7 +410,7 @@ def test_bad_arrays_are_named(here, monkeypatch):
     with pytest.raises(TypeError, match="linear region"):
         ss.Problem(terms, ss.SquaredHinge())
     monkeypatch.setattr(sharded, "EXPLICIT_LIMIT", 100)
-    with pytest.raises(ValueError, match="a shard would list 160 triplets, at most 100 are"):
+    with pytest.raises(ValueError, match="a shard would list 160 triplets, at most 100 are listed"):
         ss.ShardedTriplets.from_labels(here, X, Y, 4, 6)
 
 
@@ -444,7 +444,8 @@ def test_clusters_that_cannot_be_used():
         _cluster.check_workers(cluster({}))
     with pytest.raises(
         ClusterError,
-        match=r"worker tcp://b:2 needs safescreen as it is here, and cannot import it \(No module",
+        match="worker tcp://b:2 must have safescreen as it is here, "
+        "and cannot import it: No module",
     ):
         _cluster.check_workers(
             cluster({"tcp://b:2": ModuleNotFoundError("No module named 'safescreen'")})

@@ -236,7 +236,7 @@ def test_bad_weights_and_points_are_named():
         terms.margins(np.ones(4))
     with pytest.raises(TypeError, match="keep must be a boolean mask"):
         terms.select(np.ones(6))
-    with pytest.raises(ValueError, match="X must allow squared distances"):
+    with pytest.raises(ValueError, match="X must have squared distances that are finite"):
         ss.Triplets(np.array([[1.7e308], [-1.7e308], [0.0]]), [[0, 1, 2]])
-    with pytest.raises(ValueError, match="X must allow squared distances"):
+    with pytest.raises(ValueError, match="X must have squared distances that are finite"):
         ss.Triplets(np.array([[1e160], [2e160], [0.0]]), [[0, 1, 2]])

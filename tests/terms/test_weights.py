@@ -333,7 +333,7 @@ def test_a_path_with_ranges(kind, gamma):
 
 def test_what_is_counted_has_no_weights():
     problem = ss.Problem(Repeated("full").terms, ss.SmoothedHinge(0.05))
-    with pytest.raises(ValueError, match="terms with weights"):
+    with pytest.raises(ValueError, match="terms must have no weights"):
         problem.with_linear_part(problem.terms, problem.cone.zeros(), 0.0, 1.0)
 
 

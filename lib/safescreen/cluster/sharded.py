@@ -164,8 +164,8 @@ class ShardedTriplets(Terms):
         largest = int(np.add.reduceat(sizes, bounds[:-1]).max())
         if largest > EXPLICIT_LIMIT and not products:
             raise ValueError(
-                f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} "
-                "are; take more, or products=True"
+                f"n_shards must be larger, or products=True: a shard would list {largest} "
+                f"triplets, at most {EXPLICIT_LIMIT} are listed"
             )
         parts = [
             (int(a), int(b - a), lists.part(a, b) if isinstance(lists, AnchorLists) else lists)

@@ -74,7 +74,8 @@ def check_workers(client: Any) -> None:
     for address, stamped in sorted(answers.items()):
         if isinstance(stamped, Exception):
             raise ClusterError(
-                f"worker {address} needs safescreen as it is here, and cannot import it ({stamped})"
+                f"worker {address} must have safescreen as it is here, and cannot import it: "
+                f"{stamped}"
             )
         different = [name for name in here if stamped[name] != here[name]]
         versions = ", ".join(f"{name} {stamped[name]} (here {here[name]})" for name in different)
@@ -150,7 +151,7 @@ def _left_alone(address, patience, lost):
     return (
         f"the scheduler at {address} has had no worker for {patience:g} seconds: "
         f"{lost} cannot be computed; start workers with: dask worker {address}, "
-        "or let more time pass until some join with a larger `patience`"
+        "or wait longer for them with a larger `patience`"
     )
 
 

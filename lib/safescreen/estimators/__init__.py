@@ -1,5 +1,6 @@
-"""Estimators with the conventions of scikit-learn; imported on first use, so that
-``import safescreen`` stays light.
+"""Estimators with the conventions of scikit-learn.
+
+They are imported on first use, so that ``import safescreen`` is fast.
 """
 
 from safescreen.estimators.fitted import InterceptCertificate, screen_fitted

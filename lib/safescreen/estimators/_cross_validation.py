@@ -1,4 +1,4 @@
-"""What estimators have in common that choose a parameter of another one by cross-validation."""
+"""What estimators share that choose a parameter of another estimator by cross-validation."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from safescreen._threads import with_small_blas
 
 
 class Judge(NamedTuple):
-    """The score of a fitted model on samples, or triplets y, that are held out; `params` are cut
-    to them and passed on, as weights are.
+    """The score of a fitted model on held-out samples, or on held-out triplets y. `params`, such as
+    weights, are restricted to them and passed on.
     """
 
     scorer: Any
@@ -32,7 +32,7 @@ class Judge(NamedTuple):
     y: np.ndarray
 
     def __call__(self, model, test):
-        """Return the score on those of these numbers."""
+        """Return the score on the samples of these numbers."""
         points = self.X[test] if self.y.ndim == 1 else self.X
         return float(
             self.scorer(
@@ -45,8 +45,8 @@ class Judge(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """The score of one value in one fold, the seconds that fit and score took, and bounds of the
-    score where there are some.
+    """The score of one value in one fold, with the seconds that the fit and the score took, and
+    bounds of the score if they are known.
     """
 
     score: float
@@ -57,7 +57,7 @@ class Trial(NamedTuple):
 
 
 class Scores:
-    """What is known of the scores: arrays of shape (n_folds, n_values).
+    """The scores that are known: arrays of shape (n_folds, n_values).
 
     Attributes
     ----------
@@ -83,14 +83,16 @@ class Scores:
         return ~np.isnan(self.fit_seconds)
 
     def keep(self, fold, number, trial):
-        """Keep a trial of the value of that number."""
+        """Keep a trial of the value of this number."""
         self.score[fold, number] = trial.score
         self.fit_seconds[fold, number] = trial.fit_seconds
         self.score_seconds[fold, number] = trial.score_seconds
         self._tighten(fold, number, trial.low, trial.high)
 
     def bound(self, fold, number, low, high):
-        """Keep bounds of a score that has not been computed; where they are equal it is known."""
+        """Keep bounds of a score that has not been computed. If they are equal, the score is
+        known.
+        """
         self._tighten(fold, number, low, high)
         if self.low[fold, number] == self.high[fold, number]:
             self.score[fold, number] = self.low[fold, number]
@@ -100,8 +102,8 @@ class Scores:
         self.high[fold, number] = min(self.high[fold, number], high)
 
     def results(self, values):
-        """Return them as the ``cv_results_`` of scikit-learn's searches, for the values of the
-        parameters of these names.
+        """Return the scores in the form of ``cv_results_`` of scikit-learn's searches; `values` are
+        the values of the parameters by name.
         """
         mean = self.score.mean(axis=0)
         missing = np.isnan(mean)
@@ -119,15 +121,15 @@ class Scores:
 
 
 class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Holds a prototype, None standing for one with its defaults; of a copy of it
-    `best_estimator_` is made.
+    """An estimator with a prototype in its parameter `estimator`; None stands for a prototype with
+    its defaults. `best_estimator_` is a copy of it.
     """
 
     __metadata_request__fit = {"groups": metadata_routing.UNUSED}  # the splitter's
     prototype: type
-    """What the prototype is an instance of."""
+    """The class of the prototype."""
     chosen: str
-    """Its parameter that is chosen."""
+    """The name of the parameter that is chosen."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -135,8 +137,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def get_metadata_routing(self) -> metadata_routing.MetadataRouter:
-        """Return who takes what else is passed to :meth:`fit`: weights this estimator, groups
-        the splitter, both and more the scorer.
+        """Return who takes the other arguments of :meth:`fit`: this estimator takes weights, the
+        splitter groups, and the scorer both and more.
         """
         router = metadata_routing.MetadataRouter(owner=self).add_self_request(self)
         mapping = metadata_routing.MethodMapping
@@ -146,8 +148,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, ``estimator__name`` those of the prototype, which takes the
-        place of None.
+        """Set parameters by name. ``estimator__name`` is a parameter of the prototype, which is
+        made first if `estimator` is None.
         """
         if self.estimator is None and any(name.startswith("estimator__") for name in params):
             params = {"estimator": self.prototype(), **params}
@@ -160,8 +162,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             name = self.prototype.__name__
             kind = type(self.estimator).__name__
             raise TypeError(
-                f"estimator must be a {name} or None, got {kind}: values of {self.chosen} "
-                f"go into {self.chosen}s"
+                f"estimator must be a {name} or None, got {kind}: give values of {self.chosen} "
+                f"as {self.chosen}s"
             )
         return self.estimator
 
@@ -177,21 +179,21 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         groups: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
-        """Choose the parameter, and fit all samples with it.
+        """Choose the parameter by cross-validation, and fit all samples with it.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
-            What the prototype takes.
+            The points, as the prototype takes them.
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Not negative; in fits as the prototype takes them, in scores as factors of what is
-            counted, with metadata routing where the scorer requests them only.
+            Not negative. Fits use the weights as the prototype does. Scores use them as factors of
+            what is counted; with metadata routing only if the scorer requests them.
         groups : array of shape (n,), optional
-            For a splitter that takes them.
+            For a splitter that takes groups.
         **params : dict
-            What else splitter and scorer request, with metadata routing.
+            Other arguments that the splitter and the scorer request, with metadata routing.
 
         Returns
         -------
@@ -205,7 +207,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Warns
         -----
         RuntimeWarning
-            After Ctrl-C in the cross-validation.
+            Ctrl-C ended the cross-validation.
         """
         model = clone(self._prototype())
         given = {"sample_weight": sample_weight, "groups": groups, **params}
@@ -228,7 +230,9 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
 
     def _fit_triplets(self, X, triplets, triplet_weight, groups):
-        """Choose the parameter by the agreement with triplets that are held out; learn from all."""
+        """Choose the parameter by the agreement with held-out triplets, and learn from all of them
+        with it.
+        """
         model = clone(self._prototype())
         data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
         scorer = self.prototype.score_triplets if self.scoring is None else self.scoring
@@ -267,12 +271,12 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _grid(self, model, data):
-        """Return the values to choose from, as the next three take them."""
+        """Return the values to choose from, in the form that the next three methods take."""
         raise NotImplementedError
 
     def _validate(self, model, data, splits, grid, judge, scores):
-        """Fill in :class:`Scores`; return whether all that are needed are there, or Ctrl-C was
-        pressed.
+        """Fill in the :class:`Scores`. Return True if all that are needed are there, False after
+        Ctrl-C.
         """
         quiet = clone(model).set_params(callback=None, verbose=False)
         with self._bar(len(splits), "fold") as bar:
@@ -290,14 +294,14 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):
-        """Return a :class:`Trial` of each value in one fold, and whether that came to its end or
-        was interrupted.
+        """Return a :class:`Trial` of each value in one fold, and whether all values were tried;
+        Ctrl-C ends the trials.
         """
         raise NotImplementedError
 
     def _settle(self, model, data, grid, best):
-        """Return the values for all samples, by the name of their parameter, and a function that
-        fits the copy of the prototype to these with the best one.
+        """Return the values for all samples by the name of their parameter, and a function that
+        fits the copy of the prototype to all samples with the best value.
         """
         raise NotImplementedError
 
@@ -306,13 +310,13 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def params_of(values, number):
-    """Return the parameters of that number, of arrays of values by their names."""
+    """Return the parameters of this number, from arrays of values by name."""
     return {name: float(its[number]) for name, its in values.items()}
 
 
 def until_interrupted(trial, values):
-    """Return trials of values, one after the other, and whether that came to its end, or Ctrl-C
-    was pressed.
+    """Return trials of the values, one after the other, and whether all values were tried; Ctrl-C
+    ends the trials.
     """
     trials = []
     try:
@@ -324,10 +328,11 @@ def until_interrupted(trial, values):
 
 
 def collect(tasks, keep, n_jobs=None):
-    """Work on joblib's tasks; return whether all came to their end, or Ctrl-C was pressed.
+    """Run joblib's tasks; return True if all came to their end, False after Ctrl-C.
 
-    Each returns what it found, for ``keep(number, found)``, called in order, and whether it came to
-    its end."""
+    A task returns ``(found, is_complete)``. ``keep(number, found)`` is called for each task in
+    order.
+    """
     results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(tasks)
     try:
         for number, (result, is_complete) in enumerate(results):
@@ -335,7 +340,7 @@ def collect(tasks, keep, n_jobs=None):
             if not is_complete:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        # joblib's, of tasks that are not worked on any more
+        # joblib warns of the tasks that are not run any more
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             results.close()
         return False
@@ -343,13 +348,14 @@ def collect(tasks, keep, n_jobs=None):
 
 
 def choose(scores, is_complete=True):
-    """Return the number of the value with the largest mean score, of equal ones the first, that
-    score, and what it was compared with.
+    """Return the number of the value with the largest mean score, of equal ones the first; that
+    score; and a text on what it was compared with.
 
-    Scores, of shape (n_folds, n_values), are NaN where they are missing. If the search
-    `is_complete` they are not needed, and that value is none to choose. After Ctrl-C values are
-    compared by the same folds: those with a score in each by all folds, or all values by the folds
-    that are finished, whichever are more scores; without either Ctrl-C is passed on.
+    `scores` has the shape (n_folds, n_values), and is NaN where a score is missing. If the search
+    `is_complete`, a missing score was not needed, and its value cannot be chosen. After Ctrl-C
+    values are compared on the same folds: the values with a score in every fold on all folds, or
+    all values on the finished folds, whichever are more scores. If there are neither, Ctrl-C is
+    passed on.
 
     >>> choose(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]), False)
     (1, 0.75, '3 of 3 values in 1 of 2 folds')
@@ -374,13 +380,13 @@ def choose(scores, is_complete=True):
 
 def _refitted(search):
     if not search.refit:
-        raise AttributeError("with refit=False there is no best_estimator_")
+        raise AttributeError("refit=False makes no best_estimator_: fit with refit=True")
     return True
 
 
 def delegated(method):
-    """Return a method of the prototype as one that `best_estimator_` is asked for; without
-    `refit` there is none.
+    """Return a method of the prototype as a method of the search, which calls it on
+    `best_estimator_`. Without `refit` the search does not have it.
     """
 
     @available_if(_refitted)

@@ -1,5 +1,5 @@
-"""What the estimators ask of points, labels and weights; what is wrong with them is named, and
-what to do about it.
+"""Checks of points, labels and weights. An error names what is wrong with them, and says what to
+do.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from sklearn.utils.validation import (
 from safescreen._checks import check_count, check_grid
 
 UNSCALED = 100.0
-"""From this ratio of the spans of two columns on a hint is given that they are not scaled."""
+"""The ratio of the spans of two columns from which on a warning says that they are not scaled."""
 
 
 def check_values(values, name, spaced, single, *, falling=False):
-    """Return a grid of values in its order, however it is given, or the one that an int stands
-    for, between the two numbers `spaced`.
+    """Return a grid of values in its order, whatever the order of the given ones. An int stands for
+    so many values between the two numbers `spaced`.
     """
     if np.ndim(values):
         values = np.sort(values)
@@ -33,16 +33,16 @@ def check_values(values, name, spaced, single, *, falling=False):
         )
     if values < 2:
         raise ValueError(
-            f"{name} must be at least 2 values, got {values}: for one value use {single}"
+            f"{name} must stand for at least 2 values, got {values}: for one value use {single}"
         )
     return np.geomspace(*spaced, int(values))
 
 
 def read(model, X, *y, reset=False, min_features=1):
-    """Return points, and labels if they are given, as arrays; `reset` makes the model remember
-    number and names of the features.
+    """Return points, and labels if they are given, as arrays; `reset` makes the model remember the
+    number and the names of the features.
     """
-    check_dimensions(X, "X.reshape(len(X), -1) makes a row of each")
+    check_dimensions(X, "X.reshape(len(X), -1) makes one row of each point")
     _check_frame(X)
     accept = "csr" if get_tags(model).input_tags.sparse else False
     return validate_data(
@@ -57,9 +57,7 @@ def read(model, X, *y, reset=False, min_features=1):
 
 
 def read_unnamed(model, X):
-    """Return points of an array that has no place for names of columns, as a fitted model takes
-    them.
-    """
+    """Return points of an array without names of columns, in the form that a fitted model takes."""
     accept = "csr" if get_tags(model).input_tags.sparse else False
     X = check_array(X, accept_sparse=accept, dtype=np.float64, estimator=model, input_name="X")
     _check_n_features(model, X, reset=False)
@@ -67,10 +65,11 @@ def read_unnamed(model, X):
 
 
 def formed(X, preprocessor, ndim):
-    """Return what a preprocessor makes of numbers or names of points, in an array of so many
-    dimensions; what has other dimensions are points already, and returned as it is.
+    """Return the points that a preprocessor makes of their numbers or names, which are an array of
+    `ndim` dimensions. An array of another number of dimensions holds points already, and is
+    returned as it is.
 
-    The preprocessor is a table, points by their rows, or a function of an array of names.
+    The preprocessor is a table whose rows are the points, or a function of an array of names.
     """
     if preprocessor is None or np.ndim(X) != ndim:
         return X
@@ -79,20 +78,23 @@ def formed(X, preprocessor, ndim):
         return preprocessor(names)
     n = _num_samples(preprocessor)
     if names.dtype.kind not in "iu":
-        raise TypeError(f"rows of the preprocessor must be integers, got dtype {names.dtype}")
+        raise TypeError(
+            "numbers of points, which are rows of the preprocessor, must be integers, "
+            f"got dtype {names.dtype}"
+        )
     if names.size and not 0 <= names.min() <= names.max() < n:
         raise ValueError(
-            f"rows of the preprocessor must lie in 0..{n - 1}, "
+            f"numbers of points, which are rows of the preprocessor, must lie in 0..{n - 1}, "
             f"found {names.min() if names.min() < 0 else names.max()}"
         )
     return _safe_indexing(preprocessor, names)
 
 
 def tuples_of(tuples, size, what, preprocessor):
-    """Return points, and the rows that make up each tuple of them, int array of shape (n, size).
+    """Return points, and the rows that make up each tuple, int array of shape (n, size).
 
-    Tuples have shape (n, size, d); for a preprocessor, which is asked for each point once,
-    (n, size) too.
+    Tuples have the shape (n, size, d), or (n, size) with a preprocessor, which is asked for each
+    point once.
     """
     tuples = np.asarray(tuples)
     is_formed = tuples.ndim == 3
@@ -109,8 +111,8 @@ def tuples_of(tuples, size, what, preprocessor):
 
 
 def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True):
-    """Return points, labels of at least two classes and weights, some positive; None stands for
-    weights that are all 1, and 0 for negative ones where those are allowed.
+    """Return points, labels of at least two classes, and weights, not all 0; None stands for
+    weights of 1. Negative weights count as 0 if they are allowed.
     """
     X, y = read(model, X, y, reset=True, min_features=min_features)
     _check_classes(y)
@@ -134,8 +136,8 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
 
 
 def kept(weights, numbers):
-    """Return those of the numbered samples that have a positive weight, and their weights, None
-    where all are 1.
+    """Return the numbers of the samples that have a positive weight, and their weights, None if all
+    are 1.
     """
     if weights is None:
         return numbers, None
@@ -144,22 +146,23 @@ def kept(weights, numbers):
 
 
 def need_partners(y):
-    """Return the classes, the class of each point as a number, and how many there are of each;
-    one has to have two.
+    """Return the classes, the class number of each point, and the size of each class; at least one
+    class must have two points.
     """
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if counts.max() < 2:
         raise ValueError(
-            "y must have a class with at least two points to make triplets, found only "
-            "singletons: is it an identifier?"
+            "y must have a class with at least two points to make triplets, found one point in "
+            "every class: is y an identifier?"
         )
     return classes, codes, counts
 
 
 def need_points(value, name, codes, others=0):
-    """Return a count of neighbours; ValueError if it is impossible, whatever the classes are.
+    """Return a number of neighbours; ValueError if it is larger than the number of points less
+    `others`.
 
-    The limit is the number of points, whose classes the codes are, without `others` of them.
+    `codes` are the class numbers of the points; the message gives the sizes of the classes.
     """
     count = check_count(value, name)
     limit = len(codes) - others
@@ -168,28 +171,29 @@ def need_points(value, name, codes, others=0):
         if codes.max() > 9:
             sizes += ", ..."
         rule = f"{name} must be at most {limit}, as there are {len(codes)} points"
-        raise ValueError(f"{rule}, got {count}: the classes have {sizes} of them")
+        raise ValueError(f"{rule}, got {count}: the classes have {sizes} points")
     return count
 
 
 def check_dimensions(X, instead):
-    """Raise a ValueError where X has three dimensions or more; it says what to do instead."""
+    """Raise a ValueError if X has three dimensions or more; it says what to do instead."""
     shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) > 2:
         raise ValueError(f"X must have shape (n, d), one point a row, got shape {shape}: {instead}")
 
 
 def column_name(model, number):
-    """Return the name of a column of X where the model knows it, else its number."""
+    """Return the name of a column of X if the model knows it, else its number."""
     names = getattr(model, "feature_names_in_", None)
     return number if names is None else names[number]
 
 
 def uneven_columns(model, X):
-    """Return what to say of the columns that span most and least, "" where they are alike.
+    """Return a text on the columns with the largest and the smallest span, "" if their ratio is at
+    most `UNSCALED`.
 
-    They are up to a ratio of `UNSCALED`. Of sparse points the largest entry stands for the span;
-    columns that span nothing do not count.
+    For sparse points the largest entry takes the place of the span. Columns with a span of 0 do not
+    count.
     """
     if sparse.issparse(X):
         spans = np.abs(X).max(axis=0).toarray().ravel()
@@ -216,15 +220,12 @@ def _check_classes(y):
     classes = np.unique(y)
     if classes.size < 2:
         text = f"y must hold at least two classes, got one class: {label(classes[0])}"
-        raise ValueError(
-            f"{text}; there is nothing to tell it from: take another column, or rows of "
-            "another class too"
-        )
+        raise ValueError(f"{text}; take another column as y, or add rows of another class")
 
 
 def _check_frame(X):
-    """Raise a ValueError that names the columns of a data frame that hold words or gaps;
-    whatever else X is passes.
+    """Raise a ValueError that names the columns of a data frame that hold words or missing values.
+    Any other X passes.
     """
     if not (type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")):
         return

@@ -22,25 +22,26 @@ KERNELS = {
     "polynomial": "polynomial",
     "precomputed": "precomputed",
 }
-"""Kernels by their names, and what the library calls them."""
+"""Names of kernels, and what the library calls them."""
 
 
 class Features:
-    """What the problems of all classes share: training points, or their kernel matrix, in the space
-    that a SafeSVC says.
+    """What the problems of all classes share: the training points or their kernel matrix, in the
+    space of a SafeSVC.
 
     Attributes
     ----------
     constant : float
-        Value of the constant feature, 0 without.
+        Value of the constant feature; 0 if there is none.
     origin : array of shape (d,), or 0.0
-        What is taken from points before the kernel sees them: the mean of dense ones for rbf.
+        What is subtracted from points before the kernel is computed: the mean of dense points for
+        "rbf".
     columns : array or slice
-        Which columns the problems have: of wide sparse points those with an entry, elsewhere w is
-        0.
+        The columns that the problems have. For wide sparse points they are those with an entry; w
+        is 0 in all others.
     data : array or CSR matrix
-        Points with their constant feature, or the kernel matrix, the constant included, or what
-        computes its entries.
+        Points with their constant feature; or the kernel matrix with the constant; or an object
+        that computes its entries.
     """
 
     def __init__(self, model, points):
@@ -66,7 +67,7 @@ class Features:
 
     def rows(self, X):
         """Return new points with their constant feature, or their kernel values with all training
-        points, the constant included.
+        points, with the constant.
 
         With the kernel "precomputed" X holds these values.
         """
@@ -78,8 +79,8 @@ class Features:
         return self.function.values(self._moved(X), self._moved(self.points))
 
     def norms(self, X):
-        """Return upper bounds of the norms of points in the feature space, shape (n,); of
-        "precomputed" ones X is ``k(x, x)``.
+        """Return upper bounds of the norms of points in the feature space, shape (n,). With the
+        kernel "precomputed" X holds ``k(x, x)``.
         """
         if self.kernel in ("rbf", "polynomial"):
             values = self.function.diagonal(squares(self._moved(X)))
@@ -93,7 +94,7 @@ class Features:
         """Return a bound of the rounding error of ``k(x, x')`` for new points x, relative to the
         norms of x and x' in the feature space.
 
-        Of a given matrix it is what :class:`~safescreen.KernelSamples` takes it to be.
+        For a given matrix it is the default of :class:`~safescreen.KernelSamples`.
         """
         if self.kernel == "precomputed":
             return (4.0 * self.data.shape[1] + 64.0) * UNIT
@@ -105,7 +106,7 @@ class Features:
         return self.function.error(max(row_length(X), row_length(self.points)), largest)
 
     def terms(self, signs, weights):
-        """Return the terms of one problem."""
+        """Return the terms of the problem with these signs and weights."""
         if self.kernel == "linear":
             terms = Samples(self.data, signs, weights=weights)
         elif self.kernel == "precomputed":
@@ -116,15 +117,16 @@ class Features:
         return FreeIntercept(terms, signs, self.constant) if self.is_free else terms
 
     def products(self, rows, x, signs):
-        """Return ``<phi, x>`` of new points from their :meth:`rows` for an element x of the
-        space of the problem of those signs.
+        """Return ``<phi, x>`` of new points, from their :meth:`rows`, for an element x of the space
+        of the problem with these signs.
         """
         return np.asarray(rows @ x) if self.kernel == "linear" else rows @ (x.coef * signs)
 
     def rounding(self, rows, error, prob, ball, lam):
-        """Return e: products of new points of these :meth:`rows`, known up to :meth:`error`,
-        with any solution for lam in the ball are rounded by at most e times the norm of the
-        point.
+        """Return e such that the products of new points, from these :meth:`rows`, with any solution
+        for lam in the ball are rounded by at most e times the norm of the point.
+
+        `error` is the :meth:`error` of the points.
         """
         if self.kernel == "linear":
             size = prob.cone.norm_upper(ball.center) + ball.radius
@@ -137,14 +139,16 @@ class Features:
         return upper(2.0 * (error + gamma(row_length(rows) + 16)) * size, 16)
 
     def of_support(self, used):
-        """Return what classifies new points by those training points alone."""
+        """Return features that hold these training points only, to classify new points."""
         support = copy.copy(self)
         support.data = None
         support.points = None if self.points is None else self.points[used]
         return support
 
     def _constant_of(self, model, diagonal):
-        """Return the constant feature: for a free intercept as long as points are on average."""
+        """Return the constant feature; for a free intercept it is as long as the points are on
+        average.
+        """
         if self.is_free:
             return constant_for(diagonal)
         if not model.fit_intercept:
@@ -167,8 +171,8 @@ class Features:
             largest = max(points.max(), -points.min())
             if largest > 0.0 and not 1e-100 < largest < 1e100:
                 raise ValueError(
-                    "gamma='scale' needs numbers in X that have a variance, found "
-                    f"{largest:g} as the largest: scale X"
+                    "gamma='scale' needs the variance of X, which overflows or underflows: the "
+                    f"largest entry of X is {largest:g}; scale X"
                 )
             mean = points.mean()
             if sparse.issparse(points):
@@ -180,10 +184,12 @@ class Features:
 
 
 class SharedFeatures(Features):
-    """Features of some points, whose kernel values are part of a matrix that others use too.
+    """Features of some points whose kernel values are part of a larger matrix, which others use
+    too.
 
-    Elements are expansions in all points of the matrix; labels of the others count as 1, so that
-    their inner products with an element are its decision values."""
+    Elements are expansions in all points of the matrix. The labels of the other points count as 1,
+    so their inner products with an element are decision values.
+    """
 
     def __init__(self, whole, numbers):
         vars(self).update(vars(whole))
@@ -203,7 +209,7 @@ class SharedFeatures(Features):
 
 
 def has_free_intercept(model):
-    """Return whether nothing penalises the intercept of a SafeSVC."""
+    """Return whether the intercept of a SafeSVC is free."""
     if model.intercept not in ("auto", "free", "penalised"):
         raise ValueError(
             f"intercept must be 'auto', 'free' or 'penalised', got {model.intercept!r}"
@@ -215,11 +221,12 @@ def has_free_intercept(model):
 
 
 def largest_slope(loss, weights):
-    """Return an upper bound of every ``alpha_i`` of a solution: the cap, or what the objective at 0
-    allows without one.
+    """Return an upper bound of every ``alpha_i`` of a solution: the cap of the loss, or a bound
+    from the objective at 0 if there is no cap.
 
-    There ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, hence
-    ``alpha_i <= sqrt(sum_t w_t/w_i)/smoothing``."""
+    ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, and so
+    ``alpha_i <= sqrt(sum_t w_t/w_i)/smoothing``.
+    """
     if loss.has_linear_region:
         return loss.cap
     return upper(np.sqrt(weights.sum() / weights.min()) / loss.smoothing, weights.size + 8)

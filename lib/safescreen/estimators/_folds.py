@@ -1,7 +1,8 @@
-"""Folds of a support vector classifier's cross-validation.
+"""The folds of the cross-validation of a support vector classifier.
 
-A fold holds solutions for some C. They prove bounds of the accuracy for every C, and so which C may
-yet be the best."""
+A fold holds solutions for some C. They give bounds of the accuracy for every C, and so prove which
+C may still be the best.
+"""
 
 from dataclasses import replace
 from time import perf_counter
@@ -23,23 +24,23 @@ FIRST = 1e-4
 """Relative gap of first solutions of folds that may wait: that decides most points."""
 
 FINEST = 1e-13
-"""Smallest relative gap that is asked for."""
+"""Smallest relative gap that a solve is asked for."""
 
 NEAR = 1e-7
 """Decision values of x that differ by at most this times ``sqrt(2 C P) ||x||`` are near each other.
 
-``sqrt(2 C P)`` is an upper bound of the norm of the solution. Solutions of a relative gap of
-`FINEST` are as near as that."""
+``sqrt(2 C P)`` is an upper bound of the norm of the solution. Decision values of two solutions of a
+relative gap of `FINEST` are near each other.
+"""
 
 
 class Fold:
     """Training points, validation points and solutions, for a SafeSVC that knows its classes and
-    the data it has read.
+    has read the data.
 
-    Accuracies are those by the weights `scored` of the samples, 1 if left out. Where the `features`
-    of all points are given, so is their kernel matrix, of which this fold uses a part.
-
-    A fold that `may_wait` is solved to the tolerance only where it is asked for the first time.
+    The accuracies count samples by the weights `scored`; 1 if left out. If the `features` of all
+    points are given, so is their kernel matrix, and this fold uses a part of it. A fold that
+    `may_wait` is solved only to the tolerance when a C is asked for the first time.
     """
 
     def __init__(self, model, X, y, weights, train, test, scored=None, features=None):
@@ -54,20 +55,21 @@ class Fold:
         if not self.weights.sum() > 0.0:
             raise ValueError(
                 "sample_weight must hold a positive weight in every validation part of cv, "
-                "one has only zeros"
+                "found a part with zeros only"
             )
         self.validation = NewPoints(self.setup, X, test) if shared is None else KnownPoints(test)
         self.solved = {}  # C: (solutions, dual points, loss sums), one a problem
         self.decided = {}  # C: Decisions at these solutions
 
     def solve(self, C, sure=True):
-        """Solve all problems for C, from what is known of it and with what that proves.
+        """Solve all problems for C, starting from the known solutions and with the samples that
+        they screen.
 
-        If `sure`, they are solved further while the accuracy may be another one at the exact
-        solutions: down to a relative gap of `FINEST`, or to what rounding allows. What is undecided
-        then is solved once more from nothing, and so is what is certain by less than `NEAR`: then
-        the score does not depend on the order in which C are solved for. Folds that may wait are
-        solved for in one order, and spare that.
+        If `sure`, the problems are solved further while the accuracy at the exact solutions may be
+        another one: down to a relative gap of `FINEST`, or to what rounding allows. If a point is
+        still undecided then, or is decided by less than `NEAR`, the problems are solved once more
+        without a warm start. So the score does not depend on the order in which the C are solved
+        for. Folds that may wait are solved for in one order, and are not solved twice.
         """
         rtol = self.options["rtol"]
         with quiet():
@@ -85,7 +87,7 @@ class Fold:
             if self.decisions(C).are_near or not np.equal(*self.bounds(C)):
                 known = self.solved[C]
                 self._solve_all(C, FINEST, warm=False)
-                if not self._is_solved(C):  # from nothing it stalled
+                if not self._is_solved(C):  # it stalled without the warm start
                     self._keep(C, known)
 
     def _solve_all(self, C, rtol, warm=True):
@@ -122,7 +124,7 @@ class Fold:
         return solution, alpha, solution.problem.terms.loss_sums(solution.x, prob.loss, alpha)
 
     def score(self, C):
-        """Return the accuracy at the solutions for C, see :meth:`Decisions.predicted`."""
+        """Return the accuracy at the solutions for C, see :attr:`Decisions.predicted`."""
         return self._accuracy(self.decisions(C).predicted == self.codes)
 
     def bounds(self, C):
@@ -146,11 +148,13 @@ class Fold:
         return machine
 
     def decisions(self, C):
-        """Return what is certain of the decision values of the validation points for C.
+        """Return the :class:`Decisions` for C: what is certain of the decision values of the
+        validation points.
 
-        The midpoint gap bound for C is a ball ``(m, r)`` around the solution: a decision value
-        ``f(x)`` lies in ``<x, m> -+ r ||x||``. Where C has not been solved for, the interval is
-        made larger by what is near, so that it holds for :meth:`score` too."""
+        The midpoint gap bound for C is a ball ``(m, r)`` around the solution. So a decision value
+        ``f(x)`` lies in ``<x, m> -+ r ||x||``. If C has not been solved for, the interval is
+        enlarged by `near`, so that it also holds for :meth:`score`.
+        """
         if C in self.decided:
             return self.decided[C]
         values, half_widths, near = np.empty((3, self.codes.size, len(self.setup.problems)))
@@ -179,9 +183,10 @@ class Fold:
         """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on
         both sides; None if there are none.
 
-        Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no
-        sample changes its region; the dual point is feasible because ``C alpha <= C`` holds at both
-        ends, and clipped because that may be rounded."""
+        Between them w and ``C alpha`` are taken to be linear in C. This is exact as long as no
+        sample changes its region. The dual point is feasible because ``C alpha <= C`` holds at both
+        ends; it is clipped because of rounding.
+        """
         below = [c for c in self.solved if c <= C]
         above = [c for c in self.solved if c > C]
         if C in self.solved or not below or not above:
@@ -207,7 +212,7 @@ class Fold:
 
 
 class NewPoints:
-    """Validation points that the problems of a setup do not know."""
+    """Validation points that are not in the problems of a setup."""
 
     def __init__(self, setup, X, test):
         features = setup.features
@@ -226,27 +231,29 @@ class NewPoints:
         return self._norms
 
     def values(self, prob, signs, ball, lam):
-        """Return decision values at the center of a ball, for a problem of those signs, and a bound
-        of their rounding errors, divided by the norms of the points.
+        """Return the decision values at the center of a ball, for a problem with these signs, and a
+        bound of their rounding errors, divided by the norms of the points.
         """
         rounding = self._features.rounding(self._rows, self._error, prob, ball, lam)
         return self._features.products(self._rows, ball.center, signs), rounding
 
 
 class KnownPoints:
-    """Validation points of those numbers in the kernel matrix of the problems, as
-    :class:`~safescreen.estimators._features.SharedFeatures` have it.
+    """Validation points that have rows in the kernel matrix of the problems, see
+    :class:`~safescreen.estimators._features.SharedFeatures`.
     """
 
     def __init__(self, test):
         self._test = test
 
     def norms(self, prob):
-        """Return what :meth:`NewPoints.norms` does."""
+        """Return what :meth:`NewPoints.norms` returns."""
         return prob.cone.norms[self._test]
 
     def values(self, prob, signs, ball, lam):
-        """Return what :meth:`NewPoints.values` does; an expansion knows the error of its image."""
+        """Return what :meth:`NewPoints.values` returns; an expansion knows the error of its
+        products.
+        """
         values = ball.center.at(self._test)
         return values, ball.center.error
 
@@ -254,16 +261,16 @@ class KnownPoints:
 class Decisions(NamedTuple):
     """Decision values of the classes at validation points, arrays of shape (n_points, n_classes).
 
-    A class is predicted if its value is the largest, of equal ones the first class is.
+    The class with the largest value is predicted, of equal ones the first.
 
     Attributes
     ----------
     values : array
-        At computed solutions.
+        At the computed solutions.
     low, high : array
-        Bounds of those at the exact solutions.
+        Bounds of the values at the exact solutions.
     near : array
-        Values that differ by no more than the sum of these are near each other.
+        Two values are near each other if they differ by no more than the sum of their entries here.
     """
 
     values: np.ndarray
@@ -273,8 +280,8 @@ class Decisions(NamedTuple):
 
     @classmethod
     def of(cls, values, half_widths, near):
-        """Return those of all classes; of two classes the first has the values of the second
-        with the other sign.
+        """Return the decisions for all classes. For two classes the given values are those of the
+        second; the first has the same with the other sign.
         """
         if values.shape[1] == 1:
             values = np.hstack([-values, values])
@@ -283,23 +290,26 @@ class Decisions(NamedTuple):
         return cls(values, values - half_widths, values + half_widths, near)
 
     def must_be(self, codes):
-        """Return where it is certain that the class of that number is predicted, one a point."""
+        """Return where it is certain that the class of the given number, one for each point, is
+        predicted.
+        """
         own = np.take_along_axis(self.low, codes[:, None], axis=1)
         return ((own > self.high) | self._are(codes)).all(axis=1)
 
     def may_be(self, codes):
-        """Return where it is not certain that another class is predicted than the one of that
-        number.
+        """Return where it is not certain that a class other than that of the given number is
+        predicted.
         """
         own = np.take_along_axis(self.high, codes[:, None], axis=1)
         return ~((self.low > own) & ~self._are(codes)).any(axis=1)
 
     @property
     def predicted(self):
-        """Numbers of the classes that are predicted, one a point.
+        """Numbers of the classes that are predicted, one for each point.
 
-        Where that is not certain, the first of the classes that may be and are near the largest
-        value."""
+        If the class is not certain, it is the first of the classes that may be predicted and whose
+        values are near the largest one.
+        """
         largest = self.values.argmax(axis=1)
         possible = self.high >= self.low.max(axis=1, keepdims=True)
         first = (self._near_the_largest & possible).argmax(axis=1)
@@ -307,7 +317,7 @@ class Decisions(NamedTuple):
 
     @property
     def are_near(self):
-        """Whether at some point two classes are near the largest value."""
+        """Whether at some point the values of two classes are near the largest one."""
         return bool((self._near_the_largest.sum(axis=1) > 1).any())
 
     @property
@@ -321,12 +331,13 @@ class Decisions(NamedTuple):
 
 
 def advance(fold, model, Cs, judge):
-    """Solve a fold for some C; return it with a trial of each, and whether Ctrl-C was pressed
-    before the end.
+    """Solve a fold for some C. Return it with a trial of each C, and whether all C were tried;
+    Ctrl-C ends the trials.
 
-    Without a judge scores are accuracies, for which it is solved until they are certain where they
-    can be; a fold that may wait, when it is asked for the second time. Till then an accuracy that
-    is not certain is NaN."""
+    Without a judge the scores are accuracies, and the fold is solved until they are certain, if
+    they can be. A fold that may wait does so only when it is asked for a C for the second time.
+    Until then an accuracy that is not certain is NaN.
+    """
 
     def trial(C):
         start = perf_counter()
@@ -346,8 +357,8 @@ def advance(fold, model, Cs, judge):
 
 
 def may_win(scores):
-    """Return which values may have the largest mean score, of equal ones the first; rounding of
-    the mean is monotone.
+    """Return which values may have the largest mean score, of equal ones be the first. Rounding of
+    the mean is monotone, so it changes no comparison.
     """
     low, high = scores.low.mean(axis=0), scores.high.mean(axis=0)
     before = np.concatenate(([-np.inf], np.maximum.accumulate(low)[:-1]))
@@ -355,8 +366,8 @@ def may_win(scores):
 
 
 def is_best(low, high, number):
-    """Return whether the value of that number is certain to have the largest mean score, of equal
-    ones to be the first.
+    """Return whether the value of this number is certain to have the largest mean score, and to be
+    the first of equal ones.
 
     `low` and `high` are bounds of the scores, of shape (n_folds, n_values).
     """
@@ -366,15 +377,16 @@ def is_best(low, high, number):
 
 
 def search(values, scores, solve, bounds=None, stride=8, numbers=None):
-    """Try values until the best one is known; KeyboardInterrupt if Ctrl-C was pressed before.
+    """Try values until the best one is known; KeyboardInterrupt after Ctrl-C.
 
-    `numbers` are theirs among those of `scores`, where others are known, or will be.
+    `numbers` are the places of the values in `scores`, which may hold others too. ``solve(wanted)``
+    gets a boolean array of shape (n_folds, n_values), keeps trials in `scores`, and returns False
+    after Ctrl-C. ``bounds(fold, value)`` returns ``(low, high)``, from what has been solved.
 
-    ``solve(wanted)`` gets a boolean array of shape (n_folds, n_values), keeps trials in `scores`,
-    and returns False if Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what
-    has been solved: each `stride`-th value comes first, then the middle of each stretch of values
-    that may still win. Without bounds everything is solved, in order. Bounds of a score stay as
-    they are where it has been computed and is still undecided."""
+    Each `stride`-th value is tried first, then the middle of each run of values that may still win.
+    Without bounds everything is solved, in order. If a computed score is still undecided, its
+    bounds stay as they are.
+    """
     n = len(values)
     numbers = np.arange(n) if numbers is None else numbers
     wanted = np.arange(n) if bounds is None else np.arange(0, n, min(stride, max(1, n // 4)))

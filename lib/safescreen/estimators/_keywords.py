@@ -1,5 +1,5 @@
-"""Keywords of scikit-learn's support vector classifiers: what they mean here, and what does what
-this estimator does not.
+"""Keywords of scikit-learn's support vector classifiers: which values are supported, and what to
+use for the others.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ ONLY = {
     "shrinking": ((False, True), "leaving out samples for a while is up to `method`"),
     "dual": ((False, True, "auto"), "which problem is solved is up to `method`"),
 }
-"""The values that a keyword may have, and what to do for others."""
+"""The values that a keyword may have, and what to do for other values."""
 
 SIGMOID = "the sigmoid kernel is not positive semidefinite: SVC(kernel='sigmoid') of sklearn.svm"
 CALLABLE = (
@@ -40,17 +40,17 @@ CALLABLE = (
 
 
 def check_keywords(model):
-    """Raise a ValueError, which says what to do, for a value that has no meaning here."""
+    """Raise a ValueError for a value that is not supported; it says what to do instead."""
     for name, (values, advice) in ONLY.items():
         value = getattr(model, name)
-        # True is 1, but no word
+        # 1 == True, but 1 is not a value that is supported
         if not isinstance(value, str | bool | np.bool_) or value not in values:
             shown = " or ".join(map(repr, values))
             raise ValueError(f"{name} must be {shown}, got {value!r}: {advice}")
 
 
 def check_kernel(kernel, names):
-    """Raise an error, which says what to do, for a kernel that is none of those names."""
+    """Raise an error for a kernel that is not one of the names; it says what to do instead."""
     if callable(kernel):
         raise TypeError(f"kernel must be a name, got a function: {CALLABLE}")
     if isinstance(kernel, str) and kernel in names:

@@ -1,5 +1,6 @@
-"""A Mahalanobis metric as the solution of a problem over the cone of matrices or of weights: the
-problem is posed, solved, and its solution becomes the factor L.
+"""A Mahalanobis metric as the solution of a problem over a cone of matrices or of vectors.
+
+The problem is posed and solved, and the factor L is taken from its solution.
 """
 
 from __future__ import annotations
@@ -23,25 +24,32 @@ from safescreen.solvers import Solution
 from safescreen.terms.base import Terms
 
 LAM_RATIO = 0.01
-"""What is taken where neither lam nor lam_ratio is given."""
+"""The default of lam_ratio, if lam is not given either."""
 
 
 def dense(X):
-    """Return points as an array, those of a sparse matrix written out."""
+    """Return points as an array; a sparse matrix is written out."""
     if not sparse.issparse(X):
         return X
     need_memory(
         24.0 * X.shape[0] * X.shape[1],
         f"a metric of sparse X of shape {X.shape}",
-        "use TruncatedSVD before, or HDSL",
+        "put a TruncatedSVD before it, or use HDSL",
     )
     return X.toarray()
 
 
 @dataclass(frozen=True)
 class Posed:
-    """A problem of metric learning; a basis of the space of its metric, (d, n), None for that of
-    the features; and a function that completes an estimator once it has the metric, and returns it.
+    """A problem of metric learning.
+
+    Attributes
+    ----------
+    problem : Problem
+    basis : array of shape (d, n) or None
+        A basis of the space of its metric; None for the space of the features.
+    complete : callable
+        Completes an estimator that has the metric, and returns it.
     """
 
     problem: Problem
@@ -50,15 +58,19 @@ class Posed:
 
 
 class Mahalanobis(LinearMap):
-    """A metric whose factor comes from the solution of a problem."""
+    """A metric whose factor L is taken from the solution of a problem."""
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
-        """Return the learned matrix M, shape (d, d); MemoryError if that is more than the
-        machine has.
+        """Return the learned matrix M, shape (d, d).
+
+        Raises
+        ------
+        MemoryError
+            M takes more memory than is free.
         """
         check_is_fitted(self)
         d = self.n_features_in_
-        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "components_ is a factor of it")
+        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "use its factor, components_")
         return self.components_.T @ self.components_
 
     # ------------------------------------------------------------------ pieces of fit
@@ -70,7 +82,7 @@ class Mahalanobis(LinearMap):
             raise ValueError(f"n_components must be in 1..{d} or None, got {n!r}")
 
     def _learn(self, posed, X):
-        """Solve the posed problem of points X, complete the estimator, and return it."""
+        """Solve the posed problem of the points X, complete the estimator, and return it."""
         with quiet():
             self._solve(posed)
         warn_of_metric(self, [self.solution_] if self.path_ is None else self.path_, X)
@@ -84,11 +96,12 @@ class Mahalanobis(LinearMap):
         return Posed(self._problem(made), basis, lambda: self)
 
     def _coordinates(self, X):
-        """Return the points in the space of the metric, and a basis of it, (d, n); None for that of
-        X itself.
+        """Return the points in the space of the metric, and a basis of that space, (d, n); None for
+        the space of X itself.
 
-        With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of
-        the points in the basis Q."""
+        With more features than points ``(X - mean)' = Q R``. The rows of R' have the same
+        differences as the points have in the basis Q.
+        """
         if self.diagonal or X.shape[0] >= X.shape[1]:
             return X, None
         basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
@@ -98,7 +111,7 @@ class Mahalanobis(LinearMap):
         return Problem(terms, SmoothedHinge(check_lam(self.smoothing, "smoothing")))
 
     def _top(self, prob):
-        """Return the lam that `lam_ratio` is a part of."""
+        """Return the lam that `lam_ratio` is relative to."""
         return prob.lam_max()
 
     def _solve(self, posed):
@@ -123,8 +136,8 @@ class Mahalanobis(LinearMap):
         return self.keep(posed, solution, path)
 
     def _last(self, basis):
-        """Return where a warm start begins, the metric of the last fit if that had as many
-        features, or None.
+        """Return the start of a warm start: the metric of the last fit if that had the same number
+        of features, else None.
         """
         factor = self.__dict__.get("components_")
         if factor is None or factor.shape[1] != self.n_features_in_:
@@ -135,13 +148,15 @@ class Mahalanobis(LinearMap):
         )
 
     def fit_path(self, posed: Posed, lams: np.ndarray) -> Self:
-        """Solve a posed problem for a decreasing grid, and keep its last solution."""
+        """Solve a posed problem for decreasing lam, and keep the last solution."""
         return self.keep(
             posed, *come_down(self, posed.problem, lams, **solver_options(self, "active_set"))
         )
 
     def keep(self, posed: Posed, solution: Solution, path: Path | None = None) -> Self:
-        """Take the metric from a solution of a posed problem."""
+        """Take the metric and all other attributes of a fit from the solution of a posed
+        problem.
+        """
         self.path_ = path
         self.solution_ = solution
         self.lam_ = solution.lam
@@ -159,8 +174,8 @@ class Mahalanobis(LinearMap):
 
 
 def _factor(x, n_components=None):
-    """Return L with ``L'L = M``, of as many rows as M has positive eigenvalues, at least one; not
-    more than `n_components`, those of the largest.
+    """Return L with ``L'L = M``: one row for each positive eigenvalue of M, and at least one row.
+    With `n_components` it has at most that many rows, those of the largest eigenvalues.
     """
     if x.ndim == 1:
         used = np.argsort(-x, kind="stable")[: max(1, np.count_nonzero(x > 0.0))]

@@ -1,4 +1,4 @@
-"""What the metrics have in common: a factor L, that maps points to where they are compared."""
+"""What all metrics share: a factor L, which maps points to the space in which they are compared."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from safescreen.estimators._data import (
 from safescreen.terms.indices import check_judgements
 
 LARGEST = 1e30
-"""Largest entry, and one over the smallest difference, of points."""
+"""Largest entry of points, and the inverse of their smallest difference."""
 
-TRIPLETS = "fit_triplets(X) takes triplets of points (T, 3, d), fit_triplets(points, rows) of rows"
-"""What to call in place of fit, which needs labels."""
+TRIPLETS = "for triplets call fit_triplets: (X) of shape (T, 3, d), or (points, rows of triplets)"
+"""What to call instead of fit, which needs labels."""
 
 
 class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A factor L of ``M = L'L``, `components_`, and what it says of points and pairs of them."""
+    """A factor L of ``M = L'L``, `components_`, and the distances of points that it gives."""
 
     components_: Any
     n_features_in_: int
@@ -55,38 +55,52 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.components_.shape[0]
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Return L x for each of the points X, shape (n, rank): distances and dot products there
-        are the learned ones.
+        """Return L x for each of the points X, shape (n, rank).
+
+        Distances and dot products of the results are the learned ones.
         """
         check_is_fitted(self)
         return self._map(self._read_points(X))
 
     def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
-        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as
-        an array of shape (n_pairs, 2, d); of shape (n_pairs, 2) for a `preprocessor`.
+        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points.
+
+        Parameters
+        ----------
+        pairs : array of shape (n_pairs, 2, d), or (n_pairs, 2)
+            The two points of each pair; with a `preprocessor` their numbers or names.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
         """
         check_is_fitted(self)
         return self._apart(*self._read_tuples(pairs, 2, "pairs"))
 
     def pair_score(self, pairs: ArrayLike) -> np.ndarray:
-        """Return how close pairs of points are, larger for closer ones: minus their distance, or
-        their similarity.
+        """Return how close pairs of points are, shape (n_pairs,): minus their distance, or their
+        similarity.
+
+        Parameters
+        ----------
+        pairs : array of shape (n_pairs, 2, d), or (n_pairs, 2)
+            As for :meth:`pair_distance`.
         """
         return -self.pair_distance(pairs)
 
     def score_pairs(self, pairs: ArrayLike) -> np.ndarray:
-        """Return :meth:`pair_distance`, whose name this was in metric-learn before version 0.7;
-        with a FutureWarning.
+        """Return :meth:`pair_distance`, under the name that it had in metric-learn before version
+        0.7; with a FutureWarning.
         """
-        text = "score_pairs is an old name: use pair_distance, or pair_score for its opposite"
+        text = "score_pairs is an old name: use pair_distance, or pair_score, which is minus that"
         warn(text, FutureWarning)
         return self.pair_distance(pairs)
 
     def get_metric(self) -> Callable[..., float]:
-        """Return the learned distance as a function of two points, which later fits do not
-        change; ``metric(x, y, squared=True)`` is its square.
+        """Return the learned distance as a function ``metric(x, y, squared=False)`` of two points.
 
-        The points have one dimension; ValueError if they do not, or differ in length.
+        Later fits do not change the function. The points have one dimension; ValueError if they do
+        not, or if their lengths differ.
         """
         check_is_fitted(self)
         factor = self._factor()
@@ -106,7 +120,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # ------------------------------------------------------------------ pieces
 
     def _read_points(self, X, reset=False):
-        """Return points, also those that the `preprocessor` makes of their numbers or names."""
+        """Return points; a `preprocessor` makes them of their numbers or names."""
         check_dimensions(X, "score_triplets takes triplets of points, pair_distance takes pairs")
         X = formed(X, self.preprocessor, 1)
         return read(self, X, reset=reset, min_features=self._min_features if reset else 1)
@@ -120,24 +134,24 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return read(self, X, reset=reset, min_features=least), rows
 
     def _check_sizes(self, X):
-        """Raise a ValueError where fourth powers of differences, which are squared norms of
-        triplets, would overflow or vanish.
+        """Raise a ValueError if fourth powers of differences would overflow or vanish; they are the
+        squared norms of triplets.
         """
         largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
         apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
         if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
             size = largest if largest > LARGEST else apart
             raise ValueError(
-                f"X must have entries up to {LARGEST:g}, and differences from "
-                f"{1.0 / LARGEST:g} on, found {size:.3g}: scale it"
+                f"X must have entries of at most {LARGEST:g} and differences of at least "
+                f"{1.0 / LARGEST:g}, found {size:.3g}: scale X"
             )
 
     def _apart(self, X, pairs):
-        """Return the distances of pairs of points, given by their rows."""
+        """Return the distances of pairs of points, which are given by their rows."""
         return np.linalg.norm(self._map(X[pairs[:, 0]] - X[pairs[:, 1]]), axis=1)
 
     def _factor(self):
-        """Return a copy of L, in the form in which it is multiplied fastest."""
+        """Return a copy of L, in the form that multiplies fastest."""
         return self.components_.copy()
 
     def _map(self, X):
@@ -146,37 +160,48 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 class Metric(ClassifierMixin, LinearMap):
-    """A metric or similarity learned from labels, and `_neighbors`, the labelled points to compare
-    with; it learns from triplets too.
+    """A metric or similarity that is learned from labels or from triplets. `_neighbors` holds the
+    labelled points that new points are compared with.
     """
 
     @with_small_blas
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from labels; from triplets :meth:`fit_triplets` does.
+        """Learn from labels. To learn from triplets, call :meth:`fit_triplets`.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
+            Points.
         y : array of shape (n,)
-            Class labels; at least two classes, one of them with two points. They have to be given.
+            Class labels, which must be given: at least two classes, one of them with at least two
+            points.
         sample_weight : array of shape (n,), optional
-            Not negative; a triplet has the weight of its first point, a point set aside its own.
-            Points of weight 0 are left out.
+            Not negative. A triplet has the weight of its first point, and a point that is set aside
+            its own weight. Points of weight 0 are left out.
 
         Returns
         -------
         self
 
+        Raises
+        ------
+        ValueError, TypeError
+            The data are not finite numbers, `y` is missing or makes no triplet, or a parameter is
+            out of its range.
+        MemoryError
+            The fit needs more memory than is free.
+
         Notes
         -----
-        A point that is given twice is another thing than one of weight 2: it is its own nearest
-        neighbour. With weights of 1 to 3 on iris and wine, standardized, M differed from that of
-        repeated rows by 12 to 30 % of its norm for TripletMetric (k=5, lam_ratio=0.1), 1 to 6 %
-        with k=None, and 25 to 53 % for HDSL. What the certified gaps leave open (of TripletMetric,
-        relative gaps of at most 1e-6) is 0.4 % of the norm: the rest is in the triplets.
-        Predictions were the same for 92 to 100 % of held-out points."""
+        A repeated point is not the same as a point of weight 2, because it is its own nearest
+        neighbour. On iris and wine, standardized, with weights of 1 to 3, M differed from that of
+        repeated rows by 12 to 30 % of its norm for TripletMetric (k=5, lam_ratio=0.1), by 1 to 6 %
+        with k=None, and by 25 to 53 % for HDSL. The certified gaps (of TripletMetric, relative gaps
+        of at most 1e-6) explain 0.4 % of the norm; the other triplets explain the rest. The
+        predictions for 92 to 100 % of held-out points were the same.
+        """
         return self._fit_labels(*self._read(X, y, sample_weight))
 
     @with_small_blas
@@ -186,10 +211,10 @@ class Metric(ClassifierMixin, LinearMap):
         triplets: ArrayLike | None = None,
         triplet_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from judgements; there are no classes then, nothing to predict, and no early
+        """Learn from judgements. There are then no classes, nothing to predict, and no early
         stopping.
 
-        Judgements may repeat and contradict each other, as those of people do: the loss of each is
+        Judgements may repeat and contradict each other, as those of people do. The loss of each is
         counted.
 
         Parameters
@@ -200,11 +225,17 @@ class Metric(ClassifierMixin, LinearMap):
             Rows (anchor, closer, farther): the first point should be closer, or more similar, to
             the second than to the third.
         triplet_weight : array of shape (T,), optional
-            Not negative, one of them positive.
+            Not negative, and not all 0.
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError, TypeError
+            The data are not finite numbers, a row of `triplets` holds a number that is out of range
+            or one point twice, or a parameter is out of its range.
 
         Examples
         --------
@@ -223,13 +254,17 @@ class Metric(ClassifierMixin, LinearMap):
         triplets: ArrayLike | None = None,
         triplet_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the fraction of judgements the metric agrees with, by weight; a tie is half of
-        one.
+        """Return the fraction of judgements that the metric agrees with, by weight; a tie counts
+        one half.
 
         Parameters
         ----------
         X, triplets, triplet_weight
             As in :meth:`fit_triplets`.
+
+        Returns
+        -------
+        float
         """
         check_is_fitted(self)
         X, triplets, weights = self._read_triplets(X, triplets, triplet_weight, reset=False)
@@ -238,16 +273,16 @@ class Metric(ClassifierMixin, LinearMap):
         return float(np.average(0.5 + 0.5 * np.sign(apart), weights=weights))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return for each of the points X the class most of the nearest, or most similar,
-        training points have, shape (n,).
+        """Return for each of the points X the class of most of its nearest, or most similar,
+        training points, shape (n,).
         """
         return self._vote(self._compared(X))
 
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
-        """Return labelled points and their weights, None standing for 1; sets `classes_`, those
-        with a positive weight.
+        """Return labelled points and their weights, None for weights of 1; set `classes_`, the
+        classes with a positive weight.
         """
         check_dimensions(X, TRIPLETS)
         if y is None:
@@ -260,8 +295,8 @@ class Metric(ClassifierMixin, LinearMap):
         return X, y, weights
 
     def _read_triplets(self, X, triplets, triplet_weight, reset=True):
-        """Return points, triplets of positive weight and their weights, None standing for 1;
-        `reset` makes the model forget classes.
+        """Return points, triplets of positive weight and their weights, None for weights of 1;
+        `reset` makes the model forget its classes.
         """
         if np.ndim(X) == 3 and (np.shape(X)[1] != 3 or triplets is not None):
             raise ValueError(
@@ -286,8 +321,8 @@ class Metric(ClassifierMixin, LinearMap):
         return X, triplets[numbers], weights
 
     def _compared(self, X):
-        """Return points to be compared with those of the classes, of which there have to be
-        some.
+        """Return points that are to be compared with labelled ones; an error says if there are
+        none.
         """
         check_is_fitted(
             self,

@@ -1,5 +1,5 @@
-"""How estimators solve their problems: warm starts, a path to the parameter asked for, a bar of
-the duality gap.
+"""How estimators solve their problems: warm starts, a path to the parameter asked for, a progress
+bar of the duality gap.
 """
 
 import sys
@@ -23,17 +23,18 @@ from safescreen.solvers import solve
 from safescreen.solvers.proximal_intercept import penalised
 
 FAR = 100.0
-"""So many standard deviations from 0 a column is worth a word."""
+"""A warning names a column whose mean is more than this many standard deviations from 0."""
 
 
 class NotConverged(ConvergenceWarning, exceptions.ConvergenceWarning):
-    """The library's warning, and scikit-learn's."""
+    """The library's ConvergenceWarning and scikit-learn's in one."""
 
 
 @contextmanager
 def quiet():
-    """Ignore that a solve has not converged: the estimator warns, once. Filters are shared:
-    other threads leave it to the main one.
+    """Ignore the warning of a solve that has not converged: the estimator warns once.
+
+    Filters of warnings are shared by all threads, so only the main thread sets them.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -43,7 +44,7 @@ def quiet():
 
 
 def warn_of(model, solutions, X):
-    """Warn of the worst solution that has not reached the tolerance of an SVC.
+    """Warn of the solution of an SVC that is farthest above the tolerance, if there is one.
 
     The message says why the solver stopped, and which column of X makes the problem hard.
     """
@@ -58,7 +59,7 @@ def warn_of(model, solutions, X):
 
 
 def warn_of_metric(model, solutions, X):
-    """Warn of the worst solution that has not reached the tolerance of a metric."""
+    """Warn of the solution of a metric that is farthest above the tolerance, if there is one."""
     worst = farthest(model, solutions)
     if worst is not None:
         text = f"lam={worst.lam:.6g}: {_outcome(model, worst)}{scaling_hint(model, X)}"
@@ -66,7 +67,7 @@ def warn_of_metric(model, solutions, X):
 
 
 def scaling_hint(model, X):
-    """Return what a warning says of columns of very different sizes, "" where there are none."""
+    """Return a text on columns of very different spans, "" if there are none."""
     uneven = uneven_columns(model, X)
     if not uneven:
         return ""
@@ -75,16 +76,16 @@ def scaling_hint(model, X):
 
 
 def farthest(model, solutions):
-    """Return the solution that is farthest from the tolerance, None where all have reached it."""
+    """Return the solution that is farthest above the tolerance, None if all have reached it."""
     short = [s for s in solutions if not s.converged and s.gap > model.tol * abs(s.primal)]
     return max(short, key=lambda s: s.gap - model.tol * abs(s.primal), default=None)
 
 
 def _outcome(model, solution):
-    """Return how far a solution has come, and why no further."""
+    """Return a text on the gap that a solution reached, and on why its solver stopped."""
     gap = solution.gap / max(abs(solution.primal), 1e-300)
     text = f"relative duality gap {gap:.3g} after {solution.n_iter} iterations"
-    cause = "for roundings or a badly conditioned problem"
+    cause = "because of rounding or a badly conditioned problem"
     reasons = {
         "iterations": f"max_iter={model.max_iter} is reached",
         "time": f"max_seconds={model.max_seconds} is reached",
@@ -100,8 +101,8 @@ def seconds_until(deadline):
 
 
 def deadline_of(model):
-    """Return when the `max_seconds` of an estimator are over, by ``time.monotonic``; None if it has
-    none.
+    """Return the time of ``time.monotonic`` at which the `max_seconds` of an estimator end; None if
+    it has none.
     """
     if model.max_seconds is None:
         return None
@@ -109,7 +110,7 @@ def deadline_of(model):
 
 
 def _far_column(model, X):
-    """Return what a warning says of the column that is farthest from 0, "" if that is not far."""
+    """Return a text on the column that is farthest from 0, "" if none is far."""
     scaler = StandardScaler(with_mean=False).fit(X)
     far = np.abs(scaler.mean_) / scaler.scale_
     column = int(far.argmax())
@@ -123,11 +124,11 @@ def _far_column(model, X):
 
 
 def solver_options(model, *names):
-    """Return what an estimator tells the solvers: its `tol`, `screening`, `max_iter`, `max_seconds`
-    and the parameters of those names.
+    """Return the options that an estimator passes to the solvers: `tol`, `screening`, `max_iter`,
+    `max_seconds` and the parameters of the given names.
     """
     options = {name: getattr(model, name) for name in ("max_iter", "max_seconds", *names)}
-    if options["max_iter"] == -1:  # as SVC says that there is no limit
+    if options["max_iter"] == -1:  # no limit, as in SVC
         options["max_iter"] = sys.maxsize
     return {
         "tol": 0.0,
@@ -140,11 +141,12 @@ def solver_options(model, *names):
 
 
 def train(model, prob, lam, factor=None, last=None, **options):
-    """Return the solution of an estimator's problem for lam, and None, or the path to it by a
-    factor from one lam to the next.
+    """Return the solution of an estimator's problem for lam, and None or the path to it. A path is
+    solved if `factor` is given, the ratio of one lam to the lam before.
 
-    Without a path the solution `last` of an earlier fit is the start if the estimator has
-    `warm_start` and the shape is the same."""
+    Without a path, the solution `last` of an earlier fit is the start if the estimator has
+    `warm_start` and the shape is the same.
+    """
     if factor is not None:
         is_free = "intercept" in prob.terms.offers
         top = (penalised(prob, 0.0) if is_free else prob).lam_max()
@@ -160,7 +162,7 @@ def train(model, prob, lam, factor=None, last=None, **options):
         )
     start = {}
     if model.warm_start and last is not None and last.x.shape == prob.cone.shape:
-        start["x0"] = np.array(last.x)  # of an expansion its coefficients
+        start["x0"] = np.array(last.x)  # for an expansion, its coefficients
         dual_point = getattr(last, "dual_point", None)
         if dual_point is not None and prob.loss.smoothing == 0.0:
             alpha = dual_point.unpack()
@@ -171,8 +173,8 @@ def train(model, prob, lam, factor=None, last=None, **options):
 
 
 def come_down(model, prob, lams, **options):
-    """Return the last solution of the path over a decreasing grid, and the path; Ctrl-C ends it,
-    and is passed on if there is none yet.
+    """Return the last solution of the path over decreasing lam, and the path. Ctrl-C ends the path;
+    it is passed on if there is no solution yet.
     """
     solutions = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
     if not len(solutions):
@@ -183,7 +185,9 @@ def come_down(model, prob, lams, **options):
 
 @contextmanager
 def _watched(model):
-    """Yield the callback of an estimator, which shows a bar too if the estimator is verbose."""
+    """Yield the callback of an estimator; if the estimator is verbose, it updates a progress bar
+    too.
+    """
     callback = check_callback(model.callback)
     if not model.verbose:
         yield callback

@@ -1,6 +1,6 @@
 """Screening with fitted classifiers, of scikit-learn and of this library.
 
-The intercept of LinearSVC is penalised, that of SVC is free, that of SafeSVC either.
+The intercept of LinearSVC is penalised, that of SVC is free, and that of SafeSVC is either.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class InterceptCertificate(Certificate):
     Attributes
     ----------
     intercept : tuple of float
-        Bounds of every optimal intercept. The center of the one ball holds the coefficients of the
-        support vectors.
+        Lower and upper bound of every optimal intercept. The center of the one ball in `balls`
+        holds the coefficients of the support vectors.
     """
 
     intercept: tuple = (-np.inf, np.inf)
@@ -58,56 +58,62 @@ def screen_fitted(
     kept: np.ndarray | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Certificate:
-    """Return which samples are certain for C, from a classifier fitted for this or another C.
+    """Return which samples are certain for C, from a classifier that was fitted for this or another
+    C.
 
     Parameters
     ----------
     model : sklearn.svm.LinearSVC, sklearn.svm.SVC, SafeSVC, SafeSVCCV or sklearn.pipeline.Pipeline
-        Fitted to X and y, two classes; accurate or not. LinearSVC with either loss, with or without
-        its penalised intercept; SVC with the kernel "linear", "poly" or "rbf"; SafeSVC with any
-        kernel and loss; SafeSVCCV, for its `best_estimator_`; a Pipeline that ends in one of these.
+        Fitted to X and y with two classes, accurately or not. LinearSVC with either loss, with or
+        without its penalised intercept. SVC with the kernel "linear", "poly" or "rbf". SafeSVC with
+        any kernel and loss. SafeSVCCV, which stands for its `best_estimator_`. A Pipeline that ends
+        in one of these.
     X : array or CSR matrix of shape (n, d)
-        What the model was fitted to: for a Pipeline what its first step got, for the kernel
-        "precomputed" the kernel matrix of all samples.
+        What the model was fitted to. For a Pipeline it is the input of its first step; for the
+        kernel "precomputed" it is the kernel matrix of all samples.
     y : array of shape (n,)
+        Class labels.
     C : float > 0, optional
-        What the answer is for; the model's own if left out.
+        The C that the answer is for; that of the model if left out.
     kept : boolean mask of shape (n,), optional
-        Which of the samples the model was fitted to, if an earlier certificate had taken others
-        out. Decided anew are all. LinearSVC does not need it.
+        The samples that the model was fitted to, if others had been taken out by an earlier
+        certificate. All samples are decided anew. LinearSVC does not need it.
     sample_weight : array of shape (n,), optional
-        Positive; what the model was fitted with.
+        Positive; the weights that the model was fitted with.
 
     Returns
     -------
     Certificate
-        ``X[~in_R]``, ``y[~in_R]`` give the same classifier for C as X and y. For a Pipeline that
-        holds of its last step: keep the steps before it as they are fitted, and fit the last one to
-        ``model[:-1].transform(X)[~in_R]``. A scaler fitted to fewer samples is another scaler.
+        ``X[~in_R]`` and ``y[~in_R]`` give the same classifier for C as X and y. For a Pipeline this
+        holds for its last step: keep the fitted steps before it, and fit the last step to
+        ``model[:-1].transform(X)[~in_R]``. A scaler that is fitted to fewer samples is another
+        scaler.
 
     Raises
     ------
     ValueError, TypeError
-        Another model, more than two classes, or a parameter that depends on which samples are left:
-        ``class_weight="balanced"``, and ``gamma="scale"`` of a kernel. Coefficients of an SVC above
-        C times the weight: `sample_weight` is not what it was fitted with. Of metrics a TypeError
-        that says what to call.
+        The model is another one, is not fitted, or has more than two classes. Or a parameter
+        depends on which samples are left: ``class_weight="balanced"``, or ``gamma="scale"`` of a
+        kernel. Or X, y or `sample_weight` are not what the model was fitted to, as far as its
+        support vectors and coefficients show. For a metric the TypeError says what to call instead.
 
     Notes
     -----
-    With the intercept b of SVC free, dual points obey ``sum_i c_i y_i alpha_i = 0``, as LIBSVM's
-    does, and the proof of the midpoint gap bound goes through for w, for b meets only that sum.
-    Given w the optimal b is an order statistic: 0 lies in the subdifferential
-    ``sum_i c_i y_i alpha_i(y_i (f_i + b))``, which falls by ``c_i`` at each ``y_i - f_i``, just
-    where the weights of those below add up to that of the positive class. Each ``f_i`` is known up
-    to ``r ||x_i||``, hence b is, and each margin. With the linear kernel the norms are those of
-    centered points, which a free intercept allows.
+    The intercept b of SVC is free. Its dual points have ``sum_i c_i y_i alpha_i = 0``, and so has
+    the one that LIBSVM returns. The proof of the midpoint gap bound then holds for w, because b is
+    only a factor of that sum.
 
-    Of a SafeSVC the problem is posed again, for X and y as they are given, and
-    :func:`~safescreen.screen` is asked with the solution of the model.
+    For a given w the optimal b is an order statistic: 0 lies in the subdifferential
+    ``sum_i c_i y_i alpha_i(y_i (f_i + b))``. It falls by ``c_i`` at each ``y_i - f_i``. It is 0
+    where the weights of the values below add up to the weight of the positive class. Each ``f_i``
+    is known up to ``r ||x_i||``. So b is known up to an interval, and each margin too. With the
+    linear kernel the norms are those of centred points, which a free intercept allows.
+
+    For a SafeSVC the problem is posed again for the given X and y, and :func:`~safescreen.screen`
+    is called with the solution of the model.
 
     Cost: the decision values of all samples. SafeSVC with a kernel computes the kernel matrix, as
-    its fit does; SVC needs none.
+    its fit does. SVC needs none.
 
     Examples
     --------
@@ -134,7 +140,7 @@ def screen_fitted(
         raise ValueError("model must be fitted: call model.fit(X, y) first")
     if model.classes_.size != 2:
         raise ValueError(
-            f"model must have two classes, got {model.classes_.size}: fit and screen one "
+            f"model must have two classes, got {model.classes_.size}: fit and screen each class "
             "against the others"
         )
     X = check_points(X, allow_sparse=True)
@@ -177,7 +183,7 @@ def screen_fitted(
 
 
 def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return what classifies in the end, and the points as it was fitted to them."""
+    """Return the classifier at the end of a model, and the points that it was fitted to."""
     if isinstance(model, Pipeline):
         points = model[:-1].transform(X) if len(model) > 1 else X
         return _last_step(model[-1], points)
@@ -203,7 +209,7 @@ def _of_metric(model):
 def _safe(model, X, signs, C, weights, numbers):
     """Return the certificate of a SafeSVC, from the problem of all samples and its solution.
 
-    Any solution is safe: the problem is that of X, signs, weights and C as they are given.
+    It is safe whatever the solution is: the problem is that of the given X, signs, weights and C.
     """
     n = signs.size
     if model.kernel == "precomputed" and X.shape != (n, n):
@@ -245,14 +251,16 @@ def _safe(model, X, signs, C, weights, numbers):
 
 
 def _need_number(value, number):
-    """Raise a ValueError, with the number it was, where a kernel's gamma depends on the samples."""
+    """Raise a ValueError if the gamma of a kernel depends on the samples; it says which number to
+    use.
+    """
     if value == "scale":
         text = "gamma='scale' would change with the samples that are left"
         raise ValueError(f"{text}: fit with the number it stands for, gamma={number:.6g}")
 
 
 def _check_support(points, support_vectors):
-    """Raise a ValueError if these are not the support vectors."""
+    """Raise a ValueError if these points are not the support vectors."""
     same = points.shape == support_vectors.shape
     if same:
         same = (sparse.csr_array(points) != sparse.csr_array(support_vectors)).nnz == 0
@@ -298,7 +306,7 @@ def _free(model, X, signs, C, weights, numbers):
     low, high, scale = machine.reach(C, radius * norms)
     bounds = _intercepts(signs, machine.weights, low, high)
     ball = Sphere(scale * machine.coef, radius, None, "MGB")
-    moved = upper(radius * moved, 4)  # so much <w, mean> may differ from that of the center
+    moved = upper(radius * moved, 4)  # <w, mean> may differ by this much from that of the center
     return InterceptCertificate(
         *_decided(signs, low, high, bounds),
         lam=1.0 / C,
@@ -311,11 +319,24 @@ def _free(model, X, signs, C, weights, numbers):
 
 @dataclass(frozen=True)
 class _Machine:
-    """A classifier ``<phi(x), w> + b``, ``w = sum_j coef_j phi(x_j)``, and what is known of all
+    """A classifier ``<phi(x), w> + b`` with ``w = sum_j coef_j phi(x_j)``, and bounds for all
     samples.
 
-    `values` are ``<phi_i, w>`` up to `errors`, `norms` are at least ``||phi_i||``, `support` are
-    the numbers of the samples of w, `weights` the factors c of C0 that it was fitted with."""
+    Attributes
+    ----------
+    signs, weights : arrays of shape (n,)
+        Labels -1 and +1, and the factors c of C0.
+    C0 : float
+        The C that it was fitted with.
+    b : float
+        Its intercept.
+    coef, support : arrays of shape (n_SV,)
+        The coefficients of w, and the numbers of their samples.
+    values, errors : arrays of shape (n,)
+        ``<phi_i, w>`` as computed, and bounds of their errors.
+    norms : array of shape (n,)
+        Upper bounds of ``||phi_i||``.
+    """
 
     signs: np.ndarray
     weights: np.ndarray
@@ -336,15 +357,16 @@ class _Machine:
         return float(self.coef @ values), rounding
 
     def gap(self, C):
-        """Return an upper bound of the duality gap for C, divided by C, and the part that is
+        """Return an upper bound of the duality gap for C, divided by C, and the part of it that is
         rounding.
 
         The dual point is ``alpha_i = |coef_i|/(C0 c_i)``, exactly: ``sum_i c_i alpha_i y_i phi_i``
         is ``w/C0`` and ``sum_i c_i alpha_i`` is ``sum_i |coef_i|/C0``, without an error. It may
-        exceed 1 by the roundings of ``C0 c_i``, 10 u; what that costs is 10 u times the loss at the
-        optimum, which is at most ``P(w)``, and part of ``gamma_{n + 64} P(w)``. Where its sum
-        ``sum_i c_i alpha_i y_i`` is not 0, that costs ``|b|`` times the sum; no optimal b is
-        outside the range of ``y_i - f_i``."""
+        exceed 1 by the roundings of ``C0 c_i``, 10 u. This costs 10 u times the loss at the
+        optimum, which is at most ``P(w)``, and is part of ``gamma_{n + 64} P(w)``. If
+        ``sum_i c_i alpha_i y_i`` is not 0, that costs ``|b|`` times the sum, and no optimal b is
+        outside the range of ``y_i - f_i``.
+        """
         n = self.signs.size
         C0 = self.C0
         c = self.weights
@@ -370,7 +392,9 @@ class _Machine:
         return upper(sqrt_upper(rest), 8)
 
     def reach(self, C, reach):
-        """Return bounds of ``<phi_i, w*>`` so far from the center, and the factor of the center."""
+        """Return bounds of ``<phi_i, w*>`` at the given distance from the center, and the factor of
+        w in the center.
+        """
         scale = 0.5 * (1.0 + C / self.C0)
         values = scale * self.values
         spread = upper(reach + scale * self.errors + 8.0 * UNIT * np.abs(values), 8)
@@ -398,7 +422,7 @@ def _machine(model, X, signs, weights, numbers):
     norms = upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error)
     size = upper(float(np.abs(coef) @ norms[support]), signs.size)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8)
-    errors += 4.0 * UNIT * (np.abs(f) + abs(b))  # f + b was rounded, and b taken off again
+    errors += 4.0 * UNIT * (np.abs(f) + abs(b))  # f + b was rounded, then b was subtracted
     return _Machine(
         signs=signs,
         weights=c,
@@ -413,11 +437,13 @@ def _machine(model, X, signs, weights, numbers):
 
 
 def _intercepts(signs, weights, low, high):
-    """Return bounds of every optimal intercept where each ``f_i`` lies in ``[low_i, high_i]``.
+    """Return bounds of every optimal intercept, given that each ``f_i`` lies in
+    ``[low_i, high_i]``.
 
-    They are the values of ``y_i - f_i`` at which the weights of those below add up to that of the
-    positive class. Where sums are equal any b up to the next value is optimal: the level is taken
-    lower and higher by what may be rounded, and more than 0.
+    They are the values of ``y_i - f_i`` at which the weights of the values below add up to the
+    weight of the positive class. If two sums are equal, any b up to the next value is optimal. So
+    the weight is made smaller for the one bound and larger for the other, by more than its
+    rounding.
     """
     positive = float(weights[signs > 0.0].sum())
     doubt = gamma(signs.size + 8) * float(weights.sum())
@@ -428,10 +454,11 @@ def _intercepts(signs, weights, low, high):
 
 
 def _decided(signs, low, high, bounds):
-    """Return the masks ``(in_L, in_R)`` of margins certain to be below and above 1.
+    """Return the masks ``(in_L, in_R)`` of the margins that are certain to be below and above 1.
 
-    Rounding is monotone and 1 is a number of the machine: a sum that is rounded to less than 1 is
-    less."""
+    Rounding is monotone and 1 is a floating-point number, so a sum that is rounded to less than 1
+    is less than 1.
+    """
     least = np.where(signs > 0.0, low + bounds[0], -high - bounds[1])
     most = np.where(signs > 0.0, high + bounds[1], -low - bounds[0])
     return most < 1.0, least > 1.0
@@ -445,11 +472,12 @@ def _statistic(values, weights, level):
 
 
 def _around_mean(X, norms):
-    """Return upper bounds of the distances of points from their mean m, and of its norm.
+    """Return upper bounds of the distances of points from their mean m, and of the norm of m.
 
-    Any center serves, so m is the mean as it was computed, and differences from it are rounded
-    once. The squares for sparse points are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by
-    ``gamma_{d+8} (|x| + |m|)^2``."""
+    Any center serves, so m is the mean as computed, and differences from it are rounded once. For
+    sparse points the squares are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by
+    ``gamma_{d+8} (|x| + |m|)^2``.
+    """
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = float(mean @ mean)
     length = upper(math.sqrt(square), mean.size + 8)

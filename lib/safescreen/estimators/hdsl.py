@@ -1,4 +1,4 @@
-"""Sparse similarity learning by Frank-Wolfe as an estimator."""
+"""Sparse similarity learning by Frank-Wolfe, as an estimator."""
 
 from __future__ import annotations
 
@@ -32,48 +32,55 @@ class HDSL(Metric):
     """Sparse bilinear similarity ``x'My`` for very many features, learned by Frank-Wolfe with away
     steps (HDSL19).
 
-    As a transformer it maps x to the coordinates in which the similarity is the dot product, one
-    for each atom of M; as a classifier it is the k-nearest-neighbour rule of the similarity.
+    As a transformer it maps x to coordinates, one for each atom of M, in which the similarity is
+    the dot product. As a classifier it is the k-nearest-neighbour rule of the similarity.
 
     Parameters
     ----------
     scale : float > 0, optional
-        Size of the domain, the lambda of the paper; left out that of
-        :func:`~safescreen.hdsl.default_scale`, from the data: the smallest in which a multiple of
-        the dot product has margins of 1.
+        Size of the domain of M, the lambda of the paper. If it is left out,
+        :func:`~safescreen.hdsl.default_scale` takes it from the data: the smallest scale at which a
+        multiple of the dot product has a median margin of 1, in absolute value.
     n_targets, n_impostors : int
-        Constraints of each point: its targets of the same class times its impostors of others, the
-        most similar by the dot product. Fewer where a class has not so many; ValueError if they are
-        more than all other points.
+        The triplets of a point are all combinations of its `n_targets` most similar points in its
+        class and its `n_impostors` most similar points in other classes, by the dot product. If a
+        class has fewer points, all of them are taken. A ValueError is raised for a number larger
+        than that of all other points.
     triplets : {"nearest", "random"}
-        How they are chosen; "random" draws ``n_targets * n_impostors`` a point, uniformly whatever
-        the weights.
+        "nearest" chooses triplets as above. "random" draws ``n_targets * n_impostors`` triplets for
+        each point; the weights do not change the draw.
     loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
-        Of the margins of the triplets (HDSL19 Remark 1); the last two never let go of a triplet.
+        Loss of the margin of a triplet (HDSL19 Remark 1). The last two are never 0.
     forward : {"heuristic", "exact"}
+        How the next atom is chosen, see :class:`~safescreen.hdsl.FrankWolfe`.
     variant : {"away", "pairwise", "plain"}
+        Which steps are taken, see :class:`~safescreen.hdsl.FrankWolfe`.
     max_iter : int
+        Largest number of iterations.
     max_seconds : float, optional
-        Stop with the first iteration after so many seconds; `reason_` is "time" then.
+        End the training with the first iteration after so many seconds; `reason_` is then "time".
     tol : float, optional
-        Frank-Wolfe gap to stop at, in units of the mean loss, not relative to it; left out, 0:
-        nothing is left to gain.
+        Frank-Wolfe gap to stop at, in units of the mean loss and not relative to it. If it is left
+        out, the training stops at a gap of 0, where nothing is left to gain.
     early_stopping : bool
-        Keep the similarity with the smallest neighbour error on a part of the training points that
-        is set aside.
+        Set a part of the training points aside, and keep the similarity with the smallest neighbour
+        error on them.
     validation_fraction : float in (0, 1)
+        The part of the training points that is set aside.
     patience, check_every : int
-        Iterations between two looks at that error, and how many without a gain end the training.
+        The neighbour error is computed every `check_every` iterations. The training ends when it
+        has not fallen `patience` times in a row.
     n_neighbors : int
-        Of the classifier; ValueError if :meth:`fit` gets fewer points of positive weight.
-        :meth:`fit_triplets` does not use it.
+        Number of neighbours that the classifier asks. A ValueError is raised if :meth:`fit` gets
+        fewer points of positive weight. :meth:`fit_triplets` does not use it.
     random_state : int, RandomState or None
+        Seed of the heuristic, of random triplets and of the points that are set aside.
     warm_start : bool
-        Start from the similarity of the last fit, with other atoms for another `scale`, if that had
-        the same number of features.
+        Start from the similarity of the last fit if the number of features is the same. Its atoms
+        are scaled if `scale` has changed.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every` iterations;
-        a true value, or Ctrl-C, ends the training.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every` iterations.
+        Returning a true value ends the training, and so does Ctrl-C.
     verbose : bool
         Show a progress bar on a terminal.
     preprocessor : array, data frame or sparse matrix of shape (n, d), or callable, optional
@@ -82,20 +89,32 @@ class HDSL(Metric):
     Attributes
     ----------
     similarity_ : SparseSimilarity
+        The learned similarity.
     scale_ : float
+        The scale that was used.
     components_ : array of shape (n_atoms, d)
-        Factor L of ``M = L'L``, computed when it is asked for; a CSR array where X was sparse.
+        The factor L of ``M = L'L``. It is computed when it is asked for, and is a CSR array if X
+        was sparse.
     features_ : array of int
-        Features that M uses.
+        The features that M uses.
     n_iter_ : int
+        Number of iterations.
     reason_ : str
-        Why training ended, as :class:`~safescreen.hdsl.FrankWolfe` tells it.
+        Why the training ended, see :class:`~safescreen.hdsl.FrankWolfe`.
     dual_gap_ : float
-        Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from
-        the optimum; nan if Ctrl-C ended the training there, which leaves a model.
+        Exact Frank-Wolfe gap of the last iterate: an upper bound of the distance of its objective
+        from the optimum. It is nan if Ctrl-C ended the training before it was computed; the model
+        can be used all the same.
     history_ : list
+        Records of the training, see :class:`~safescreen.hdsl.FrankWolfe`.
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn; no classes after :meth:`fit_triplets`.
+        As in scikit-learn. There are no classes after :meth:`fit_triplets`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        `tol` is given, and the gap did not reach it. The message says which gap was reached, and
+        why the training ended.
 
     Examples
     --------
@@ -155,7 +174,7 @@ class HDSL(Metric):
 
     @property
     def components_(self) -> Any:
-        """Factor L of ``M = L'L``, shape (n_atoms, d); a CSR array where X was sparse."""
+        """The factor L of ``M = L'L``, shape (n_atoms, d); a CSR array if X was sparse."""
         return self._written(self.similarity_.factor())
 
     def get_mahalanobis_matrix(self) -> Any:
@@ -164,14 +183,14 @@ class HDSL(Metric):
         Returns
         -------
         array or COO array
-            A sparse one where X was sparse: there d may be a million, and M has at most four
-            entries an atom.
+            A sparse array if X was sparse: d may then be a million, and M has at most four entries
+            for each atom.
 
         Raises
         ------
         MemoryError
-            X was dense, and M would be more than the machine has; ``similarity_.to_sparse()`` is M
-            as a sparse array in any case.
+            X was dense, and M takes more memory than is free. ``similarity_.to_sparse()`` is M as a
+            sparse array in any case.
 
         Examples
         --------
@@ -188,7 +207,7 @@ class HDSL(Metric):
         return self._written(self.similarity_.to_sparse())
 
     def pair_score(self, pairs: ArrayLike) -> np.ndarray:
-        """Return the learned similarities ``x'My`` of pairs of points, given as for
+        """Return the learned similarities ``x'My`` of pairs of points, which are given as for
         :meth:`pair_distance`.
         """
         check_is_fitted(self)
@@ -213,7 +232,7 @@ class HDSL(Metric):
                 )
             except ValueError as error:
                 raise ValueError(
-                    f"validation_fraction={self.validation_fraction} sets no part of y "
+                    f"validation_fraction={self.validation_fraction} cannot set a part of y "
                     f"aside: {error}"
                 ) from None
             shares = None if weights is None else weights[validation]
@@ -270,23 +289,23 @@ class HDSL(Metric):
         return self
 
     def _warn_of_gap(self, X):
-        """Warn that the gap asked for was not reached, and say why."""
+        """Warn that the gap did not reach `tol`, and say why."""
         reasons = {
             "iterations": f"max_iter={self.max_iter} is reached",
             "time": f"max_seconds={self.max_seconds} is reached",
             "callback": "the callback ended it",
-            "stalled": f"early_stopping with patience={self.patience} ended it",
+            "stalled": f"early_stopping ended it with patience={self.patience}",
         }
         text = f"gap {self.dual_gap_:.3g} after {self.n_iter_} iterations"
         reason = reasons[self.reason_] + scaling_hint(self, X)
         warn(f"{text}, asked for tol={self.tol:g}: {reason}", NotConverged)
 
     def _written(self, matrix):
-        """Return a sparse matrix as it is where X was sparse, else written out."""
+        """Return a sparse matrix as it is if X was sparse, else as an array."""
         if self._sparse:
             return matrix
         n, d = matrix.shape
-        sparse_ones = "similarity_.factor() and similarity_.to_sparse() are sparse"
+        sparse_ones = "use similarity_.factor() or similarity_.to_sparse(), which are sparse"
         need_memory(8.0 * n * d, f"a matrix of shape ({n}, {d})", sparse_ones)
         return matrix.toarray()
 

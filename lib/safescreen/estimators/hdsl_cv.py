@@ -1,4 +1,4 @@
-"""Sparse similarity that chooses its scale by cross-validation."""
+"""Sparse similarity learning, with the scale chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ class HDSLCV(TransformerMixin, CrossValidation):
     Parameters
     ----------
     estimator : HDSL, optional
-        Everything but the scale; the last fit is its copy, with its `callback` and `verbose`.
+        Everything but the scale. The last fit is a copy of it, with its `callback` and `verbose`.
     scales : int or array
-        In any order; an int stands for so many, equal steps of the logarithm, from 1/30 to 30 times
-        the default of HDSL.
+        Values in any order; `scales_` increases. An int n stands for n values with equal steps of
+        the logarithm, from 1/30 to 30 times the default scale of HDSL.
     cv, scoring, refit, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
 
     Attributes
     ----------
     best_estimator_ : HDSL
-        Fitted to all points; what :meth:`transform`, :meth:`predict` and others ask. There with
-        `refit` only.
+        Fitted to all points. :meth:`transform`, :meth:`predict` and the other methods use it. It
+        exists only with `refit`.
     scale_ : float
-        The scale chosen; of equal scores the smallest.
+        The chosen scale; of equal scores the smallest.
     scales_ : array of shape (n_values,)
     scores_ : array of shape (n_folds, n_values)
-        NaN where missing after Ctrl-C, which ends the cross-validation as that of
+        NaN where a score is missing after Ctrl-C, which ends the cross-validation as in
         :class:`SafeSVCCV`.
     best_score_ : float
-        Mean score of the scale chosen.
+        Mean score of the chosen scale.
     best_index_, best_params_, cv_results_, n_splits_
         As in :class:`sklearn.model_selection.GridSearchCV`.
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn; no classes after :meth:`fit_triplets`.
+        As in scikit-learn. There are no classes after :meth:`fit_triplets`.
 
     Examples
     --------
@@ -102,16 +102,19 @@ class HDSLCV(TransformerMixin, CrossValidation):
         triplet_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Choose the scale by the agreement with held-out judgements, and learn from all with it.
+        """Choose the scale by the agreement with held-out judgements, and learn from all of them
+        with it.
 
         Parameters
         ----------
         X, triplets, triplet_weight
             As in :meth:`HDSL.fit_triplets`. `scoring` is a function
-            ``(model, X, triplets, triplet_weight=...)``, left out :meth:`HDSL.score_triplets`; `cv`
-            splits the triplets, an int or None into runs of them: shuffle what is sorted.
+            ``(model, X, triplets, triplet_weight=...)``, by default :meth:`HDSL.score_triplets`.
+            `cv` splits the triplets; an int or None splits them into runs, so shuffle them if they
+            are sorted.
         groups : array of shape (T,), optional
-            Who has judged, say, for a splitter such as ``GroupKFold``.
+            Group of each triplet, such as the person who judged, for a splitter such as
+            ``GroupKFold``.
 
         Returns
         -------
@@ -120,7 +123,7 @@ class HDSLCV(TransformerMixin, CrossValidation):
         Raises
         ------
         ValueError
-            As for the prototype, or triplets of weight 0 beside groups.
+            As for the prototype, or `groups` are given with triplets of weight 0.
 
         Examples
         --------

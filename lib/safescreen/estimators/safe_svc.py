@@ -35,11 +35,11 @@ from safescreen.problem import Problem
 from safescreen.records import Progress
 
 ROWS = 1024
-"""How many points are classified together with a kernel."""
+"""How many points are classified at a time with a kernel."""
 
 
 def _is_linear(model):
-    """Return whether an estimator has coefficients of columns."""
+    """Return whether an estimator has a coefficient for each column."""
     return model.kernel == "linear"
 
 
@@ -48,111 +48,118 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     safe screening.
 
     ``min_w ||w||^2/2 + C sum_i weight_i loss(y_i f(x_i))`` with the hinge, smoothed or squared
-    (SSS14 equation 1), one problem a class against the others if there are more than two. Columns
-    of very different scales or far from 0 make it hard to solve, with any solver: put a
-    StandardScaler before it.
+    (SSS14 equation 1). With more than two classes there is one such problem for each class against
+    the others. Columns of very different scales, or far from 0, make the problem hard for any
+    solver: put a StandardScaler before it.
 
     Parameters
     ----------
     C : float > 0
         Weight of the losses.
     kernel : {"linear", "rbf", "poly", "precomputed"}
-        "poly" is "polynomial" too. With "precomputed" X is the kernel matrix, of training points,
-        or of points against training points. For rbf dense points are centred first, which changes
-        no distance, and lessens roundings.
+        "polynomial" is another name for "poly". With "precomputed" X is the kernel matrix: of the
+        training points with each other, or of new points with the training points. With "rbf" dense
+        points are centred first, which changes no distance and makes rounding errors smaller.
     gamma : float > 0 or {"scale", "auto"}
-        Coefficient of the kernels: ``1/(d Var(X))`` or ``1/d``; not used by the linear one.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
+        Coefficient of the kernels "rbf" and "poly". "scale" stands for ``1/(d Var(X))``, "auto" for
+        ``1/d``.
+    degree : int
+        Degree of the polynomial kernel.
+    coef0 : float >= 0
+        Constant in the polynomial kernel.
     loss : {"hinge", "squared_hinge"}
-        As in LinearSVC; with the squared hinge no sample is ever at its bound, and screening finds
-        those that cost nothing only.
+        As in LinearSVC. The squared hinge has no linear piece, so screening finds only samples
+        whose loss is 0.
     smoothing : float >= 0
         Width of the smoothed hinge; 0 is the hinge.
     fit_intercept : bool
         Whether there is an intercept.
     intercept : {"auto", "free", "penalised"}
         "free": nothing penalises it, as in SVC. "penalised": it is the coefficient of a constant
-        feature `intercept_scaling`, as in LinearSVC. "auto" is free with a kernel and penalised
-        with the linear one.
+        feature `intercept_scaling`, as in LinearSVC. "auto" is "free" with a kernel and "penalised"
+        without.
     intercept_scaling : float > 0
-        The larger, the less a penalised intercept is penalised.
+        The larger it is, the less a penalised intercept is penalised.
     class_weight : dict, "balanced" or None
         Factors of C by class.
     tol : float > 0
-        Duality gap to reach, relative to the objective, as `rtol` of :func:`safescreen.solve`. With
-        1e-4 at most 0.2 % of the classes predicted on nine data sets were other ones than with
-        1e-8, about as many as those of LinearSVC, and for text none; 1e-6 takes up to twice as
-        long. Classes of a few points among thousands can ask for less: on shuttle 1 to 3 % differ.
+        Duality gap to reach, relative to the objective; the `rtol` of :func:`safescreen.solve`. On
+        nine data sets, 1e-4 changed at most 0.2 % of the predicted classes against 1e-8, about as
+        many as LinearSVC changes, and none for text. 1e-6 takes up to twice as long. Classes of a
+        few points among thousands may need less than 1e-4: on shuttle 1 to 3 % of the predictions
+        differ.
     with_path : bool
-        Come up to C by factors of `path_ratio`, from where every sample is at its bound and the
-        solution is known, with warm starts and screening, and keep the path.
+        Solve for increasing C, each C `path_ratio` times the one before, up to the C asked for. The
+        first C is so small that the solution is known: every sample is in L. Each solution is the
+        start for the next C, and screens samples for it. The path is kept.
     path_ratio : float > 1
     screening : "auto", str or tuple of str
-        When and with which spheres, as in :func:`safescreen.solve`; ``()`` screens nothing.
+        When to screen, and with which spheres, as in :func:`safescreen.solve`; ``()`` screens
+        nothing.
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
+        Largest number of iterations; -1 sets no limit, as in SVC.
     max_seconds : float, optional
-        End the training of all machines with the first iteration after so many seconds: each has
-        the best coefficients so far, with their certified gap, and `reason_` is "time".
+        End the training of all classes with the first iteration after so many seconds. Each problem
+        then has its best coefficients so far, with their certified gap, and `reason_` is "time".
     max_gigabytes : float
-        Largest kernel matrix that is kept, or less where less is free; of a larger one, or that of
-        more than 2,000 dense points, rows are computed when they are wanted, with a cache of this
-        size, one a thread.
+        Largest kernel matrix that is kept; less if less memory is free. A larger one is not kept,
+        nor that of more than 2,000 dense points: its rows are computed when they are needed, with a
+        cache of this size for each thread.
     warm_start : bool
-        Start from the solution of the last ``fit`` if that had the same number of samples, for
-        instance for another C. Not with a path.
+        Start from the solution of the last ``fit`` if the number of samples is the same, for
+        instance with another C. It is not used with a path.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each C of a
-        path; a true value ends the solve or the path, of which there is one a problem.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration, or at each C
+        of a path. Returning a true value ends the solve or the path, of which each problem has one.
     verbose : bool
         Show a progress bar on a terminal.
     n_jobs : int, optional
-        Problems of several classes that are solved at the same time, in threads unless
+        How many of the problems of several classes are solved at the same time, in threads unless
         :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
         Keep the problems, and so the training data or their kernel matrix, with the solutions.
     penalty, multi_class, decision_function_shape, probability : "l2", "ovr", "ovr", False
-        Keywords of SVC and LinearSVC that have one meaning here; the error for another value says
-        what to do instead, such as ``OneVsOneClassifier(SafeSVC())``.
+        Keywords of SVC and LinearSVC of which one value is supported. The error for another value
+        says what to do instead, such as ``OneVsOneClassifier(SafeSVC())``.
     break_ties, dual, shrinking, cache_size, random_state
-        Keywords of SVC and LinearSVC without a meaning here, which change nothing: the largest
-        decision value is predicted, `method` chooses the solver, `max_gigabytes` is the size of its
-        cache, and nothing is random.
+        Keywords of SVC and LinearSVC that have no effect here. The class with the largest decision
+        value is predicted, `method` chooses the solver, `max_gigabytes` is the size of its cache,
+        and nothing is random.
 
     Attributes
     ----------
     classes_ : array
     coef_ : array of shape (1 or n_classes, d)
-        For the linear kernel only; it may be changed. A CSR matrix after :meth:`sparsify`.
+        Only for the linear kernel. It may be changed. It is a CSR matrix after :meth:`sparsify`.
     intercept_ : array of shape (1 or n_classes,)
     dual_coef_ : array of shape (1 or n_classes, n_SV)
-        ``C weight_i alpha_i y_i`` of the support vectors, a row a problem: for two classes as in
-        SVC, for more a class against the others.
+        ``C weight_i alpha_i y_i`` of the support vectors, one row a problem. For two classes it is
+        as in SVC, for more each row is a class against the others.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
-        Support vectors of any problem and their numbers among the training samples, class by class;
-        no points with "precomputed".
+        The support vectors of all problems, class by class: their numbers among the training
+        samples, and the points. With "precomputed" there are no points.
     n_support_ : array of shape (n_classes,)
-        How many there are of each class.
+        Number of support vectors of each class.
     n_iter_ : int or array of shape (1 or n_classes,)
-        Largest number of iterations of the problems, as in LinearSVC; with a kernel those of each
-        problem, as in SVC.
+        Linear kernel: the largest number of iterations of a problem, as in LinearSVC. Other
+        kernels: the number of each problem, as in SVC.
     reason_ : str
-        Why training ended, as :class:`safescreen.Solution` tells it; "converged", or the reason of
-        the first machine that has not.
+        Why the training ended, see :class:`safescreen.Solution`: "converged", or the reason of the
+        first problem that did not converge.
     dual_gap_ : float
         Largest certified duality gap of the problems, in units of the objective divided by C.
     screening_ : list of Screened
-        Which samples screening took out of each problem.
+        Which samples were screened in each problem.
     solutions_ : list of Solution
-        One a problem; with their ``problem`` if that is kept. Of wide sparse points x has the
-        columns with an entry only.
+        One for each problem, with its ``problem`` if that is kept. For wide sparse points x has
+        only the columns with an entry.
     path_ : list of Path, or None
-        With a path: one a problem. Ctrl-C ends the training there: the part that is finished is
-        kept, and for two classes the model is that of the last C of it, `C_`.
+        With a path: one for each problem. Ctrl-C ends the training: the finished part is kept, and
+        for two classes the model is that of its last C, `C_`.
     C_ : float
-        What the model is for: C, unless a path ended before it.
+        The C of the model. It is `C` unless a path ended before it.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -245,7 +252,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        """Return what is pickled: of wide coefficients the columns that are not 0."""
+        """Return what is pickled; of wide coefficients only the columns that are not 0."""
         state = super().__getstate__()
         coef = state.get("coef_")
         if isinstance(coef, np.ndarray):
@@ -255,7 +262,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return state
 
     def __setstate__(self, state):
-        """Take over what was pickled."""
+        """Restore what was pickled."""
         super().__setstate__(state)
         coef = state.get("coef_")
         if isinstance(coef, _Columns):
@@ -269,10 +276,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
+            Points, or the kernel matrix of shape (n, n) with ``kernel="precomputed"``.
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Factors of C; samples of weight 0 or less are left out, as SVC does.
+            Factors of C. Samples of weight 0 or less are left out, as in SVC.
 
         Returns
         -------
@@ -280,20 +288,21 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
-            One class only, or a parameter out of its range.
+        ValueError, TypeError
+            There is only one class, the data are not finite numbers, or a parameter is out of its
+            range.
 
         Warns
         -----
         ConvergenceWarning
-            The tolerance was not reached, scikit-learn's and the library's warning in one; the
-            message gives the gap.
+            The tolerance was not reached. It is scikit-learn's warning and the library's in one.
+            The message says which gap was reached, and why the solver stopped.
         """
         return self._fit(*self._read(X, y, sample_weight))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return f(x) of the points X, shape (n,), or (n, n_classes) if there are more than two
-        classes.
+        """Return f(x) of the points X, shape (n,); with more than two classes shape (n,
+        n_classes).
         """
         check_is_fitted(self)
         points: Any = read(self, X)
@@ -316,8 +325,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     @available_if(_is_linear)
     def sparsify(self) -> Self:
-        """Make `coef_` a CSR matrix, which is smaller where most of it is 0, as for text; return
-        self.
+        """Make `coef_` a CSR matrix and return self. It is smaller if most entries are 0, as for
+        text.
         """
         check_is_fitted(self, "coef_")
         self.coef_ = sparse.csr_matrix(self.coef_)
@@ -325,7 +334,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     @available_if(_is_linear)
     def densify(self) -> Self:
-        """Make `coef_` an array again; return self."""
+        """Make `coef_` an array again and return self."""
         check_is_fitted(self, "coef_")
         self.coef_ = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
         return self
@@ -333,7 +342,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
-        """Return points, labels and weights, None standing for 1; sets `classes_`."""
+        """Return points, labels and weights, None for weights of 1; set `classes_`."""
         check_kernel(self.kernel, list(KERNELS))
         check_keywords(self)
         X, y, weights = read_labelled(self, X, y, sample_weight, non_negative=False)
@@ -368,8 +377,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return self
 
     def pose(self, X, y, numbers, weights, features=None) -> Setup:
-        """Return the :class:`Setup` of the training points of those numbers and their weights,
-        None standing for 1; classes are known, and the features where they are given.
+        """Return the :class:`Setup` of the training points of these numbers, with their weights;
+        None stands for weights of 1.
+
+        `classes_` must be set. If `features` are given, they are used.
         """
         codes = np.searchsorted(self.classes_, y[numbers])
         missing = np.setdiff1d(np.arange(self.classes_.size), codes)
@@ -408,7 +419,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return SquaredHinge(0.5)
 
     def keep(self, setup: Setup, solutions: list) -> None:
-        """Take coefficients and all that is told of a fit from the solutions of a setup."""
+        """Set the coefficients and all other attributes of a fit, from the solutions of a setup."""
         features = setup.features
         numbers = setup.numbers
         signs = setup.signs
@@ -445,7 +456,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
                 self.intercept_ += constant * elements[:, -1]
             return
         coefs = elements * np.array(signs)
-        others = setup.used(coefs)  # those of the dual point, as a rule
+        others = setup.used(coefs)  # mostly the same as those of the dual point
         self._weights = coefs[:, others]
         self._numbers = numbers[others]
         self._features = features.of_support(others)
@@ -455,7 +466,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
 
 def _train(model, prob, C, factor, start, deadline):
-    """Return ``(solution, path or None)``, and whether that came to its end or was interrupted."""
+    """Return ``(solution, path or None)``, and whether the training came to its end or was
+    interrupted.
+    """
     options = solver_options(model, "method")
     options["max_seconds"] = seconds_until(deadline)
     with quiet():
@@ -465,12 +478,14 @@ def _train(model, prob, C, factor, start, deadline):
 
 
 def _reason(solutions):
-    """Return why training ended: "converged", or the reason of the first machine that has not."""
+    """Return why the training ended: "converged", or the reason of the first problem that did not
+    converge.
+    """
     return next((s.reason for s in solutions if not s.converged), "converged")
 
 
 class _Columns(NamedTuple):
-    """A matrix that is 0 but for some columns."""
+    """A matrix all of whose columns but some are 0."""
 
     shape: tuple[int, int]
     used: np.ndarray
@@ -478,8 +493,10 @@ class _Columns(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """Problems over the same training points, the samples of those numbers and classes; labels
-    of each are its signs.
+    """The problems of all classes over the same training points.
+
+    They are the samples with the given numbers and class numbers; the labels of a problem are its
+    signs.
     """
 
     features: Features
@@ -489,6 +506,6 @@ class Setup(NamedTuple):
     problems: list
 
     def used(self, coefs):
-        """Return the places of the columns that are not all 0, class by class."""
+        """Return the numbers of the columns that are not all 0, class by class."""
         places = np.flatnonzero(coefs.any(axis=0))
         return places[np.argsort(self.codes[places], kind="stable")]

@@ -1,4 +1,4 @@
-"""Support vector classifier that chooses its C by cross-validation along warm, screened paths."""
+"""Support vector classifier with C chosen by cross-validation along screened paths."""
 
 from __future__ import annotations
 
@@ -24,77 +24,81 @@ FINE = 1e-6
 
 
 class SafeSVCCV(CrossValidation):
-    """:class:`SafeSVC` with the C of the best cross-validated score, without solving for every C.
+    """:class:`SafeSVC` with the C of the best cross-validated score, found without solving for
+    every C.
 
-    Each fold is one path: a solution is the start for the next C, and takes samples out of it. For
-    a C that is not solved for, the solutions for its neighbours give a ball that holds the optimum
-    (:func:`safescreen.spheres.midpoint_gap_bound`), hence an interval for each decision value of
-    the validation points, and so bounds of the accuracy. C goes from coarse to fine: a value is
-    left out if its upper bound, mean of the folds, is below the lower bound of another, or equal to
-    that of a smaller one.
+    Each fold is one path: a solution is the start for the next C, and screens samples for it. For a
+    C that has not been solved for, the solutions for its neighbours give a ball that contains the
+    optimum (:func:`safescreen.spheres.midpoint_gap_bound`). The ball gives an interval for each
+    decision value of the validation points, and so bounds of the accuracy. The search goes from
+    coarse to fine. A C is left out if the upper bound of its mean accuracy is below the lower bound
+    of another C, or equal to that of a smaller one.
 
-    With `gammas` the kernel's coefficient is chosen too, together with C. The kernel matrix of a
-    gamma is computed once, for all folds. Solutions of a relative gap of 1e-6 come first; only for
-    pairs that may yet be the best they are solved further.
+    With `gammas` the coefficient of the kernel is chosen together with C. The kernel matrix for a
+    gamma is computed once, for all folds. All pairs are first solved to a relative gap of 1e-6.
+    Only pairs that may still be the best are solved further.
 
     Parameters
     ----------
     estimator : SafeSVC, optional
-        Everything but C; the last fit is its copy with the C chosen, with its `callback`, `verbose`
-        and path.
+        Everything but C. The last fit is a copy of it with the chosen C, with its `callback`,
+        `verbose` and path.
     Cs : int or array
-        In any order, sorted in `Cs_`; an int stands for so many from 1e-3 to 1e3, equal steps of
-        the logarithm.
+        Values in any order; `Cs_` increases. An int n stands for n values from 1e-3 to 1e3, with
+        equal steps of the logarithm.
     gammas : array, optional
-        Coefficients of the kernel "rbf" or "poly" to choose from, in any order, sorted in
-        `gammas_`; the estimator's own if left out.
+        Coefficients of the kernel "rbf" or "poly" to choose from, in any order; `gammas_`
+        increases. If they are left out, gamma is that of the estimator.
     cv : int, splitter or iterable, optional
-        As everywhere in scikit-learn; 5 stratified folds if left out.
+        As in scikit-learn; 5 stratified folds if left out.
     scoring : str or callable, optional
-        As everywhere in scikit-learn; the accuracy if left out. With any other score all C are
-        solved for, and nothing is certified.
+        As in scikit-learn; the accuracy if left out. With any other score all C are solved for, and
+        nothing is certified.
     refit : bool
-        Fit all samples with the C chosen.
+        Fit all samples with the chosen C.
     n_jobs : int, optional
-        Folds that are worked on at the same time, in threads unless :func:`joblib.parallel_config`
-        says otherwise.
+        How many folds are computed at the same time, in threads unless
+        :func:`joblib.parallel_config` says otherwise.
     certify : bool
-        Leave out values of C that cannot be chosen; the choice is the same without it.
+        Leave out values of C that cannot be the best. The chosen C is the same without it.
     verbose : bool
         Show a progress bar of the cross-validation on a terminal.
 
     Attributes
     ----------
     best_estimator_ : SafeSVC
-        Fitted to all samples, what :meth:`predict` and :meth:`decision_function` ask; there with
-        `refit` only.
+        Fitted to all samples. :meth:`predict` and :meth:`decision_function` use it. It exists only
+        with `refit`.
     C_ : float
-        The C chosen: the one with the largest mean of `scores_`, of equal ones the smallest.
+        The chosen C: the one with the largest mean of `scores_`, of equal ones the smallest.
     gamma_ : float
-        With `gammas` the one that is chosen with C: of equal scores that of the smallest C, and of
-        these the smallest.
+        With `gammas`: the gamma that is chosen with C. Of equal scores the pair with the smallest C
+        is chosen, and of these the one with the smallest gamma.
     certified_ : bool
-        Whether the bounds prove that `C_` is the best C, of equal ones the smallest, at the exact
-        solutions; with `gammas` that no other pair is better, or equal and earlier.
+        Whether the bounds prove that `C_` is the best C at the exact solutions, of equal ones the
+        smallest. With `gammas`: that no other pair is better, or equal and earlier in the order of
+        the pairs.
     Cs_ : array of shape (n_values,)
     gammas_ : array of shape (n_gammas,)
-        With `gammas` only; then `scores_`, `score_bounds_` and `certified_out_` have one more axis
-        of this length, and `best_index_` and `cv_results_` count the pairs, of equal C in a row.
+        Only with `gammas`. Then `scores_`, `score_bounds_` and `certified_out_` have one more axis
+        of this length. `best_index_` and `cv_results_` number the pairs, all gammas of the smallest
+        C first.
     scores_ : array of shape (n_folds, n_values)
-        NaN where the score was not needed, or missing after Ctrl-C. Each lies within its bounds.
+        NaN where the score was not needed, or is missing after Ctrl-C. Each score lies within its
+        bounds.
     score_bounds_ : array of shape (2, n_folds, n_values)
         Lower and upper bounds of the accuracies at the exact solutions. They are equal where an
-        accuracy is certain, and -inf and inf where nothing is known, as for any other score.
+        accuracy is certain. They are -inf and inf where nothing is known, and for any other score.
     best_score_ : float
-        Mean score of the C chosen.
+        Mean score of the chosen C.
     best_index_, best_params_, cv_results_, n_splits_
-        As in :class:`sklearn.model_selection.GridSearchCV`. Scores and seconds are NaN where a C
-        was left out, and its rank is the last.
+        As in :class:`sklearn.model_selection.GridSearchCV`. If a C was left out, its scores and
+        seconds are NaN and its rank is the last.
     certified_out_ : boolean array of shape (n_values,)
-        Values proved not to be the best, by the bounds alone, without a solution in every fold;
+        Which values the bounds alone prove not to be the best, without a solution in every fold;
         with `gammas` without a score in every fold.
     n_solves_ : int
-        How many pairs of a fold and a C were solved, of ``n_folds * n_values``.
+        Number of pairs of a fold and a C that were solved for, of ``n_folds * n_values``.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -104,29 +108,29 @@ class SafeSVCCV(CrossValidation):
 
     Notes
     -----
-    `scores_` are the accuracies at the exact solutions wherever those are certain. Where `tol`
-    leaves a validation point undecided, the fold is solved further, down to a relative gap of 1e-13
-    or to what rounding allows. What is undecided after that leaves the bounds apart, and `scores_`
-    count it by this rule: the class with the largest computed decision value is predicted; of
-    classes whose values are within rounding of each other, as at ``f(x) = 0``, the first one in
-    `classes_` is. Such a fold is solved once more from nothing, and that solution decides. So
-    neither the order of the solves nor leaving some out changes the choice. The one exception is a
-    solve from nothing that stalls above `tol`, as on badly scaled data: then the earlier solution
-    decides.
+    `scores_` are the accuracies at the exact solutions wherever those are certain. If `tol` leaves
+    a validation point undecided, its fold is solved further, down to a relative gap of 1e-13 or to
+    what rounding allows. If a point is still undecided then, the bounds stay apart, and `scores_`
+    count the point by this rule: the class with the largest computed decision value is predicted;
+    if the values of several classes are within rounding of each other, as at ``f(x) = 0``, the
+    first of them in `classes_` is. Such a fold is solved once more without a warm start, and that
+    solution decides. So the choice depends neither on the order of the solves nor on which were
+    left out. There is one exception: a solve without a warm start may stall above `tol`, as on
+    badly scaled data. Then the earlier solution decides.
 
-    Bounds of validation errors over stretches of the regularization are due to Shibagaki, Suzuki,
+    Bounds of validation errors over intervals of the regularization are due to Shibagaki, Suzuki,
     Karasuyama and Takeuchi (NIPS 2015).
 
-    Ctrl-C ends the cross-validation with a warning: C is the best by the scores there are, of
-    values with a score in all folds or of folds with all scores, whichever are more, and all
-    samples are fitted with it. Without either, and in the last fit, Ctrl-C is passed on; `scores_`
-    has been set by then, in the last fit `C_` too. Folds that are worked on at the same time count
-    when they are finished.
+    Ctrl-C ends the cross-validation with a warning. C is then chosen by the scores that there are:
+    either of the values with a score in all folds, or by the folds with all scores, whichever are
+    more. All samples are fitted with that C. If there are neither, Ctrl-C is passed on, and so it
+    is in the last fit. `scores_` are set by then, and in the last fit `C_` too. Folds that are
+    computed at the same time count when they are finished.
 
-    What it saves depends on grid and data. From 1e-3 to 1e2, on five data sets of 178 to 3000
-    samples, 3 to 38 % of the solves were left out for 26 values and 13 to 49 % for 101; the time
-    changed by -40 to +15 %, and by -13 to -36 %: solves that are warm-started and screened are
-    short to begin with. Little is saved where neighbours differ by a sample or two.
+    How much is saved depends on the grid and on the data. From 1e-3 to 1e2, on five data sets of
+    178 to 3000 samples, 3 to 38 % of the solves were left out for 26 values, and 13 to 49 % for
+    101. The time changed by -40 to +15 %, and by -13 to -36 %: solves with a warm start and with
+    screening are short anyway. Little is saved where neighbouring C differ in a sample or two.
 
     Examples
     --------
@@ -212,8 +216,8 @@ class SafeSVCCV(CrossValidation):
         return is_complete
 
     def _of_width(self, model, data, gamma):
-        """Return the model of a gamma, and the features of all points, which its folds share; of
-        no gamma the model as it is, and None.
+        """Return the model of a gamma, and the features of all points, which its folds share; the
+        model itself and None if gamma is None.
         """
         if gamma is None:
             return model, None
@@ -237,8 +241,8 @@ class SafeSVCCV(CrossValidation):
 
 @dataclass(frozen=True)
 class Grid:
-    """The values of C, and of gamma if that is chosen too: then their pairs, of equal C in a
-    row.
+    """The values of C, or, if gamma is chosen too, the pairs of C and gamma, all gammas of the
+    smallest C first.
     """
 
     Cs: np.ndarray
@@ -248,8 +252,8 @@ class Grid:
         return self.Cs.size * (1 if self.gammas is None else self.gammas.size)
 
     def order(self):
-        """Return the values of gamma from the middle of the grid to its ends, where pairs are
-        rarely the best; None alone if it is not chosen.
+        """Return the values of gamma from the middle of the grid to its ends, where the best pair
+        rarely is; ``[None]`` if gamma is not chosen.
         """
         if self.gammas is None:
             return [None]
@@ -264,7 +268,7 @@ class Grid:
         return place + self.gammas.size * np.arange(self.Cs.size)
 
     def values(self):
-        """Return the values of the parameters by name, one a pair."""
+        """Return the values of the parameters by name, one for each pair."""
         if self.gammas is None:
             return {"C": self.Cs}
         return {
@@ -275,7 +279,7 @@ class Grid:
 
 @dataclass
 class _Work:
-    """The folds of one gamma, and where their scores are kept."""
+    """The folds of one gamma, and the table in which their scores are kept."""
 
     model: SafeSVC
     folds: list
@@ -286,7 +290,7 @@ class _Work:
     bar: Any
 
     def search(self, certify, n_jobs):
-        """Try values of C until the best is known; KeyboardInterrupt if Ctrl-C was pressed."""
+        """Try values of C until the best is known; KeyboardInterrupt after Ctrl-C."""
 
         def solve(asked):
             def keep(number, advanced):
@@ -307,8 +311,8 @@ class _Work:
         search(self.Cs, self.scores, solve, bounds if certify else None, numbers=self.numbers)
 
     def hardest(self):
-        """Return the solution that is farthest from the tolerance, alone, without its problem; none
-        where all have reached it.
+        """Return a list of the one solution that is farthest from the tolerance, without its
+        problem; an empty list if all have reached it.
         """
         solutions = []
         for fold in self.folds:

@@ -1,4 +1,4 @@
-"""Metric learning from triplets with safe screening."""
+"""Metric learning from triplets, with safe screening."""
 
 from __future__ import annotations
 
@@ -21,107 +21,116 @@ from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
 
 LISTED = 10_000_000
-"""More triplets than this are not listed unless that is asked for."""
+"""The largest number of triplets that ``product="auto"`` lists."""
 
 TRIPLET_BYTES = 40.0
-"""What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them
-after screening.
+"""Bytes of memory that a listed triplet takes in a fit: two pairs, a norm, masks, and those of the
+triplets that screening leaves.
 """
 
 
 class TripletMetric(Mahalanobis, Metric):
-    """Mahalanobis metric from triplets,
-    ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2 ||M||^2``, M positive semidefinite.
+    """Mahalanobis metric learned from triplets:
+    ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2 ||M||^2`` over positive semidefinite M,
+    with ``d_M(i, j) = (x_i - x_j)'M(x_i - x_j)``.
 
     STS19 equation 2.2, solved to a certified duality gap. As a transformer it maps x to L x with
-    ``M = L'L``; as a classifier it is the k-nearest-neighbour rule in that space. With more
-    features than points the full matrix is sought in the span of the points, where the optimum
-    lies: all differences are there, and what M is beside it adds to ``||M||`` only.
+    ``M = L'L``. As a classifier it is the k-nearest-neighbour rule in that space.
+
+    With more features than points, the full matrix is sought in the span of the points. The optimum
+    lies there: all differences of points are in the span, and any other part of M only adds to
+    ``||M||``.
 
     Parameters
     ----------
     lam : float > 0, optional
-        Regularization. Give it or `lam_ratio`, not both.
+        Weight of the regularization. Give it or `lam_ratio`, not both.
     lam_ratio : float > 0, optional
-        Regularization as a part of the lam from which on all triplets are in the linear region: a
-        number that does not depend on the scale of the data or the number of triplets. 0.01 if
-        neither is given.
+        Weight of the regularization, relative to the lam from which on all triplets are in the
+        linear region. It does not depend on the scale of the data or on the number of triplets. If
+        neither is given, it is 0.01.
     k : int or None
-        Triplets of each point: its k nearest of the same class times its k nearest of others,
-        fewer, with a warning, where a class has not so many; None takes all. ValueError if it is
-        more than all other points.
+        The triplets of a point are all combinations of its k nearest points in its class and its k
+        nearest points in other classes. None takes all points. If a class has fewer than k points,
+        all of them are taken, with a warning. A ValueError is raised if k is larger than the number
+        of all other points.
     diagonal : bool
         Learn a weight for each feature instead of a full matrix.
     product : bool or "auto"
-        Keep triplets as the products of lists they are, never listed one by one: for very many
-        triplets. Without weights. "auto" does so for more than 10 million of them.
+        Keep the triplets as products of lists and never list them one by one. This is for very many
+        triplets, and needs weights of 1. "auto" does so for more than 10 million triplets.
     smoothing : float > 0
         Width of the smoothed hinge.
     tol : float > 0
-        Duality gap to reach, relative to the objective, as `rtol` of :func:`safescreen.solve`.
+        Duality gap to reach, relative to the objective; the `rtol` of :func:`safescreen.solve`.
     with_path : bool
-        Come down from ``lam_max`` by factors of `path_ratio` to the lam asked for, with warm starts
-        and screening, and keep the path.
-    path_ratio : float in (0, 1)
+        Solve from ``lam_max`` down to the lam asked for, each lam `path_ratio` times the one
+        before. Each solution is the start for the next lam, and screens triplets for it. The path
+        is kept.
+    path_ratio : float in (0, 1]
     screening : "auto" or tuple of str
-        When and with which spheres, as in :func:`safescreen.solve`.
+        When to screen, and with which spheres, as in :func:`safescreen.solve`.
     active_set : bool
+        Iterate on the triplets with a non-zero loss only, as in :func:`safescreen.solve`.
     max_iter : int
+        Largest number of iterations for one lam.
     max_seconds : float, optional
-        End the training with the first iteration after so many seconds: the metric is the best one
-        so far, with its certified gap, and `reason_` is "time".
+        End the training with the first iteration after so many seconds. The metric is then the best
+        one so far, with its certified gap, and `reason_` is "time".
     n_neighbors : int
-        Of the classifier; ValueError if :meth:`fit` gets fewer points of positive weight.
-        :meth:`fit_triplets` does not use it.
+        Number of neighbours that the classifier asks. A ValueError is raised if :meth:`fit` gets
+        fewer points of positive weight. :meth:`fit_triplets` does not use it.
     warm_start : bool
-        Start from the metric of the last ``fit`` if that had the same features.
+        Start from the metric of the last ``fit`` if the number of features is the same.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each lam of
-        a path; a true value ends the training.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration, or at each
+        lam of a path. Returning a true value ends the training.
     verbose : bool
         Show a progress bar on a terminal.
     keep_problem : bool
         Keep the problem, and so all triplets, with `solution_` and the solutions of `path_`.
     n_components : int, optional
-        Rows of `components_`, at most d; left out, the rank of M. Fewer than the rank give the
-        nearest metric of that rank, or the largest weights of a diagonal one; the rows above the
-        rank are 0.
+        Number of rows of `components_`, at most d. If it is left out, it is the rank of M. A number
+        below the rank gives the nearest metric of that rank, or the largest weights of a diagonal
+        one. A number above the rank adds rows of 0.
     preprocessor : array, data frame or sparse matrix of shape (n, d), or callable, optional
-        Where points are given by numbers, of shape (n,), and pairs and triplets of shapes
-        (n_pairs, 2) and (T, 3), these are rows of it, or what the function, of an array of names,
-        makes points of: array of shape (n, d).
+        Makes points of numbers or names: points are then given by an array of shape (n,), and pairs
+        and triplets by arrays of the shapes (n_pairs, 2) and (T, 3). A table holds the points as
+        its rows. A function takes an array of names and returns an array of points of shape (n, d).
 
     Attributes
     ----------
     components_ : array of shape (rank, d), or (n_components, d)
-        The factor L. Of a full matrix the first r rows give the nearest one of rank r:
-        ``transform(X)[:, :2]`` is for a picture.
+        The factor L. The first r rows of the factor of a full matrix give the nearest metric of
+        rank r, so ``transform(X)[:, :2]`` makes a picture.
     lam_ : float
+        The lam that the metric was learned for.
     n_iter_ : int
+        Number of iterations; with a path, of its last lam.
     reason_ : str
-        Why training ended, as :class:`safescreen.Solution` tells it.
+        Why the training ended, see :class:`safescreen.Solution`.
     dual_gap_ : float
-        Certified duality gap; with more features than points for their coordinates in the span,
-        which are rounded as the points are.
+        Certified duality gap, in units of the objective. With more features than points, it
+        certifies the problem in the coordinates of the points in their span, which are rounded.
     screening_ : Screened or None
-        Which triplets were taken out; None for products.
+        Which triplets were screened; None for products.
     path_ : Path or None
-        Ctrl-C ends the path: the part that is finished is kept, and the metric is the one of its
-        last lam, `lam_`.
+        The path, if there is one. Ctrl-C ends it: the finished part is kept, and the metric is that
+        of its last lam, `lam_`.
     solution_ : Solution
-        With its ``problem`` if that is kept. With more features than points in coordinates of their
-        span.
+        The solution, with its ``problem`` if that is kept. With more features than points, its
+        coordinates are those of the span of the points.
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn; no classes after :meth:`fit_triplets`.
+        As in scikit-learn. There are no classes after :meth:`fit_triplets`.
 
     Warns
     -----
     UserWarning
-        Where ranges of columns differ by more than a hundred times, as those of unscaled data do,
-        or k is more than some class has.
+        The ranges of two columns differ by a factor of more than 100, as those of unscaled data do,
+        or k is larger than some class allows.
     ConvergenceWarning
-        The tolerance was not reached, scikit-learn's and the library's warning in one; the message
-        gives the gap and why the solver stopped.
+        The tolerance was not reached. It is scikit-learn's warning and the library's in one. The
+        message says which gap was reached, and why the solver stopped.
 
     Examples
     --------
@@ -178,8 +187,8 @@ class TripletMetric(Mahalanobis, Metric):
         self.preprocessor = preprocessor
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Return for each of the points X which part of the nearest training points each class
-        has, shape (n, n_classes).
+        """Return the fraction of each class among the nearest training points of the points X,
+        shape (n, n_classes).
         """
         X = self._compared(X)
         return self._neighbors.predict_proba(self._map(X))
@@ -191,7 +200,8 @@ class TripletMetric(Mahalanobis, Metric):
         uneven = "" if sparse.issparse(X) else uneven_columns(self, X)
         if uneven:
             advice = (
-                "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
+                "so the largest decide which points are near: scale them (MinMaxScaler or "
+                "StandardScaler)"
             )
             text = f"X has columns of very different sizes: {uneven}, {advice}"
             warn(text, UserWarning)
@@ -203,14 +213,16 @@ class TripletMetric(Mahalanobis, Metric):
         return self._fit_labels(X, triplets, weights)
 
     def pose(self, X, y, *others) -> Posed:
-        """Return the :class:`Posed` problem of labels or triplets y, of points that are read."""
+        """Return the :class:`Posed` problem for points that have been read, and their labels or
+        triplets y.
+        """
         if y.ndim == 2:
             return self._judged(X, y, *others)
         return self._labelled(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
-        """Return the posed problem of the numbered points that have a positive weight, all if left
-        out.
+        """Return the posed problem of the numbered points that have a positive weight; of all such
+        points if `numbers` is left out.
         """
         if numbers is None:
             numbers = np.arange(len(y))
@@ -224,12 +236,12 @@ class TripletMetric(Mahalanobis, Metric):
             few = int(np.argmin(np.where(counts > 1, most, len(y))))
             if most[few] < need_points(self.k, "k", codes, others=1):
                 partners = (
-                    f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
+                    f"{counts[few] - 1} others in its class and {len(y) - counts[few]} outside"
                 )
-                rows = f"rows of class {label(self.classes_[few])}"
+                name = label(self.classes_[few])
                 text = (
-                    f"k={self.k} is more than {rows} have partners, {partners}: they get fewer "
-                    "triplets"
+                    f"k={self.k} is larger than class {name} allows, where a point has {partners}: "
+                    "its points get fewer triplets"
                 )
                 warn(f"{text}; take a smaller k or join small classes", UserWarning)
         product = self._product(codes, weights)
@@ -246,7 +258,7 @@ class TripletMetric(Mahalanobis, Metric):
         return Posed(self._problem(terms), basis, partial(self._remember, X, y))
 
     def _judged(self, X, triplets, weights, numbers=slice(None)):
-        """Return the posed problem of the numbered triplets, all if left out."""
+        """Return the posed problem of the numbered triplets; of all if `numbers` is left out."""
         if self.product is True:
             raise ValueError("product=True needs labels: use fit, or product=False")
         weights = None if weights is None else weights[numbers]
@@ -254,8 +266,8 @@ class TripletMetric(Mahalanobis, Metric):
         return self._of_tuples(X, triplets[numbers], partial(Triplets, **options))
 
     def _product(self, codes, weights):
-        """Return whether triplets stay products of lists; MemoryError if they are listed, and
-        too many.
+        """Return whether the triplets are kept as products of lists; MemoryError if they are to be
+        listed and are too many.
         """
         if not isinstance(self.product, bool) and self.product != "auto":
             raise ValueError(f"product must be True, False or 'auto', got {self.product!r}")

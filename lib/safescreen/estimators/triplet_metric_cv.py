@@ -1,4 +1,4 @@
-"""Metric from triplets that chooses its lam by cross-validation along warm, screened paths."""
+"""Metric learning from triplets, with lam chosen by cross-validation along paths."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from safescreen.paths import path
 
 
 class TripletMetricCV(TransformerMixin, CrossValidation):
-    """:class:`TripletMetric` with the lam of the best cross-validated score: one warm path with
-    screening a fold.
+    """:class:`TripletMetric` with the lam of the best cross-validated score. Each fold is one path,
+    in which each solution is the start for the next lam.
 
-    All lam are solved for in all folds. A ball around the optimum of a lam that is not solved for
-    says much of the margins of triplets, but little of a k-nearest-neighbour classifier, whose
-    error depends on the order of all distances: there is no cheap certificate that a lam cannot be
-    the best, as :class:`SafeSVCCV` has for C.
+    All lam are solved for in all folds. :class:`SafeSVCCV` proves that a C cannot be the best
+    without solving for it. That would gain little here: a ball around the optimum bounds the
+    margins of triplets, but a k-nearest-neighbour classifier depends on the order of all distances.
 
     Parameters
     ----------
     estimator : TripletMetric, optional
-        Everything but lam and its path; the last fit is its copy, with its `callback` and
+        Everything but lam and its path. The last fit is a copy of it, with its `callback` and
         `verbose`.
     lams : int or array
-        In any order, `lams_` decreases; an int stands for so many, equal steps of the logarithm,
-        from 1 to 1e-4 times the lam from which on all triplets are in the linear region, of the
-        training points of each fold and of all points.
+        Values of lam in any order; `lams_` decreases. An int n stands for n values with equal steps
+        of the logarithm, from 1 to 1e-4 times the lam from which on all triplets are in the linear
+        region. That lam is the one of the training points of each fold, and of all points for
+        `lams_`.
     cv, scoring, refit, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
 
     Attributes
     ----------
     best_estimator_ : TripletMetric
-        With the path of all points down to `lam_`; what :meth:`transform`, :meth:`predict` and
-        others ask. There with `refit` only.
+        The metric of all points, with the path down to `lam_`. :meth:`transform`, :meth:`predict`
+        and the other methods use it. It exists only with `refit`.
     lam_ : float
-        The lam chosen; of equal scores the largest. What the metric is for, should Ctrl-C end the
-        last path before.
+        The chosen lam; of equal scores the largest. If Ctrl-C ends the last path early, it is the
+        lam of the metric.
     lams_ : array of shape (n_values,)
-        For all points.
+        The values of lam for all points.
     scores_ : array of shape (n_folds, n_values)
-        NaN where missing after Ctrl-C.
+        NaN where a score is missing after Ctrl-C.
     best_score_ : float
-        Mean score of the lam chosen.
+        Mean score of the chosen lam.
     best_index_, best_params_, cv_results_, n_splits_
         As in :class:`sklearn.model_selection.GridSearchCV`.
     classes_, n_features_in_, feature_names_in_
@@ -65,12 +65,12 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
     Notes
     -----
-    `scores_` are those of the metrics as computed, to the `tol` of the estimator. They are not
-    certified: a classifier by nearest neighbours may change within `tol`, so a single fit at one of
-    the lams, which starts elsewhere, may score a point or two differently.
+    `scores_` belong to the metrics as computed, to the `tol` of the estimator. They are not
+    certified: a classifier by nearest neighbours may change within `tol`. So a single fit for one
+    of the lams, which has another start, may score a point or two differently.
 
-    Ctrl-C ends the cross-validation as that of :class:`SafeSVCCV`; in the last path it ends that
-    path, as in :class:`TripletMetric`.
+    Ctrl-C ends the cross-validation as in :class:`SafeSVCCV`. In the last path it ends that path,
+    as in :class:`TripletMetric`.
 
     Examples
     --------
@@ -125,18 +125,18 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         triplet_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Choose lam by the agreement with judgements that are held out, and learn from all of them
-        with it.
+        """Choose lam by the agreement with held-out judgements, and learn from all of them with it.
 
         Parameters
         ----------
         X, triplets, triplet_weight
             As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function
-            ``(model, X, triplets, triplet_weight=...)``, left out
-            :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs
-            of them: shuffle what is sorted.
+            ``(model, X, triplets, triplet_weight=...)``, by default
+            :meth:`TripletMetric.score_triplets`. `cv` splits the triplets; an int or None splits
+            them into runs, so shuffle them if they are sorted.
         groups : array of shape (T,), optional
-            Who has judged, say, for a splitter such as ``GroupKFold``.
+            Group of each triplet, such as the person who judged, for a splitter such as
+            ``GroupKFold``.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         Raises
         ------
         ValueError
-            As for the prototype, or triplets of weight 0 beside groups.
+            As for the prototype, or `groups` are given with triplets of weight 0.
         """
         return self._fit_triplets(X, triplets, triplet_weight, groups)
 
@@ -155,7 +155,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         posed = model.pose(X, y, weights, train)
         model.n_features_in_ = X.shape[1]
         trials = []
-        ended = [perf_counter()]  # of the trials before
+        ended = [perf_counter()]  # when each trial ended
 
         def score(progress):
             solved = perf_counter()
@@ -165,7 +165,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             trials.append(Trial(value, solved - ended[-2], ended[-1] - solved))
 
         with warnings.catch_warnings():
-            # fit says what became of it
+            # fit warns of it
             warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)
             lams = grid.of(posed.problem)
             solutions = path(
@@ -189,8 +189,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
 
 class Lams:
-    """A grid as it is given, or, for an int, relative to the lam from which on all triplets of a
-    problem are in the linear region.
+    """A grid of lam: given values, or, for an int, values relative to the lam from which on all
+    triplets of a problem are in the linear region.
     """
 
     def __init__(self, lams):

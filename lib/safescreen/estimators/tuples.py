@@ -1,5 +1,6 @@
-"""Metrics that are learned from tuples of points alone, and classify tuples: metric-learn's
-conventions, so that scikit-learn's searches and scores work on them.
+"""Metrics that are learned from tuples of points, and classify tuples.
+
+They follow the conventions of metric-learn, so scikit-learn's searches and scores work on tuples.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from safescreen.terms import Pairs, Quadruplets, Triplets
 
 
 class TupleLearner(ClassifierMixin, Mahalanobis):
-    """What the learners of this file have in common; its parameters are some of those of
-    :class:`TripletMetric`, and what that does beside is left at its default.
+    """What the learners of this file share. Their parameters are some of those of
+    :class:`TripletMetric`; the others have their defaults.
     """
 
     with_path = warm_start = active_set = verbose = keep_problem = False
 
     _size: int
-    """Points of a tuple."""
+    """Number of points of a tuple."""
     _what: str
-    """What a tuple is called."""
+    """The word for tuples in error messages."""
     _nearer: list[int]
     _farther: list[int]
     """The columns of the two pairs that are compared."""
@@ -81,12 +82,12 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         Parameters
         ----------
         X : array of shape (n, size, d), or int array of shape (n, size)
-            Points of each tuple; their numbers or names with a `preprocessor`.
+            Points of each tuple; with a `preprocessor` their numbers or names.
         y : array of shape (n,), optional
-            1 for a tuple that is as it should be, -1 for one that should be the other way round;
-            left out all are 1, which pairs cannot do without.
+            1 for a tuple in the right order, -1 for one in the opposite order. If it is left out,
+            all are 1.
         sample_weight : array of shape (n,), optional
-            Not negative, one of them positive.
+            Not negative, and not all 0.
 
         Returns
         -------
@@ -106,8 +107,8 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         return self._learn(self._of_tuples(points, rows[numbers], terms), points)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return how much nearer, in the learned distance, the pair is that should be nearer,
-        shape (n,).
+        """Return by how much the pair that should be farther apart is farther apart, in the learned
+        distance, shape (n,).
         """
         check_is_fitted(self)
         points, rows = self._read_tuples(X, self._size, self._what)
@@ -115,43 +116,43 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         return farther - self._apart(points, rows[:, self._nearer])
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return 1 for the tuples that are as they should be, -1 for others and for ties, shape
-        (n,).
-        """
+        """Return 1 for tuples in the right order, -1 for others and for ties, shape (n,)."""
         return np.where(self.decision_function(X) > 0.0, 1, -1)
 
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the part of the tuples, by weight, that :meth:`predict` agrees with."""
+        """Return the fraction of the tuples, by weight, for which :meth:`predict` is right."""
         predicted = self.predict(X)
         return float(np.average(predicted == self._signs(y, len(predicted)), weights=sample_weight))
 
     def _signs(self, y, n) -> np.ndarray:
-        """Return the labels, all 1 where they are left out."""
+        """Return the labels; all are 1 if they are left out."""
         if y is None:
             return np.ones(n)
         y = check_vector(y, n, "y")
         if not (np.abs(y) == 1.0).all():
             wrong = y[np.abs(y) != 1.0][0]
             raise ValueError(
-                f"y must hold 1 and -1, for tuples the other way round, found {wrong:g}"
+                "y must hold 1 for tuples in the right order and -1 for the others, "
+                f"found {wrong:g}"
             )
         return y
 
     def _terms(self, points, rows, y, weights):
-        """Return the terms of tuples with labels y."""
+        """Return the terms of tuples with the labels y."""
         raise NotImplementedError
 
 
 class TripletLearner(TupleLearner):
-    """Mahalanobis metric from triplets (anchor, closer, farther), which it classifies too.
+    """Mahalanobis metric learned from triplets (anchor, closer, farther); it classifies triplets
+    too.
 
-    The metric is that of :meth:`TripletMetric.fit_triplets`. This class has triplets in the place
-    of points wherever scikit-learn asks for X: in `fit`, `predict`, `decision_function` and
-    `score`, and so in :func:`~sklearn.model_selection.cross_val_score`,
-    :class:`~sklearn.model_selection.GridSearchCV` and pipelines. :meth:`transform` takes points.
-    Its parameters and attributes are described there.
+    The metric is that of :meth:`TripletMetric.fit_triplets`, where the parameters and attributes
+    are described. This class takes triplets wherever scikit-learn asks for X: in `fit`, `predict`,
+    `decision_function` and `score`. So it works in
+    :func:`~sklearn.model_selection.cross_val_score`, in
+    :class:`~sklearn.model_selection.GridSearchCV` and in pipelines. :meth:`transform` takes points.
 
     Examples
     --------
@@ -179,10 +180,10 @@ class TripletLearner(TupleLearner):
 
 
 class QuadrupletLearner(TupleLearner):
-    """Mahalanobis metric from quadruplets (i, j, k, l): i and j should be nearer to each other
-    than k and l are.
+    """Mahalanobis metric learned from quadruplets (i, j, k, l): points i and j should be nearer to
+    each other than points k and l.
 
-    As :class:`TripletLearner`, on the terms of :class:`~safescreen.Quadruplets`.
+    It is used like :class:`TripletLearner`, and its terms are :class:`~safescreen.Quadruplets`.
 
     Examples
     --------
@@ -203,21 +204,23 @@ class QuadrupletLearner(TupleLearner):
 
 
 class PairLearner(TupleLearner):
-    """Mahalanobis metric from similar and dissimilar pairs, on the terms of
+    """Mahalanobis metric learned from similar and dissimilar pairs; its terms are
     :class:`~safescreen.Pairs`.
 
-    As :class:`TripletLearner`, with y of 1 for similar pairs and -1 for dissimilar ones.
-    :meth:`predict` says 1 up to the distance `threshold_`; :meth:`fit` sets it where most of the
-    training pairs are right, :meth:`calibrate_threshold` by other pairs or another measure.
+    It is used like :class:`TripletLearner`, with y = 1 for similar pairs and -1 for dissimilar
+    ones. :meth:`predict` returns 1 for pairs up to the distance `threshold_`. :meth:`fit` sets the
+    threshold at which most training pairs are right. :meth:`calibrate_threshold` sets it by other
+    pairs, or by another measure.
 
     Parameters
     ----------
     lam, lam_ratio
-        As for :class:`TripletMetric`; `lam_ratio` is a part of the lam from which on all
+        As for :class:`TripletMetric`. `lam_ratio` is relative to the lam from which on all
         dissimilar pairs are in the linear region.
     bounds : (float, float)
-        The squared distance up to which similar pairs cost nothing, and that from which on
-        dissimilar ones do. Their ratio matters: the metric, and with it lam, scales with both.
+        Two squared distances: similar pairs cost nothing up to the first, dissimilar pairs cost
+        nothing from the second on. Their ratio is what matters: a factor of both is, up to the
+        smoothing, a factor of the metric.
     diagonal, smoothing, tol, screening, max_iter, max_seconds, callback, n_components, preprocessor
         As for :class:`TripletMetric`.
 
@@ -286,11 +289,11 @@ class PairLearner(TupleLearner):
         Parameters
         ----------
         X : array of shape (n, 2, d), or int array of shape (n, 2)
-            Points of each pair; their numbers or names with a `preprocessor`.
+            Points of each pair; with a `preprocessor` their numbers or names.
         y : array of shape (n,)
-            1 for similar pairs, -1 for dissimilar ones, of which there has to be one.
+            1 for similar pairs, -1 for dissimilar ones. At least one pair must be dissimilar.
         sample_weight : array of shape (n,), optional
-            Not negative, one of them positive.
+            Not negative, and not all 0.
         calibration_params : dict, optional
             Keywords of :meth:`calibrate_threshold`.
 
@@ -302,13 +305,11 @@ class PairLearner(TupleLearner):
         return self.calibrate_threshold(X, y, sample_weight, **(calibration_params or {}))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return minus the learned distances, shape (n,)."""
+        """Return minus the learned distances of pairs, shape (n,)."""
         return self.pair_score(X)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return 1 for pairs that are not farther apart than `threshold_`, -1 for others, shape
-        (n,).
-        """
+        """Return 1 for pairs whose distance is at most `threshold_`, -1 for others, shape (n,)."""
         return np.where(self.pair_distance(X) <= self.threshold_, 1, -1)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -316,7 +317,7 @@ class PairLearner(TupleLearner):
         return float(roc_auc_score(y, self.decision_function(X), sample_weight=sample_weight))
 
     def set_threshold(self, threshold: float) -> Self:
-        """Call pairs similar up to this distance."""
+        """Set the largest distance of pairs that are called similar; return self."""
         check_is_fitted(self)
         self.threshold_ = check_scalar(threshold, "threshold")
         return self
@@ -331,20 +332,22 @@ class PairLearner(TupleLearner):
         min_rate: float | None = None,
         beta: float = 1.0,
     ) -> Self:
-        """Set the threshold that is best for these pairs; of equal ones the smallest.
+        """Set the threshold that is best for these pairs; of equally good ones the smallest.
 
         Parameters
         ----------
         X, y, sample_weight
             As for :meth:`fit`.
         strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
-            What is largest there: the part of the pairs that is right; the F score; the part of
-            similar pairs that is right where at least `min_rate` of the dissimilar ones are; or the
-            part of dissimilar pairs where at least `min_rate` of the similar ones are.
+            What the threshold makes as large as possible. "accuracy": the fraction of pairs that
+            are right. "f_beta": the F score. "max_tpr": the fraction of similar pairs that are
+            right, among thresholds for which at least `min_rate` of the dissimilar ones are.
+            "max_tnr": the fraction of dissimilar pairs that are right, among thresholds for which
+            at least `min_rate` of the similar ones are.
         min_rate : float in [0, 1]
             For "max_tpr" and "max_tnr".
         beta : float
-            For "f_beta".
+            For "f_beta": the weight of the true positive rate in the F score.
 
         Returns
         -------
@@ -366,7 +369,10 @@ class PairLearner(TupleLearner):
     def _terms(self, points, rows, y, weights):
         similar = y > 0.0
         if similar.all():
-            raise ValueError("y must hold a -1, for a dissimilar pair: without one the metric is 0")
+            raise ValueError(
+                "y must hold a -1 for at least one dissimilar pair, found only 1: without "
+                "dissimilar pairs the metric is 0"
+            )
         if weights is not None:
             weights = np.append(weights[~similar], weights[similar])
         upper, lower = self.bounds
@@ -379,8 +385,8 @@ class PairLearner(TupleLearner):
 
 
 def _quality(true, false, strategy, min_rate, beta):
-    """Return how good thresholds are that accept so many similar and dissimilar pairs, the last
-    one all.
+    """Return how good thresholds are, from the numbers of similar and of dissimilar pairs that they
+    accept; the last one accepts all.
     """
     tpr = true / max(true[-1], 1e-300)
     tnr = 1.0 - false / max(false[-1], 1e-300)

@@ -1,4 +1,4 @@
-"""Sparse similarities ``x'Mx`` in very many dimensions, by Frank-Wolfe with away steps (HDSL19)."""
+"""Sparse similarities ``x'Mx`` for very many features, by Frank-Wolfe with away steps (HDSL19)."""
 
 from safescreen.hdsl.frank_wolfe import FrankWolfe
 from safescreen.hdsl.neighbors import NeighborError, predict_neighbors

@@ -16,12 +16,12 @@ from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.records import Progress
 
 LARGEST_MARGIN = 1e120
-"""Largest product of the scale and the square of an entry of X."""
+"""Largest product of the scale and a squared entry of X."""
 
 
 class Iteration(NamedTuple):
-    """State before a step, and the step: "forward", "away", "drop" (an away step to the end),
-    "pairwise", "swap", "none".
+    """The state before a step, and the step: "forward", "away", "drop" (an away step that removes
+    its atom), "pairwise", "swap" (a pairwise step that removes its atom), or "none".
     """
 
     iteration: int
@@ -55,14 +55,14 @@ class Training:
         self.loss = MarginLoss(settings.loss, settings.smoothing)
         if settings.batch is not None and settings.batch > self.T:
             raise ValueError(
-                f"batch must be at most the number of triplets {self.T} (of positive "
-                f"weight), got {settings.batch}"
+                f"batch must be at most {self.T}, the number of triplets of positive weight, "
+                f"got {settings.batch}"
             )
         largest = settings.scale * float(np.abs(constraints.X.data).max(initial=0.0)) ** 2
         if largest > LARGEST_MARGIN:
             raise ValueError(
-                f"scale={settings.scale:g} makes margins of the size {largest:.3g}, whose "
-                "squares overflow: lower scale"
+                f"scale must be smaller: {settings.scale:g} makes margins of size {largest:.3g}, "
+                "whose squares overflow"
             )
         self.rng = np.random.default_rng(settings.random_state)
         self.forward = FORWARD[settings.forward]
@@ -86,8 +86,8 @@ class Training:
         self.u = self.margins()
         if not math.isfinite(self.objective()):
             raise ValueError(
-                f"loss {settings.loss!r} overflows at the first iterate, which has the "
-                f"margin {self.u.min():.3g}: lower scale"
+                f"scale must be smaller: the loss {settings.loss!r} overflows at the first "
+                f"iterate, which has the margin {self.u.min():.3g}"
             )
 
     def loop(self):
@@ -140,7 +140,7 @@ class Training:
                 if self.reason:
                     return
                 if k % 500 == 499:
-                    self.u = self.margins()  # what rounding has added up is taken away
+                    self.u = self.margins()  # removes the rounding errors that have added up
             self.check(settings.max_iter, gap, begun)
             self.reason = "iterations"
 
@@ -155,13 +155,13 @@ class Training:
         return float((values if self.factors is None else self.factors * values).mean())
 
     def slopes(self):
-        """Return ``g_t = -w_t loss'(u_t)``, weights of mean 1."""
+        """Return ``g_t = -w_t loss'(u_t)``, with weights of mean 1."""
         slopes = self.loss.alpha(self.u)
         return slopes if self.factors is None else self.factors * slopes
 
     def directions(self):
-        """Return the forward atom and its slope, the place of the away atom and its slope, of
-        all constraints or of a batch.
+        """Return the forward atom and its slope, and the place of the away atom and its slope, for
+        all constraints or for a batch.
         """
         slopes = self.slopes()
         batch = self.settings.batch
@@ -186,8 +186,8 @@ class Training:
         )
 
     def exact_gap(self):
-        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper bound
-        of ``f(M) - f*``.
+        """Return ``max over atoms of <G, M - B>`` over all constraints and atoms: an upper bound of
+        ``f(M) - f*``.
         """
         slopes = self.slopes()
         self.constraints.set_slopes(slopes)
@@ -197,7 +197,7 @@ class Training:
         )
 
     def step(self, direction, gap, place, away_gap):
-        """Take the step; return its kind and size."""
+        """Take the step, and return its kind and its size."""
         variant = self.settings.variant
         active = self.active
         atom = tuple(direction[:3])
@@ -238,14 +238,16 @@ class Training:
         return self.constraints.atom_scores(*atom, self.settings.scale, out)
 
     def margins(self):
-        """Return ``u_t = <A_t, M>`` from the active set; O(k T)."""
+        """Return ``u_t = <A_t, M>`` from the active set; cost O(k T)."""
         u = np.zeros(self.T)
         for atom, weight in zip(self.active.atoms.tolist(), self.active.weights, strict=True):
             u += weight * self.atom_scores(atom, self.scores)
         return u
 
     def check(self, k, gap, begun):
-        """Ask the monitor, and keep the best similarity; tell the callback."""
+        """Call the monitor and keep the best similarity; call the callback. Return the error, nan
+        without a monitor.
+        """
         if self.monitor is None and self.callback is None:
             return math.nan
         similarity = self.similarity()
@@ -274,7 +276,7 @@ class Training:
         return error
 
     def similarity(self):
-        """Return the iterate, in the features of X, sorted by them."""
+        """Return the iterate in the features of X, with its atoms sorted by them."""
         atoms = self.active.atoms.copy()
         weights = self.active.weights / self.active.weights.sum()
         atoms[:, :2] = self.constraints.features[atoms[:, :2]]

@@ -1,4 +1,4 @@
-"""The active set: atoms of an iterate and their weights on the simplex."""
+"""The active set: the atoms of an iterate, and their weights on the simplex."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from safescreen.hdsl.similarity import SparseSimilarity
 
 
 def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
-    """Return a similarity to start from, a convex combination of atoms of the domain of size
-    `scale`; TypeError or ValueError otherwise.
+    """Return a similarity to start from; TypeError or ValueError unless it is a convex combination
+    of atoms of the domain of size `scale`.
     """
     if not isinstance(start, SparseSimilarity):
         raise TypeError(f"start must be a SparseSimilarity, got {type(start).__name__}")
@@ -29,13 +29,11 @@ def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
             f"{weights.shape}"
         )
     i, j, sign = atoms.T
-    if (
-        atoms.dtype.kind not in "iu"
-        or not ((i >= 0) & (i < j) & (j < start.d) & (np.abs(sign) == 1)).all()
-    ):
+    is_atom = (i >= 0) & (i < j) & (j < start.d) & (np.abs(sign) == 1)
+    if atoms.dtype.kind not in "iu" or not is_atom.all():
         raise ValueError(
-            f"start must have atoms (i, j, s) of features i < j below {start.d} and a sign "
-            "s = -1 or 1"
+            f"start must have atoms (i, j, s) of integers with features i < j below {start.d} and "
+            f"a sign s of -1 or 1, found {atoms[is_atom.argmin()].tolist()}"
         )
     if not (weights > 0.0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
         raise ValueError(
@@ -46,8 +44,8 @@ def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
 
 
 class ActiveSet:
-    """Atoms (i, j, sign), i < j, and their positive weights of sum 1, arrays of shapes (k, 3) and
-    (k,); a step takes O(k).
+    """Atoms (i, j, sign) with i < j, and their positive weights of sum 1, arrays of the shapes (k,
+    3) and (k,). A step takes O(k).
 
     Examples
     --------
@@ -73,10 +71,10 @@ class ActiveSet:
         return int(np.count_nonzero(np.bincount(self.atoms[:, :2].ravel())))
 
     def move(self, factor, step, *, to=None, place=None, drop=False):
-        """Multiply all weights by `factor`, add the weight `step` to an atom, and take it from the
-        one at `place`, or all with `drop`.
+        """Multiply all weights by `factor`. Then add the weight `step` to the atom `to`, and
+        subtract it from the atom at `place`, which loses all its weight with `drop`.
 
-        Atoms without weight leave, and the sum of the weights becomes 1 but for rounding.
+        Atoms without weight leave, and the weights are divided by their sum.
         """
         self.weights *= factor
         if place is not None:

@@ -1,4 +1,4 @@
-"""Triplet constraints compiled for the Frank-Wolfe method: the stored entries of X by row and by
+"""Triplet constraints in the form that Frank-Wolfe needs: the stored entries of X by row and by
 column, and the distinct pairs.
 """
 
@@ -16,7 +16,7 @@ from safescreen.terms.indices import check_triplets, number_pairs
 
 
 def check_sparse_points(X: Any, name: str = "X") -> sparse.csr_array:
-    """Return points as a CSR array without stored zeros; dense input is converted."""
+    """Return points as a CSR array without stored zeros; a dense array is converted."""
     X = check_points(X, name, allow_sparse=True)
     X = X.copy() if sparse.issparse(X) and not X.data.all() else sparse.csr_array(X)
     X.eliminate_zeros()
@@ -24,10 +24,10 @@ def check_sparse_points(X: Any, name: str = "X") -> sparse.csr_array:
 
 
 def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
-    """Return ``X[:, features]`` of a CSR array, `features` sorted; scipy's indexing makes an array
-    of length d.
+    """Return ``X[:, features]`` of a CSR array, where `features` are sorted. The indexing of scipy
+    would make an array of length d.
 
-    Cost O(nnz(X) log m) for m features, memory O(nnz(X)).
+    Cost: O(nnz(X) log m) time for m features, and O(nnz(X)) memory.
 
     Examples
     --------
@@ -44,12 +44,12 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
 
 
 class Constraints:
-    """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss on
-    demand (HDSL19 section 3.2).
+    """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss,
+    computed where it is asked for (HDSL19 section 3.2).
 
-    With slopes ``g_t = -w_t loss'(<A_t, M>)``, weights w_t of mean 1, and the n x n matrix
-    ``B = sum_t g_t (e_x e_y' - e_x e_z')`` the gradient is ``G = -X'BX/T``. B has one entry for
-    each distinct pair (x, y) or (x, z); only its entries are stored.
+    Let ``g_t = -w_t loss'(<A_t, M>)`` be the slopes, with weights w_t of mean 1, and
+    ``B = sum_t g_t (e_x e_y' - e_x e_z')`` an n x n matrix. The gradient is ``G = -X'BX/T``. B has
+    one entry for each distinct pair (x, y) or (x, z), and only these entries are stored.
 
     Parameters
     ----------
@@ -57,25 +57,24 @@ class Constraints:
     triplets : int array of shape (T, 3)
         Rows (x, y, z): x should be more similar to y than to z.
     weights : array of shape (T,), optional
-        Not negative, one of them positive; only their ratios count. Constraints of weight 0 are
-        left out.
+        Not negative, and not all 0; only their ratios count. Constraints of weight 0 are left out.
     used : int array, optional
-        Features that are needed whether X has entries of them or not.
+        Features that are needed even if X has no entries of them.
 
     Attributes
     ----------
     features : int array of shape (m,)
-        Features with a stored entry, those of `used`, and up to two others, which stand for all the
-        rest: m <= nnz(X) + 2 without `used`.
+        The features with a stored entry, those of `used`, and up to two others, which stand for all
+        the rest. Without `used`, m <= nnz(X) + 2.
     order : int array of shape (T,)
-        Constraints are kept sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
+        The constraints are sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
     factors : array of shape (T,) or None
         Weights of the constraints divided by their mean; None if all are equal.
 
     Notes
     -----
-    Memory O(T + nnz(X)); nothing of length d. The shared features of the pairs are listed as well
-    as long as they are no more than ``8 (T + nnz(X))``.
+    Memory: O(T + nnz(X)); no array has the length d. The shared features of the pairs are listed
+    too if they are no more than ``8 (T + nnz(X))``.
 
     Examples
     --------
@@ -171,22 +170,26 @@ class Constraints:
         return lists if room else starts
 
     def compact(self, feature: int) -> int:
-        """Return the place of a feature of X in `features`; one without entries becomes the one
-        that stands for it.
+        """Return the place of a feature of X in `features`. A feature without entries has the place
+        of the one that stands for it.
         """
         place = int(np.searchsorted(self.features, feature))
         is_used = place < self.features.size and self.features[place] == feature
         return place if is_used else self._absent
 
     def set_slopes(self, slopes: np.ndarray) -> None:
-        """Set the weights of the pairs from ``g_t``, shape (T,); what follows refers to them."""
+        """Set the weights of the pairs from the slopes ``g_t``, shape (T,); the other methods use
+        them.
+        """
         kernels._pair_weights(
             slopes, self._same, self._other, self.weights, self._near_pair, self._near[2]
         )
         self._known = False
 
     def diagonal(self) -> np.ndarray:
-        """Return ``diag(X'BX)``, shape (m,), in a work array; computed once for each slopes."""
+        """Return ``diag(X'BX)``, shape (m,). It is computed once for the slopes, and the next
+        slopes overwrite it.
+        """
         if not self._known:
             if self._overlaps is not None:
                 kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
@@ -196,14 +199,14 @@ class Constraints:
         return self._diagonal
 
     def row(self, i: int) -> np.ndarray:
-        """Return row i of ``X'(B + B')X``, shape (m,), in a work array."""
+        """Return row i of ``X'(B + B')X``, shape (m,). The next call overwrites it."""
         kernels._gradient_row(i, *self._near, *self._columns, *self._rows, self._sums, self._row)
         return self._row
 
     def atom_scores(
         self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,), for places i, j
+        """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,); i and j are places
         in `features`.
         """
         out = np.empty(len(self)) if out is None else out
@@ -222,22 +225,22 @@ class Constraints:
         return out
 
     def atom_values(self, atoms: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is
-        ``-T/scale <G, atom k>``.
+        """Write ``p_k' B p_k`` into ``out[k]`` and return that part of `out`.
+        ``p_k = X(e_i + sign e_j)``, so it is ``-T/scale <G, atom k>``.
         """
         kernels._atom_values(atoms, self.diagonal(), *self._near, *self._columns, self._column, out)
         return out[: len(atoms)]
 
 
 def _factors(weights, T):
-    """Return the rows of positive weight, and the weights divided by the mean of these, or None
-    if they are equal.
+    """Return the rows of positive weight, and the weights divided by the mean of these; None for
+    weights that are equal.
     """
     weights = check_vector(weights, T, "weights", low=0.0)
     top = weights.max()
     if not top > 0.0:
         raise ValueError("weights must hold a positive weight, all are 0")
-    shares = weights / top  # no overflow in the sum
+    shares = weights / top  # so that the sum does not overflow
     positive = shares > 0.0
     equal = (shares[positive] == 1.0).all()
     return np.flatnonzero(positive), None if equal else shares * (

@@ -1,5 +1,7 @@
-"""The forward direction: the atom with the most negative product with the gradient, exactly or
-nearly, once the slopes are set.
+"""The forward direction: the atom whose product with the gradient is the most negative, or nearly
+so.
+
+The slopes must have been set, see :meth:`Constraints.set_slopes`.
 """
 
 from typing import NamedTuple
@@ -13,8 +15,9 @@ from safescreen.hdsl.constraints import Constraints
 class Direction(NamedTuple):
     """An atom ``(e_i + sign e_j)(e_i + sign e_j)'`` with i < j, and its ``value = -T <G, atom>``.
 
-    ``value`` is ``(X'BX)_ii + (X'BX)_jj + sign (X'(B + B')X)_ij``; `i`, `j` are places in
-    ``constraints.features``."""
+    ``value`` is ``(X'BX)_ii + (X'BX)_jj + sign (X'(B + B')X)_ij``. `i` and `j` are places in
+    ``constraints.features``.
+    """
 
     i: int
     j: int
@@ -23,15 +26,18 @@ class Direction(NamedTuple):
 
 
 def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> Direction:
-    """Return the best atom of all (HDSL19 Algorithm 3, line 3), ties to the lower i, then j; `rng`
-    is not used.
+    """Return the best of all atoms (HDSL19 Algorithm 3, line 3); of equal ones that with the lowest
+    i, then j.
 
-    With ``W = B + B'`` and ``c_i = ||W x_i|| ||x_i||`` for the columns x_i of X, the Cauchy-Schwarz
-    inequality, used once from each side, gives ``|x_i'W x_j| <= sqrt(c_i c_j) <= (c_i + c_j)/2``.
-    So an atom's value is at most ``h_i + h_j`` with ``h_i = x_i'B x_i + c_i/2``. Rows are searched
-    by decreasing h until the sum of the next two is below the best value found: no pair of the rest
-    can be better. Bounds cost O(P s + m log m) for P pairs of points with s features each, a
-    searched row O(nnz(X)) at most."""
+    Let ``W = B + B'``, and ``c_i = ||W x_i|| ||x_i||`` for the columns x_i of X. The Cauchy-Schwarz
+    inequality, used once on each side, gives ``|x_i'W x_j| <= sqrt(c_i c_j) <= (c_i + c_j)/2``. So
+    the value of an atom is at most ``h_i + h_j`` with ``h_i = x_i'B x_i + c_i/2``. Rows are
+    searched in the order of decreasing h, until the sum of the next two h is below the best value
+    found. None of the remaining pairs can be better.
+
+    Cost: O(P s + m log m) for the bounds, with P pairs of points that have s features each, and at
+    most O(nnz(X)) for each row that is searched. `rng` is not used.
+    """
     diagonal = constraints.diagonal()
     norms = np.empty(constraints.features.size)
     kernels._sum_norms(*constraints._near, *constraints._columns, constraints._sums, norms)
@@ -55,8 +61,9 @@ def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:
     """Return a good atom: the best partner j of a random feature, then the best partner of j
     (HDSL19 section 3.2.3).
 
-    The feature is drawn uniformly from all d, stored entries or not. Cost O(P s + nnz(X)) at most,
-    whatever d is."""
+    The feature is drawn uniformly from all d features, whether they have stored entries or not.
+    Cost: at most O(P s + nnz(X)), which does not depend on d.
+    """
     diagonal = constraints.diagonal()
     first = constraints.compact(rng.integers(constraints.d))
     second = kernels._best_partner(first, diagonal, constraints.row(first))[0]

@@ -28,42 +28,44 @@ class FrankWolfe:
     """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over
     ``D = conv{scale (e_i +- e_j)(e_i +- e_j)', i < j}`` (HDSL19 problem 4).
 
-    With weights of the constraints ``f(M) = sum_t w_t loss(<A_t, M>) / sum_t w_t``.
+    If the constraints have weights, ``f(M) = sum_t w_t loss(<A_t, M>) / sum_t w_t``.
 
-    Each iteration moves towards the atom of the forward direction or away from an active one,
+    Each iteration moves towards the atom of the forward direction, or away from an active atom,
     whichever is steeper. The slope of the forward direction, ``<G, M - B>``, is the Frank-Wolfe
-    gap. With ``forward="exact"`` and no `batch` it is an upper bound of ``f(M) - f*``; otherwise B
-    is one atom of many and the number is a lower bound of the gap: :attr:`gap_`, computed at the
-    end with the exact direction, is the certificate.
+    gap. With ``forward="exact"`` and no `batch` it is an upper bound of ``f(M) - f*``. With the
+    heuristic it is only a lower bound of the gap, and with a batch an estimate. The certificate is
+    :attr:`gap_`, which is computed at the end with the exact direction.
 
     Parameters
     ----------
     scale : float > 0
-        The lambda of the paper.
+        Size of the domain, the lambda of the paper.
     forward : {"heuristic", "exact"}
-        How the atom is found, see :mod:`safescreen.hdsl.forward`.
+        How the atom of the forward direction is found, see :mod:`safescreen.hdsl.forward`.
     variant : {"away", "pairwise", "plain"}
-        Away steps as in the paper; pairwise, which moves weight from the worst active atom to the
-        new one; or forward steps only.
+        "away" takes forward and away steps as in the paper. "pairwise" moves weight from the worst
+        active atom to the new one. "plain" takes forward steps only.
     line_search : {"exact", "bisection"}
+        How the length of a step is found, see :mod:`safescreen.hdsl.line_search`.
     loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
-        Any of HDSL19 Remark 1, see :class:`~safescreen.hdsl.losses.MarginLoss`.
+        A loss of HDSL19 Remark 1, see :class:`~safescreen.hdsl.losses.MarginLoss`.
     smoothing : float > 0
-        Of a hinge: the width of the smoothed one's quadratic part, 1 in the paper; with 1/2 the
-        squared one is ``max(0, 1 - u)^2``.
+        For the hinges. It is the width of the quadratic part of the smoothed hinge, 1 in the paper.
+        With 1/2 the squared hinge is ``max(0, 1 - u)^2``.
     batch : int, optional
-        Directions use so many constraints, drawn anew in each iteration without replacement; line
-        searches use all. Weights do not change how they are drawn: with them as factors the mean of
-        the batch is an unbiased estimate of the gradient.
+        Number of constraints that the directions use; they are drawn anew in each iteration,
+        without replacement. Line searches use all constraints. Weights do not change the draw; they
+        are factors in the batch, whose mean is an unbiased estimate of the gradient.
     max_iter : int
+        Largest number of iterations.
     max_seconds : float, optional
         Stop with the first iteration after so many seconds.
     tol : float, optional
-        Stop when the exact gap is at most this, in units of the mean loss; left out, 0. With an
-        approximate direction the exact gap is computed when the approximate one is below that, at
-        most every `check_every` iterations.
+        Stop when the exact gap is at most this, in units of the mean loss; 0 if left out. If the
+        direction is not exact, the exact gap is computed when the gap of the iteration is below
+        `tol`, at most every `check_every` iterations.
     check_every : int
-        Iterations between two calls of the monitor.
+        Number of iterations between two calls of the monitor.
     patience : int
         Stop when so many calls of the monitor in a row found no smaller error.
     random_state : int or numpy.random.Generator
@@ -74,27 +76,36 @@ class FrankWolfe:
     Attributes
     ----------
     similarity_ : SparseSimilarity
-        With a monitor the one of the smallest error, of equal ones the first; otherwise the last.
+        With a monitor the similarity of the smallest error, of equal ones the first; otherwise the
+        last one.
     gap_ : float
-        Exact Frank-Wolfe gap of the last iterate; nan if it was interrupted.
+        Exact Frank-Wolfe gap of the last iterate; nan if the training was interrupted.
     history_ : list of Iteration
+        One record for each iteration: its number, objective, gap, numbers of atoms and of features,
+        step and its size, error of the monitor, and seconds.
     n_iter_ : int
+        Number of iterations.
     converged_ : bool
         Whether `tol` was reached.
     reason_ : str
-        Why it ended: "converged", "iterations", "time", "callback", "interrupted", or "stalled",
-        which means that `patience` calls of the monitor found no smaller error.
+        Why the training ended: "converged", "iterations", "time", "callback", "interrupted", or
+        "stalled" if `patience` calls of the monitor found no smaller error.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter is out of its range.
 
     Notes
     -----
-    Atoms ``i = j`` are no part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum of
-    two atoms. A feature without any entry in X is a feature like others; atoms of two of them
-    change no similarity of the training points.
+    Atoms with ``i = j`` are not part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum
+    of two atoms. A feature without any entry in X is a feature like others. An atom of two such
+    features changes no similarity of the training points.
 
-    Interrupting (Ctrl-C) ends the training as if `max_iter` had been reached, with a warning.
+    Ctrl-C ends the training as if `max_iter` had been reached, with a warning.
 
-    Cost of an iteration ``O(P s + nnz(X) + T + k c)`` at most for P pairs of points, s entries a
-    point, k atoms that touch c pairs each; nothing grows with d.
+    Cost of an iteration: at most ``O(P s + nnz(X) + T + k c)``, for P pairs of points, s entries a
+    point, and k atoms that touch c pairs each. It does not depend on d.
 
     Examples
     --------
@@ -154,40 +165,46 @@ class FrankWolfe:
     ) -> Self:
         """Learn a similarity.
 
-        Weights cost nothing; a start of k atoms costs O(k T) once, and its features join those the
-        directions look at.
-
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
         triplets : int array of shape (T, 3)
             Rows (x, y, z): x should be more similar to y than to z.
         monitor : callable, optional
-            ``monitor(similarity)`` returns an error, for instance :class:`NeighborError` on
-            validation data; called every `check_every` iterations.
+            ``monitor(similarity)`` returns an error, such as :class:`NeighborError` on validation
+            data. It is called every `check_every` iterations, and when `max_iter` is reached.
         weights : array of shape (T,), optional
-            Not negative, one of them positive; only their ratios count. An integer stands for so
-            many copies of a constraint, 0 leaves it out.
+            Not negative, and not all 0; only their ratios count. An integer stands for so many
+            copies of a constraint, and 0 leaves it out.
         start : SparseSimilarity, optional
-            First iterate, of the same scale and number of features, for instance `similarity_` of
-            another fit; one random atom if left out.
+            First iterate, of the same scale and number of features, such as `similarity_` of
+            another fit. If it is left out, one random atom.
         callback : callable, optional
-            ``callback(progress)`` every `check_every` iterations and at the end, with a
-            :class:`~safescreen.solvers.Progress`; a true value ends the training.
+            ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every`
+            iterations, and when `max_iter` is reached. Returning a true value ends the training.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
-        TypeError, ValueError
-            Points, triplets or weights that make no problem, a `start` that is no
-            :class:`SparseSimilarity` or one of another problem, a `batch` of more constraints than
-            have a weight.
+        ValueError, TypeError
+            The points, triplets or weights are out of their range, `start` is not a
+            :class:`SparseSimilarity` or belongs to another problem, or `batch` is larger than the
+            number of constraints with a weight.
 
         Warns
         -----
         ConvergenceWarning
-            If `tol` was given and not reached.
+            `tol` is given and was not reached.
         RuntimeWarning
-            If it was interrupted.
+            Ctrl-C ended the training.
+
+        Notes
+        -----
+        Cost: weights cost nothing. A start of k atoms costs O(k T) once, and the directions look at
+        its features too.
 
         Examples
         --------
@@ -225,7 +242,7 @@ class FrankWolfe:
         self.gap_ = math.nan if interrupted else run.exact_gap()
         if interrupted:
             warn(
-                f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned",
+                f"Frank-Wolfe was interrupted: the result of {self.n_iter_} iterations is returned",
                 RuntimeWarning,
             )
         elif self.tol is not None and not self.converged_:

@@ -1,5 +1,5 @@
-"""Minimise the mean loss along a segment: a convex function of one variable, piecewise quadratic
-for hinges.
+"""Minimise the mean loss along a segment. It is a convex function of one variable, and piecewise
+quadratic for hinges.
 """
 
 from __future__ import annotations
@@ -20,11 +20,26 @@ def exact(
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up
     to rounding.
 
-    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent.
-    The derivative is continuous and increasing; Newton's method inside a bracket ends after a
-    handful of steps of cost O(T), for hinges as soon as it is on the right piece.
+    It is `top` if the derivative is not positive there, and 0 if the loss does not fall in this
+    direction.
 
-    All arrays are of shape (T,); weights, which are not negative, are equal if left out.
+    Parameters
+    ----------
+    margins, direction : arrays of shape (T,)
+    top : float
+        Largest step.
+    loss : MarginLoss
+    weights : array of shape (T,), optional
+        Not negative; equal if left out.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The derivative is continuous and increasing. Newton's method inside a bracket ends after a
+    handful of steps of cost O(T); for hinges it ends when it is on the right piece.
 
     Examples
     --------
@@ -40,12 +55,28 @@ def exact(
 def bisection(
     margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weights: np.ndarray | None = None
 ) -> float:
-    """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19
+    """Return the minimiser found by halving ``[0, top]`` by the sign of the derivative (HDSL19
     section 3.2.2).
 
-    Arguments as of :func:`exact`; `tol` is the length of the last bracket relative to `top`. The
-    step is the lower end of the last bracket, so that the mean loss never increases; `top` if the
-    derivative is negative there. Cost O(T log(1/tol))."""
+    Parameters
+    ----------
+    margins, direction, top, loss
+        As for :func:`exact`.
+    tol : float
+        Length of the last bracket, relative to `top`.
+    weights : array of shape (T,), optional
+        As for :func:`exact`.
+
+    Returns
+    -------
+    float
+        The lower end of the last bracket, so that the mean loss never increases; `top` if the
+        derivative is not positive there.
+
+    Notes
+    -----
+    Cost: O(T log(1/tol)).
+    """
     fixed = margins, direction, weights
     if _slopes(*fixed, top, *loss.code)[0] <= 0.0:
         return top
@@ -65,8 +96,8 @@ LINE_SEARCHES = {"exact": exact, "bisection": bisection}
 
 @njit
 def _slopes(margins, direction, weights, step, kind, smoothing):
-    """Return first and second derivative of the summed loss at `step`; weights None are 1,
-    `kind` counts the losses.
+    """Return the first and the second derivative of the summed loss at `step`. Weights that are
+    None are 1; `kind` is the number of the loss.
     """
     first = 0.0
     second = 0.0
@@ -101,10 +132,10 @@ def _newton(margins, direction, weights, top, kind, smoothing):
         return 0.0
     for k in range(200):
         new = step - first / second if second > 0.0 else low
-        # the root, though it may round to an end of the bracket
+        # this is the root, even if it rounds to an end of the bracket
         if second > 0.0 and abs(new - step) <= 1e-15 * top:
             return new
-        # now and then a half: along an exponential Newton's steps are short
+        # now and then halve the bracket, because Newton's steps are short along an exponential
         if not low < new < high or k % 16 == 15:
             new = low + 0.5 * (high - low)
         if new == step or high - low <= 1e-15 * top:

@@ -1,5 +1,5 @@
-"""Losses of a margin for Frank-Wolfe: convex and differentiable (HDSL19 section 3.1 and Remark
-1).
+"""Losses of a margin for Frank-Wolfe, which are convex and differentiable (HDSL19 section 3.1 and
+Remark 1).
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ LOSSES = {
 
 @dataclass(frozen=True)
 class MarginLoss:
-    """A loss of margins u, by name; with the slack ``s = max(0, 1 - u)`` and the smoothing w.
+    """A loss of margins u, by name. Below, ``s = max(0, 1 - u)`` is the slack and w the smoothing.
 
-    "smoothed_hinge" is ``s^2/2w`` up to ``s = w`` and ``s - w/2`` beyond, "squared_hinge"
-    ``s^2/2w`` everywhere, "log_loss" ``log(1 + e^-u)`` and "exponential" ``e^-u``. The slope of the
-    last two is never 0: every triplet counts in every iteration, and as nothing could be screened
-    they are no losses of a :class:`~safescreen.Problem`.
+    "smoothed_hinge" is ``s^2/2w`` up to ``s = w`` and ``s - w/2`` beyond. "squared_hinge" is
+    ``s^2/2w`` everywhere. "log_loss" is ``log(1 + e^-u)``, and "exponential" is ``e^-u``. The slope
+    of the last two is never 0: every triplet counts in every iteration. Nothing could be screened
+    with them, so they are not offered for a :class:`~safescreen.Problem`.
 
     Examples
     --------
@@ -39,11 +39,11 @@ class MarginLoss:
 
     @property
     def code(self):
-        """Number of the loss and its smoothing, for kernels."""
+        """Number of the loss, and its smoothing, for kernels."""
         return list(LOSSES).index(self.name), self.smoothing
 
     def value(self, u):
-        """Return ``loss(u)``, elementwise; infinite where it overflows."""
+        """Return ``loss(u)`` elementwise; infinite where it overflows."""
         if self.name == "log_loss":
             return np.logaddexp(0.0, -u)
         with np.errstate(over="ignore"):
@@ -52,7 +52,7 @@ class MarginLoss:
             return LOSSES[self.name](self.smoothing).value(u)
 
     def alpha(self, u):
-        """Return ``-loss'(u)``, elementwise."""
+        """Return ``-loss'(u)`` elementwise."""
         if self.name == "log_loss":
             return expit(-u)
         if self.name == "exponential":
@@ -60,8 +60,8 @@ class MarginLoss:
         return LOSSES[self.name](self.smoothing).alpha(u)
 
     def curvature(self, low):
-        """Return the largest ``loss''`` of margins from `low` on: with it ``L`` is that of
-        HDSL19 Proposition 1.
+        """Return the largest ``loss''`` for margins of at least `low`. HDSL19 Proposition 1 holds
+        with this in its ``L``.
         """
         if self.name == "log_loss":
             return float(expit(max(low, 0.0)) * expit(-max(low, 0.0)))

@@ -1,4 +1,4 @@
-"""Nearest neighbours by a similarity: predictions, their error, and the error as a monitor of
+"""Nearest neighbours by a similarity: predictions, their error, and this error as a monitor of a
 training.
 """
 
@@ -15,18 +15,29 @@ from safescreen.hdsl.similarity import SparseSimilarity
 
 
 def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarray:
-    """Return the class of most of the k most similar points, for each row of similarities.
+    """Return for each row of similarities the class that most of the k most similar points have.
 
-    Points whose similarity ties with the k-th share the votes left for them, so that the order of
-    points does not matter; classes with equal votes are ranked by the sum of the similarities of
-    their voters, then by label.
+    Points that are as similar as the k-th share the remaining votes, so the order of the points
+    does not matter. Of classes with equal votes the one with the larger sum of similarities of its
+    voters is taken, then the one with the lower label.
 
     Parameters
     ----------
     products : array of shape (m, n)
         Similarities of m points to n labelled ones.
     y : array of shape (n,)
+        Labels, at least two classes.
     k : int
+        Number of neighbours; n if that is less.
+
+    Returns
+    -------
+    array of shape (m,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        `products` or `y` has another shape, or k is not a positive int.
 
     Examples
     --------
@@ -54,17 +65,18 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
 
 class NeighborError:
     """Error of the k nearest neighbours as a function of the similarity alone (HDSL19 Table 3, k =
-    3): a monitor for :class:`FrankWolfe`.
+    3). It is a monitor for :class:`FrankWolfe`.
 
     Parameters
     ----------
     X, y : points of shape (n, d) and their labels
     X_new, y_new : points of shape (m, d) and their labels
     k : int
+        Number of neighbours.
     block_bytes : int
-        Upper bound of a block of products.
+        Upper bound of the memory of a block of similarities.
     weights : array of shape (m,), optional
-        Of the new points, not negative: the error is the weighted mean.
+        Weights of the new points, not negative: the error is the weighted mean. Equal if left out.
 
     Examples
     --------
@@ -100,7 +112,7 @@ class NeighborError:
             raise ValueError("weights must hold a positive weight, all are 0")
 
     def __call__(self, similarity: Callable[..., np.ndarray] | None) -> float:
-        """Return the error, in [0, 1], of a similarity; None is the dot product."""
+        """Return the error of a similarity, in [0, 1]; None stands for the dot product."""
         step = max(1, self.block_bytes // (8 * np.shape(self.X)[0]))
         left = self.X_new
         right = self.X

@@ -1,4 +1,6 @@
-"""What is learned: a similarity ``x'Mx'`` whose M is a convex combination of four-entry atoms."""
+"""What Frank-Wolfe learns: a similarity ``x'Mx'`` whose M is a convex combination of atoms with
+four entries.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ class SparseSimilarity:
     Attributes
     ----------
     atoms : int array of shape (k, 3)
-        Rows (i, j, s): features i < j, sign s = -1 or +1.
+        Rows (i, j, s): features i < j, and a sign s of -1 or +1.
     weights : array of shape (k,)
-        Positive, sum 1.
+        Positive, with the sum 1.
     scale : float
         The lambda of the paper.
     d : int
@@ -47,11 +49,11 @@ class SparseSimilarity:
 
     @property
     def features(self) -> np.ndarray:
-        """Features that some atom uses, sorted."""
+        """The features that some atom uses, sorted."""
         return np.unique(self.atoms[:, :2])
 
     def factor(self) -> sparse.csr_array:
-        """Return L with ``M = L'L``, CSR of shape (k, d): row k is
+        """Return the factor L of ``M = L'L``, a CSR array of shape (k, d) with the rows
         ``sqrt(w_k scale) (e_i + s e_j)'``.
         """
         root = np.sqrt(self.weights * self.scale)
@@ -62,7 +64,7 @@ class SparseSimilarity:
         )
 
     def to_sparse(self) -> sparse.coo_array:
-        """Return M, COO of shape (d, d), entries summed; at most 4k of them."""
+        """Return M, a COO array of shape (d, d) with at most 4k entries, each of them once."""
         weights = self.weights * self.scale
         i, j, sign = self.atoms.T
         entries = np.concatenate((weights, weights, sign * weights, sign * weights))
@@ -74,8 +76,8 @@ class SparseSimilarity:
         return M
 
     def transform(self, X: Any) -> sparse.csr_array:
-        """Return the points projected by the factor, ``X L'``, CSR of shape (n, k): dot products
-        there are similarities.
+        """Return the points mapped by the factor, ``X L'``, a CSR array of shape (n, k). Dot
+        products of its rows are similarities.
         """
         X = check_sparse_points(X)
         if X.shape[1] != self.d:
@@ -86,18 +88,21 @@ class SparseSimilarity:
         )
 
     def __call__(self, X1: Any, X2: Any = None) -> np.ndarray:
-        """Return the similarities of the rows of X1 and X2 (default X1), a dense array of shape
-        (n1, n2); cost of ``(X1 L')(X2 L')'``.
+        """Return the similarities of the rows of X1 and X2, a dense array of shape (n1, n2). If X2
+        is left out, it is X1.
+
+        Cost: that of the product ``(X1 L')(X2 L')'``.
         """
         left = self.transform(X1)
         right = left if X2 is None else self.transform(X2)
-        if left.nnz > 0.02 * left.shape[0] * left.shape[1]:  # not very sparse: by BLAS
+        if left.nnz > 0.02 * left.shape[0] * left.shape[1]:  # BLAS is faster if few entries are 0
             return left.toarray() @ right.toarray().T
         return (left @ right.T).toarray()
 
     def margins(self, X: Any, triplets: ArrayLike) -> np.ndarray:
-        """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,); cost O(T) products of
-        projected rows.
+        """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,).
+
+        Cost: one product of mapped rows for each triplet.
         """
         projected = self.transform(X)
         triplets = np.asarray(triplets)

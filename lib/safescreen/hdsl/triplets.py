@@ -1,5 +1,5 @@
-"""Triplet constraints of labelled points: x should be more similar to y (same class) than to z
-(another class).
+"""Triplet constraints of labelled points: x should be more similar to y, of its class, than to z,
+of another class.
 """
 
 from __future__ import annotations
@@ -17,26 +17,38 @@ from safescreen.hdsl.constraints import take_columns
 def nearest_triplets(
     X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int = 5, block_bytes: int = 1 << 26
 ) -> np.ndarray:
-    """Return the triplets of nearest neighbours of HDSL19 section 5.2.1: targets x impostors by
-    largest dot product.
+    """Return the triplets of nearest neighbours: all combinations of the targets and the impostors
+    of each point, which are its most similar points by the dot product.
 
-    Cost of ``X X'``, by blocks of rows; never n x n numbers at once, nothing of length d.
+    HDSL19 section 5.2.1.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     y : array of shape (n,)
+        Labels, at least two classes.
     n_targets, n_impostors : int
-        How many of the most similar points of the same class and of the others; ties to the lower
-        index. Fewer if there are fewer.
+        Number of the most similar points of the same class, and of other classes. Of equally
+        similar points the one with the lower index is taken. If there are fewer points, all of them
+        are taken.
     block_bytes : int
-        Upper bound of the temporary block of dot products.
+        Upper bound of the memory of a block of dot products.
 
     Returns
     -------
     int32 array of shape (T, 3)
-        Sorted by x; ``T = n_targets n_impostors n`` unless a class is too small. Points alone in
-        their class are no x.
+        Sorted by x; ``T = n_targets n_impostors n`` unless a class is too small. A point that is
+        alone in its class has no triplets.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Every point is alone in its class, or an argument is out of its range.
+
+    Notes
+    -----
+    Cost: that of ``X X'``, block by block. There are never n x n numbers at once, and no array has
+    the length d.
 
     Examples
     --------
@@ -67,19 +79,28 @@ def nearest_triplets(
 def random_triplets(
     y: ArrayLike, n_per_point: int = 20, random_state: int | np.random.Generator = 0
 ) -> np.ndarray:
-    """Return random triplets, int32 of shape (T, 3): for every x, y of its class and z of another,
-    drawn uniformly and independently.
+    """Return random triplets: for every x, y of its class and z of another class are drawn
+    uniformly and independently.
 
-    The paper uses 20 a point on dexter (HDSL19 section 5.2.1). Repeated triplets are possible and
-    kept.
+    HDSL19 section 5.2.1, which draws 20 triplets a point on dexter. A triplet may be drawn more
+    than once.
 
     Parameters
     ----------
     y : array of shape (n,)
-        Labels.
+        Labels, at least two classes.
     n_per_point : int
-        Triplets of every x that has a partner in its class.
+        Number of triplets of every x that is not alone in its class.
     random_state : int or numpy.random.Generator
+
+    Returns
+    -------
+    int32 array of shape (T, 3)
+
+    Raises
+    ------
+    ValueError, TypeError
+        Every point is alone in its class, or an argument is out of its range.
 
     Examples
     --------
@@ -104,18 +125,26 @@ def random_triplets(
 
 
 def default_scale(X: Any, triplets: ArrayLike) -> float:
-    """Return the size of the smallest domain in which a multiple of the dot product has margins of
-    1.
-
-    ``c I`` over the m features that X has entries of is a convex combination of atoms of the scale
-    ``c m/2``, all of which have the trace ``2 scale``; c is one over the median of ``|<x, y - z>|``
-    over the triplets. 1 where that is 0.
+    """Return the smallest scale at which a multiple of the dot product has a median margin of 1, in
+    absolute value.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     triplets : int array of shape (T, 3)
         Rows (x, y, z).
+
+    Returns
+    -------
+    float
+        1 if the median below is 0.
+
+    Notes
+    -----
+    Let m be the number of features of which X has entries, and ``1/c`` the median of
+    ``|<x, y - z>|`` over the triplets. Then ``c I`` over these features is a convex combination of
+    atoms of the scale ``c m/2``, and of no smaller scale, because an atom has the trace
+    ``2 scale``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ranges of the regularization parameter over which a term's category is certain."""
+"""Ranges of lam over which the category of a term at the optimum is certain."""
 
 from safescreen.ranges.general import duality_gap, gradient, midpoint_gap
 from safescreen.ranges.path import Ranges, relaxed_path

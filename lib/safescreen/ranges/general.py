@@ -1,8 +1,7 @@
-"""Ranges of the spheres that are built from one evaluation: the gradient bound, the gap bounds, the
-path bound.
+"""Ranges of the spheres that are built from one evaluation: the gradient bound and the gap bounds.
 
-With ``t = lam0/lam`` and ``H, phi`` (the adjoint and the Fenchel terms at x, neither of which
-depends on lam) all are of one form::
+Let ``t = lam0/lam``. The adjoint H and the Fenchel terms phi at x do not depend on lam. So all
+these balls are of one form, and that of the path bound is too::
 
     center  x (DGB)  or  (x + t w)/2 (GB, MGB),      r^2 = kappa ||x - t w||^2 + t e
 
@@ -15,9 +14,10 @@ depends on lam) all are of one form::
     RPB   1/4    x            0
     ====  =====  ===========  ==========================
 
-Multiplied out this is the ``r^2 = a + b/lam + c/lam^2`` of STS19 appendix L, which cancels near the
-optimum; ``x - t w = (x - w) + (1 - t) w`` does not. PGB has no such form: its projection changes
-with lam."""
+Multiplied out, this is the ``r^2 = a + b/lam + c/lam^2`` of STS19 appendix L, which cancels near
+the optimum. ``x - t w = (x - w) + (1 - t) w`` does not cancel. PGB has no such form, because its
+projection changes with lam.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +40,26 @@ def gradient(
     accuracy: float = 0.0,
     alpha: ArrayLike | None = None,
 ) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the gradient bound (GB) at x
+    """Return the intervals of lam over which the sphere rule with the gradient bound (GB) at x
     screens each term.
 
-    Parameters and result as in :func:`duality_gap`.
+    Parameters
+    ----------
+    prob, x, lam0, accuracy, alpha
+        As in :func:`duality_gap`.
+
+    Returns
+    -------
+    Ranges
+        As in :func:`duality_gap`.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> ranges = gradient(problem, np.array([0.1875]), 16.0)
+    >>> [f"{low:.4f} {high:.4f}" for low, high in zip(ranges.L_low, ranges.L_high)]
+    ['6.0000 inf', '12.0000 inf']
     """
     e = _evaluate(prob, x, lam0, alpha)
     w_error = upper(e.H_error / e.lam + 4.0 * UNIT * prob.cone.magnitude(e.H) / e.lam, 4)
@@ -57,11 +73,11 @@ def duality_gap(
     accuracy: float = 0.0,
     alpha: ArrayLike | None = None,
 ) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the duality gap bound (DGB) at x
+    """Return the intervals of lam over which the sphere rule with the duality gap bound (DGB) at x
     screens each term.
 
-    STS19 section 6.1 and appendices L, M. Any feasible x will do: it need not be a solution for
-    lam0, which only says where the intervals are looked for.
+    STS19 section 6.1 and appendices L, M. The reference x may be any point of the cone. It need not
+    be a solution for lam0, which only says around which lam an interval is sought.
 
     Parameters
     ----------
@@ -71,32 +87,37 @@ def duality_gap(
     lam0 : float > 0
         Every non-empty interval contains it.
     accuracy : float >= 0
-        Duality gap up to which solutions for other lam will be accepted, in units of the objective:
-        the radius is enlarged by ``sqrt(2 accuracy/lam)``, so that such a solution, not the exact
-        one alone, has every screened term in its region. Objective, gradient and gap of the reduced
-        problem are then those of the whole one there, *for every lam*, and ranges may be computed
-        from the reduced problem; without it they must not be (STS19 6.1.2).
+        Largest duality gap, in units of the objective, of the solutions for other lam that the
+        ranges are used with. The radius is enlarged by ``sqrt(2 accuracy/lam)``. The screened terms
+        are then in their region at every point of the cone whose gap is at most that, not only at
+        the exact optimum. At such a point the objective, the gradient and the gap of the reduced
+        problem are those of the whole problem, *for every lam*. So ranges may be computed from the
+        reduced problem. With ``accuracy = 0`` they must not be (STS19 6.1.2).
     alpha : array of shape (T,), optional
         Dual point in [0, 1]^T; ``alpha(x)`` if left out.
 
     Returns
     -------
     Ranges
-        The interval around lam0; empty if the rule fails at lam0. With ``accuracy = 0`` the rule
-        holds nowhere else; with a positive one it may fail and hold again further away.
+        For each term the interval around lam0, (nan, nan) if the rule does not screen the term at
+        lam0. With ``accuracy = 0`` the rule screens it nowhere else. With a positive accuracy the
+        rule may fail, and screen it again further away.
 
     Raises
     ------
     ValueError, TypeError
-        `x` is not in the cone, `lam0` not positive, `accuracy` negative, `alpha` not a dual point.
+        `x` is not in the cone, `lam0` is not positive, `accuracy` is negative, or `alpha` is not a
+        dual point.
 
     Notes
     -----
-    Cost: one evaluation, one or two margins a term and a few Newton steps for each end. Safe in
-    floating point: errors of x, H and its split enlarge the radius by ``c_0 + c_1 t`` with
-    constants from the same perturbation bounds as those of the spheres (the gap has slope
-    ``x(alpha) - x`` in H), margins enter with their error bounds, and ends are approached from
-    inside, see :mod:`safescreen.ranges.quartic`.
+    Cost: one evaluation of the problem, one or two margins a term, and a few Newton steps for each
+    end of an interval.
+
+    Safe in floating point: the errors of x, of H and of its split into two parts enlarge the radius
+    by ``c_0 + c_1 t``. The two constants come from the perturbation bounds of the spheres; the
+    slope of the gap in H is ``x(alpha) - x``. Margins enter with bounds of their errors. The end of
+    an interval is approached from inside, see :mod:`safescreen.ranges.quartic`.
 
     Examples
     --------
@@ -121,10 +142,18 @@ def midpoint_gap(
     accuracy: float = 0.0,
     alpha: ArrayLike | None = None,
 ) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the midpoint gap bound (MGB) at x
+    """Return the intervals of lam over which the sphere rule with the midpoint gap bound (MGB) at x
     screens each term.
 
-    Parameters and result as in :func:`duality_gap`.
+    Parameters
+    ----------
+    prob, x, lam0, accuracy, alpha
+        As in :func:`duality_gap`.
+
+    Returns
+    -------
+    Ranges
+        As in :func:`duality_gap`, where the example compares the two.
     """
     e = _evaluate(prob, x, lam0, alpha)
     return _ranges(
@@ -137,8 +166,8 @@ def _evaluate(prob, x, lam0, alpha):
 
 
 def _fenchel_and_product(cone, e):
-    """Return an upper bound of ``(phi + <x, H_->)/lam0``, x being the nearest point of the cone,
-    H as computed.
+    """Return an upper bound of ``(phi + <x, H_->)/lam0`` for the H as computed; x stands for the
+    point of the cone nearest to it.
     """
     split_error = cone.split_error(e.H)
     x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(e.minus)
@@ -150,10 +179,12 @@ def _fenchel_and_product(cone, e):
 def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
     """Return the :class:`Ranges` of the ball of this form.
 
-    With ``zeta`` = (error of x) + t (error of w), the radius about the computed center is at most
-    ``sqrt(kappa ||x - t w||^2 + t e) + 2 zeta`` in all cases: ``||x - t w||`` moves by zeta, the
-    center by zeta or half of it, and in MGB's ``||x - t w||^2/2 - ||x - t w||^2/4`` both signs of
-    it count (3/2 zeta, and 1/2 for the center)."""
+    Let ``zeta = (error of x) + t (error of w)``. In all cases the radius about the computed center
+    is at most ``sqrt(kappa ||x - t w||^2 + t e) + 2 zeta``. For GB and DGB ``||x - t w||`` changes
+    by at most zeta, and the center by zeta or half of it. The square of MGB is
+    ``||x - t w||^2/2 - ||x - t w||^2/4``, and an error counts in both parts: 3/2 zeta, and 1/2 zeta
+    for the center.
+    """
     accuracy = check_scalar(accuracy, "accuracy", low=0.0)
     form, steady, rising, scale = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)
     shares = (1.0, 0.0) if kappa == 1.0 else (0.5, 0.5)
@@ -173,11 +204,13 @@ def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
 
 
 def _form(cone, e, kappa, w, w_error, linear, accuracy):
-    """Return ``((q0, up1, up2, down1, down2, f), steady, rising, scale)``.
+    """Return ``((q0, up1, up2, down1, down2, f), steady, rising, scale)``, the radius in two
+    variables.
 
-    In ``y = 1 - t`` the square of the radius is ``q0 + up1 y + up2 y^2``; in ``y = 1 - 1/t`` the
-    square divided by ``t^2`` is ``q0 + down1 y + down2 y^2``. All lengths are divided by `scale`, a
-    power of two."""
+    With ``y = 1 - t`` the square of the radius is ``q0 + up1 y + up2 y^2``. With ``y = 1 - 1/t``
+    the square divided by ``t^2`` is ``q0 + down1 y + down2 y^2``. All lengths are divided by
+    `scale`, a power of two.
+    """
     enlargement = sqrt_upper(upper(2.0 * accuracy / e.lam, 4)) if accuracy > 0.0 else 0.0
     lengths = (
         cone.largest(e.x),
@@ -194,7 +227,7 @@ def _form(cone, e, kappa, w, w_error, linear, accuracy):
     f = math.ldexp(enlargement, -exponent)
     steady, rising = 2.0 * x_error, 2.0 * w_error
     D = x - w
-    lost = 4.0 * UNIT * cone.magnitude(D)  # by the subtraction
+    lost = 4.0 * UNIT * cone.magnitude(D)  # rounding of the subtraction
     x_norm = upper(cone.norm_upper(x), 4)
     w_norm = upper(cone.norm_upper(w), 4)
     D_norm = upper(cone.norm_upper(D) + lost, 4)
@@ -214,7 +247,7 @@ def _form(cone, e, kappa, w, w_error, linear, accuracy):
         + 4.0 * kappa * (cone.inner_error(D, x) + lost * x_norm)
     )
     up2, down2 = upper(kappa * w_norm * w_norm, 4), upper(kappa * x_norm * x_norm, 4)
-    if accuracy > 0.0:  # solutions to come lie in the cone up to rounding, as large as they can be
+    if accuracy > 0.0:  # later solutions lie in the cone up to rounding, however large they are
         error = 2.0 * cone.projection_error
         root = 0.5 * (sqrt_upper(linear) + f)
         steady += error * (2.0 * x_norm + root)

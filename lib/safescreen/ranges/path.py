@@ -1,4 +1,4 @@
-"""The range of RRPB: for which lam the sphere rule of the relaxed path bound decides a term."""
+"""The range of RRPB: the lam for which the sphere rule with the relaxed path bound decides."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from safescreen.rules.base import Screened
 
 @dataclass(frozen=True)
 class Ranges:
-    """For each term, the lam over which its category at the optimum is certain: two open intervals.
+    """For each term two open intervals of lam, over which its category at the optimum is certain.
 
     Attributes
     ----------
     L_low, L_high : arrays of shape (T,)
-        The term is in the linear region for ``L_low < lam < L_high``; (nan, nan) if nothing is
-        known.
+        The term is in the linear region for ``L_low < lam < L_high``. Both are nan if nothing is
+        known. `L_high` may be infinite.
     R_low, R_high : arrays of shape (T,)
-        The same for the zero region. Upper ends may be infinite.
+        The same for the zero region.
     """
 
     L_low: NDArray
@@ -39,7 +39,17 @@ class Ranges:
         return self.L_low.size
 
     def at(self, lam: float) -> Screened:
-        """Return the :class:`~safescreen.rules.Screened` terms at one lam; O(T)."""
+        """Return which terms are certain at one lam.
+
+        Parameters
+        ----------
+        lam : float > 0
+
+        Returns
+        -------
+        Screened
+            :class:`~safescreen.rules.Screened`; cost O(T).
+        """
         lam = check_lam(lam)
         return Screened(
             (self.L_low < lam) & (lam < self.L_high), (self.R_low < lam) & (lam < self.R_high)
@@ -47,18 +57,18 @@ class Ranges:
 
 
 def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the relaxed path bound screens each
-    term.
+    """Return the intervals of lam over which the sphere rule with the relaxed path bound (RRPB)
+    screens each term.
 
-    STS19 section 6.1 and Theorem 10 (there for R and without L). With ``h = <a, x0>``,
-    ``n = ||a||``, ``m = ||x0||`` and the threshold tau, R holds for ``lamA < lam < lamB``::
+    STS19 section 6.1 and Theorem 10, which has R and not L. Let ``h = <a, x0>``, ``n = ||a||`` and
+    ``m = ||x0||``, and let tau be the threshold. The term is in R for ``lamA < lam < lamB``::
 
         lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau)
         lamB = lam0 (n m + h)/(n m - h + 2 eps n + 2 tau)
 
-    provided ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known. A
-    denominator of lamB that is not positive (possible for negative tau) means that the rule holds
-    for all ``lam > lamA``. L is R with ``-h`` and ``-(tau - gamma)``.
+    This needs ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known.
+    The denominator of lamB may be 0 or negative, for negative tau: the rule then holds for all
+    ``lam > lamA``. For L, replace h by ``-h`` and tau by ``-(tau - gamma)``.
 
     Parameters
     ----------
@@ -77,15 +87,17 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
     Raises
     ------
     ValueError, TypeError
-        `x0` is not an element of the space, `eps` negative, `lam0` not positive.
+        `x0` is not an element of the space, `eps` is negative, or `lam0` is not positive.
 
     Notes
     -----
-    Cost: one margin a term. The rule is ``2 lam (min - tau) > 0``, where ``2 lam (min - tau)`` is
-    ``h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``: it falls in ``n m``
-    and in ``n`` and rises in h, so upper bounds of the norms and a lower bound of h keep it true;
-    on each side of lam0 it is linear in lam, and its root is rounded towards lam0. ``n m >= |h|``
-    makes both numerators non-negative.
+    Cost: one margin a term.
+
+    The rule is ``2 lam (min - tau) > 0``, and ``2 lam (min - tau)`` is
+    ``h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``. It falls in ``n m``
+    and in ``n``, and rises in h. So it stays true with upper bounds of the norms and a lower bound
+    of h. On each side of lam0 it is linear in lam, and its root is rounded towards lam0. Both
+    numerators are non-negative, because ``n m >= |h|``.
 
     Examples
     --------
@@ -115,12 +127,13 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
 @njit
 def _interval(h, nm, en, tau, lam0):
-    """``(lamA, lamB)`` rounded towards lam0, for h, ``n m``, ``eps n`` and tau that may be off by
-    one rounding, and h at most, the others at least the exact ones but for it.
+    """Return ``(lamA, lamB)`` rounded towards lam0; (nan, nan) if the rule fails at lam0.
 
-    (nan, nan) if the rule fails at lam0. Where it holds ``|h|`` is at most ``n m`` or ``|tau|``.
-    So the roundings of what enters, of the two differences and of their quotient are at most 12
-    units of the sum below; 16 are taken."""
+    The arguments h, ``n m``, ``eps n`` and tau may each be off by one rounding; apart from it h is
+    at most the exact one, the others are at least the exact ones. Where the rule holds, ``|h|`` is
+    at most ``n m`` or ``|tau|``. So the roundings of the arguments, of the two differences and of
+    their quotient are at most 12 units of the sum below; 16 are taken.
+    """
     allowance = 16.0 * UNIT * (nm + 2.0 * en + 2.0 * abs(tau)) + FLOOR
     top = max(nm - h + 2.0 * en, 0.0) + allowance
     bottom = nm + h - 2.0 * tau - allowance
@@ -128,7 +141,7 @@ def _interval(h, nm, en, tau, lam0):
     top = nm + h - allowance
     bottom = nm - h + 2.0 * (en + tau) + allowance
     high = lam0 * (max(top, 0.0) / bottom) if bottom > 0.0 else np.inf
-    # the rule at lam0 itself is what either of the two says
+    # each of the two comparisons is the rule at lam0 itself
     if low < lam0 and lam0 < high:
         return low, high
     return np.nan, np.nan
@@ -136,10 +149,12 @@ def _interval(h, nm, en, tau, lam0):
 
 @njit
 def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_high, R_low, R_high):
-    """Both ends of both intervals of a run of terms, from their margins at x0 and ``m >= ||x0||``.
+    """Write both ends of both intervals of a run of terms, from their margins at x0 and
+    ``m >= ||x0||``.
 
     ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term
-    (``step = 1``)."""
+    (``step = 1``). The last four arguments are overwritten.
+    """
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
         nm = norms[t] * m

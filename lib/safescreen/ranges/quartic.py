@@ -1,15 +1,17 @@
-"""Compiled ends of ranges: the first root of a quartic, reached from a point where it is positive,
-never passed.
+"""Compiled ends of ranges: the first root of a quartic, approached from where the quartic is
+positive and never passed.
 
-With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius
-``sqrt(q(t)) + f sqrt(t)``, q a quadratic, and gives the rule
-``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u = sqrt(t)``, for rising
-t ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``: either way ``g(u) > n sqrt(Q(u))``, quadratic
-against the root of a quartic, for u from 1 down to 0. In ``z = 1 - u`` the rule holds from
-``z = 0`` until the first root of ``p(z) = g^2 - n^2 Q``: while p is positive neither
-``g - n sqrt(Q)`` nor ``g + n sqrt(Q)`` can change its sign. Since ``z >= 0``, a polynomial with
-smaller coefficients is a lower bound: all roundings are taken off the coefficients, and the root of
-what remains is approached from the left only."""
+Let ``t = lam0/lam``. Every ball of :mod:`safescreen.ranges.general` has the radius
+``sqrt(q(t)) + f sqrt(t)``, where q is a quadratic, and gives the rule
+``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u = sqrt(t)``. For rising
+t put ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``. In both cases the rule is
+``g(u) > n sqrt(Q(u))``, a quadratic against the root of a quartic, and u runs from 1 down to 0.
+
+In ``z = 1 - u`` the rule holds from ``z = 0`` to the first root of ``p(z) = g^2 - n^2 Q``: while p
+is positive, neither ``g - n sqrt(Q)`` nor ``g + n sqrt(Q)`` can change its sign. Since ``z >= 0``,
+a polynomial with smaller coefficients is a lower bound. So all roundings are subtracted from the
+coefficients, and the root of the polynomial that remains is approached from the left only.
+"""
 
 import numpy as np
 
@@ -21,12 +23,13 @@ STEPS = 60
 
 @njit
 def _root(p, n1, n2, n3, n4, h):
-    """Root, up to roundings, of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4``, all ``n >= 0 < p``,
-    or h if that is less.
+    """Return the root of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4`` up to roundings, or h if
+    that is less; ``p > 0`` and all n are non-negative.
 
-    N falls and is concave: Newton's steps stay right of the root. They start where no term alone
-    exceeds p, so that ``N >= -3 p``, and six of them reach it. Whoever asks goes a little back, and
-    checks N there."""
+    N falls and is concave, so Newton's steps stay to the right of the root. They start where no
+    single power exceeds p, so that ``N >= -3 p`` there; six steps reach the root. The caller goes
+    back a little and checks N there.
+    """
     if n1 > 0.0:
         h = min(h, p / n1)
     if n2 > 0.0:
@@ -45,12 +48,13 @@ def _root(p, n1, n2, n3, n4, h):
 
 @njit
 def first_root(d0, d1, d2, d3, d4):
-    """Return a z in [0, 1], as large as roundings allow, with ``d0 + d1 z + ... + d4 z^4 > 0`` all
-    over ``[0, z]``; needs ``d0 > 0``.
+    """Return a z in [0, 1], as large as roundings allow, with ``d0 + d1 z + ... + d4 z^4 > 0``
+    everywhere on ``[0, z]``; ``d0 > 0`` is needed.
 
-    From the point reached the polynomial is written in ``h = z' - z >= 0``; without its positive
-    coefficients it is a lower bound that falls, whose own root is the next step. Near a simple root
-    this is Newton's method. nan if a coefficient is not finite."""
+    At the point that has been reached the polynomial is written in ``h = z' - z >= 0``. Without its
+    positive coefficients it is a falling lower bound, and the root of that bound is the next step.
+    Near a simple root this is Newton's method. The result is nan if a coefficient is not finite.
+    """
     z = 0.0
     if not np.isfinite(d0 + d1 + d2 + d3 + d4):
         return np.nan
@@ -83,16 +87,17 @@ def first_root(d0, d1, d2, d3, d4):
 
 @njit
 def _least_t(g0, g1, n, q0, q1, q2, f):
-    """Smallest ``u^2`` found, up to 3 units, such that ``g > n sqrt(Q)`` from there to 1; nan if it
-    fails at 1.
+    """Return the smallest ``u^2`` found, up to 3 units, such that ``g > n sqrt(Q)`` from there to
+    1; nan if that fails at 1.
 
-    Lower bound ``g = g0 + g1 y - n f (1 - z)`` and upper bound ``Q = q0 + q1 y + q2 y^2`` with
-    ``y = 1 - u^2 = 2 z - z^2``; without f everything is quadratic in y.
+    ``g = g0 + g1 y - n f (1 - z)`` is a lower bound and ``Q = q0 + q1 y + q2 y^2`` an upper bound,
+    with ``y = 1 - u^2 = 2 z - z^2``. If f is 0, everything is quadratic in y.
 
-    A larger f makes g smaller all over ``[0, 1]``, so the one number ``nf >= n f`` serves in both
-    coefficients of g. Then ``n^2`` and each coefficient of g and Q are rounded once, relative to
-    themselves. Of the products that the d are made of that is, with all that follows, 6 units at
-    most; 8 are taken."""
+    A larger f makes g smaller everywhere on ``[0, 1]``, so the one number ``nf >= n f`` serves in
+    both coefficients of g. Then ``n^2`` and each coefficient of g and Q are rounded once, relative
+    to themselves. Together with all later roundings this is at most 6 units of the products that
+    the d are sums of; 8 are taken.
+    """
     nn = n * n + FLOOR
     if f == 0.0:
         a0 = g0
@@ -133,11 +138,11 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
 
 @njit
 def _interval(A, B, n, form, lam0):
-    """Open interval around lam0 on which ``A + B t`` is above ``n`` radii; (nan, nan) if it
-    fails at lam0.
+    """Return the open interval around lam0 on which ``A + B t`` is above ``n`` radii; (nan, nan) if
+    that fails at lam0.
     """
     q0, up1, up2, down1, down2, f = form
-    # what is rounded here does not shrink with t, and may be all that ``g0 - n f`` is
+    # this rounding error does not shrink with t, and ``g0 - n f`` may be no larger than it
     g0 = A + B - 4.0 * UNIT * abs(A + B)
     if not g0 > 0.0:
         return np.nan, np.nan
@@ -170,15 +175,16 @@ def ball_interval_kernel(
     step,
     ends,
 ):
-    """Both ends of both intervals of a run of terms, into the rows ``L_low, L_high, R_low, R_high``
-    of `ends`, of shape (4, T).
+    """Write both ends of both intervals of a run of terms into the rows
+    ``L_low, L_high, R_low, R_high`` of `ends`, shape (4, T).
 
-    `h` and `k` are inner products with the parts of the center ``share_A x + share_B t w``, with
-    bounds of their errors; the shares are 1 or 1/2 and 0 or 1/2, exact, and k is not read if
-    ``share_B = 0``. The ball's radius is larger by ``steady + rising t``, both as parts of `scale`,
-    the power of two that the lengths in `form` are divided by; `form` is the radius as
-    :func:`_interval` takes it. ``low = tau - gamma`` and ``high = tau`` have one entry
-    (``step = 0``) or one a term (``step = 1``)."""
+    The center of the ball is ``share_A x + share_B t w``. `h` and `k` are the inner products of the
+    terms with x and w, `h_errors` and `k_errors` bounds of their errors. The shares are 1 or 1/2,
+    and 0 or 1/2, without an error; k is not read if ``share_B = 0``. The radius of the ball is
+    larger by ``steady + rising t``, both in units of `scale`, the power of two by which the lengths
+    in `form` are divided. `form` is the radius as :func:`_interval` takes it. ``low = tau - gamma``
+    and ``high = tau`` have one entry (``step = 0``) or one a term (``step = 1``).
+    """
     share_A, share_B = shares
     for t in range(h.size):
         a, b = low[t * step], high[t * step]

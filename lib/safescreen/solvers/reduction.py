@@ -46,7 +46,8 @@ def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test
             prob.terms.require(*SPHERES[sphere].needs, by=f"screening: {sphere}")
         if len(spheres) > 2 or (len(spheres) == 2 and rule):
             raise ValueError(
-                f"screening: two balls at most, and without another rule, got {name!r}"
+                "screening must name one ball, one ball and a rule, or two balls without a rule, "
+                f"got {name!r}"
             )
         rule = rule or "sphere"
         if rule not in RULES:

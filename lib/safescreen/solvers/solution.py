@@ -120,7 +120,8 @@ class Solution:
             return self.dual_point.unpack()
         if self.problem is None:
             raise AttributeError(
-                "a solution for terms in blocks has no alpha without its problem: keep that"
+                "alpha of terms in blocks is computed from the problem, which this solution does "
+                "not hold: estimators keep it with keep_problem=True"
             )
         alpha = self.problem.alpha(self.x)
         screened = self.screened

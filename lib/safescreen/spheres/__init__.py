@@ -1,7 +1,9 @@
-"""Balls that contain the solution.
+"""Balls that contain the optimum.
 
-Each family is a function of a problem and a reference; :data:`SPHERES` holds, by name, the same
-families as solvers use them: built from what the solver has already evaluated."""
+Each family of balls is a function of a problem and a reference point. :data:`SPHERES` holds the
+same families by name, in the form in which solvers use them: built from what the solver has
+evaluated already.
+"""
 
 from safescreen.spheres.base import Sphere
 from safescreen.spheres.families import SPHERES

@@ -1,4 +1,4 @@
-"""A ball that holds the solution, and what it may be built from."""
+"""A ball that contains the optimum, and what a ball may be built from."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from safescreen.rounding import ElementLike, norm, sqrt_upper, upper
 
 @dataclass(frozen=True)
 class Sphere:
-    """A closed ball that contains the optimal x.
+    """A closed ball ``||x - center|| <= radius`` that contains the optimum.
 
     Attributes
     ----------
     center : element of the space
     radius : float
-        An upper bound that includes the rounding errors of the center and of the radius itself. NaN
-        screens nothing.
-    normal : element, optional
-        A half-space ``<normal, x> >= 0`` known to contain the cone.
+        In units of x. It is an upper bound: the rounding errors of the center and of the radius
+        itself are in it. A ball whose radius is NaN decides nothing.
+    normal : element of the space, optional
+        The half-space ``<normal, x> >= 0`` contains the cone.
     name : str
         The name of its family, such as "DGB".
 
@@ -40,17 +40,19 @@ class Sphere:
 
     @property
     def decides(self) -> bool:
-        """Whether it can decide anything at all: a finite, non-negative radius."""
+        """Whether the ball can decide anything: its radius is finite and not negative."""
         return 0.0 <= self.radius < math.inf
 
     def contains(self, x: ElementLike) -> bool:
-        """Return whether x lies in the ball, as computed."""
+        """Return whether x lies in the ball, as computed. The comparison makes no allowance for
+        rounding.
+        """
         return norm(x - self.center) <= self.radius
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathReference:
-    """An approximate solution x0 for lam0, at most ``eps`` away from the exact one."""
+    """An approximate solution x0 for lam0. The exact solution is at most ``eps`` away from it."""
 
     x0: ElementLike
     lam0: float
@@ -67,10 +69,10 @@ class Reference:
     ----------
     problem : Problem
     evaluation : Evaluation
-        The problem at the current iterate and its dual point: ``alpha(x)``, or a better one (for
-        the hinge, fractional at the kink).
+        The problem at the current iterate and at a dual point. The dual point is ``alpha(x)``, or a
+        better one: that of the hinge may be fractional where the margin is at the kink.
     path : PathReference or None
-        The solution of a neighbouring lam.
+        The solution for a neighbouring lam.
     """
 
     problem: Problem

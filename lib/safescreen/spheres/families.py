@@ -1,4 +1,6 @@
-"""The families of spheres as solvers use them: built from what has already been evaluated."""
+"""The families of spheres in the form in which solvers use them: built from what has been
+evaluated.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,17 +13,19 @@ from safescreen.spheres.path import relaxed_path_bound
 
 @dataclass(frozen=True)
 class SphereFamily:
-    """A sphere as solvers use it.
+    """A family of spheres, as solvers use it.
 
     Attributes
     ----------
     build : callable
-        ``build(reference) -> Sphere`` from a :class:`Reference`.
+        ``build(reference) -> Sphere``, from a :class:`Reference`.
     title : str
+        What its name stands for.
     uses_path : bool
-        Whether it is built from the solution of the neighbouring lam when there is one.
+        Whether it is built from the solution for the neighbouring lam. Where there is none yet, it
+        is built from the current iterate.
     needs : tuple of str
-        Capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`.
+        Capabilities that the terms must offer, see :data:`safescreen.terms.base.CAPABILITIES`.
     """
 
     build: Callable[[Reference], Sphere]

@@ -22,9 +22,25 @@ def duality_gap_bound(
     ----------
     prob : Problem
     x : element of the cone
+        Any point of the cone. The nearer it is to the optimum, the smaller is the ball.
     lam : float > 0
+        The lam that the optimum belongs to.
     alpha : array of shape (T,), optional
         Dual point in [0, 1]^T; ``alpha(x)`` if left out.
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        `x` is not in the cone, `lam` is not positive, or `alpha` is not a dual point.
+
+    Notes
+    -----
+    Cost: one evaluation of the problem. It is safe in floating point because the gap is an upper
+    bound that includes rounding, and the radius includes the error of x.
 
     Examples
     --------
@@ -40,8 +56,27 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
     """Return the constrained duality gap bound (CDGB): center ``x(alpha)``, radius
     ``sqrt((P(x(alpha)) - D(alpha))/lam)``.
 
-    STS19 Theorem 14 (appendix F). Parameters as in :func:`duality_gap_bound`; the cost is an
-    evaluation of the primal at ``x(alpha)``.
+    STS19 Theorem 14 (appendix F).
+
+    Parameters
+    ----------
+    prob : Problem
+    alpha : array of shape (T,)
+        Dual point in [0, 1]^T.
+    lam : float > 0
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        `alpha` is not a dual point, or `lam` is not positive.
+
+    Notes
+    -----
+    Cost: the computation of ``x(alpha)``, and one evaluation of the problem there.
 
     Examples
     --------
@@ -63,14 +98,29 @@ def midpoint_gap_bound(
     """Return the midpoint gap bound (MGB): center ``(x + x(alpha))/2``,
     ``r^2 = (P(x) - D(alpha))/lam - ||x - x(alpha)||^2/4``.
 
-    Very likely the RYU ball (arXiv 2312.00640) for a cone. Inside DGB; CDGB is its case
-    ``x = x(alpha)``, GB and BT2 over the whole space. Parameters as in :func:`duality_gap_bound`;
-    no projection beyond the one of the dual value.
+    It lies inside DGB. CDGB is its case ``x = x(alpha)``. Over the whole space GB and BT2 are cases
+    of it too. It is very likely the RYU ball (arXiv 2312.00640), carried over to a cone.
+
+    Parameters
+    ----------
+    prob : Problem
+    x, lam, alpha
+        As in :func:`duality_gap_bound`.
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in :func:`duality_gap_bound`.
 
     Notes
     -----
-    With the gap written as a sum, ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``:
-    nothing cancels.
+    Cost: one evaluation of the problem. The only projection is that of the dual value. The radius
+    is computed as ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``, a sum of
+    non-negative numbers, in which nothing cancels.
 
     Examples
     --------
@@ -85,12 +135,12 @@ def midpoint_gap_bound(
 
 
 def from_evaluation_dgb(e: Evaluation) -> Sphere:
-    """Return DGB from an evaluation; nothing more is computed."""
+    """Return DGB from an evaluation. Nothing more is evaluated."""
     return Sphere(e.x, upper(gap_radius(e) + e.x_error, 4), e.minus, "DGB")
 
 
 def from_evaluation_mgb(cone: Cone, e: Evaluation) -> Sphere:
-    """Return MGB from an evaluation; nothing more is computed."""
+    """Return MGB from an evaluation. Nothing more is evaluated."""
     center = 0.5 * (e.x + e.x_alpha)
     error = 0.5 * (e.x_error + e.x_alpha_error) + 2.0 * UNIT * (
         cone.magnitude(e.x) + cone.magnitude(e.x_alpha)

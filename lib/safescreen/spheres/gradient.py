@@ -10,14 +10,34 @@ from safescreen.spheres.base import Sphere
 
 
 def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
-    """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a
-    subgradient at x.
+    """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, where g
+    is a subgradient of the objective at x.
 
-    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the
-    radius is ``sqrt(||g||^2/(4 lam^2) + phi/lam)`` with phi the Fenchel terms of the evaluation:
-    adding the loss inequalities of the proof with these terms gives it, for any alpha. The ball has
-    a ``normal``, the half-space of the cone that its center violates. Parameters as in
-    :func:`duality_gap_bound`.
+    STS19 Theorem 1.
+
+    Parameters
+    ----------
+    prob : Problem
+    x, lam
+        As in :func:`duality_gap_bound`.
+
+    Returns
+    -------
+    Sphere
+        With a `normal`: the half-space of the cone that the center of the ball violates.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in :func:`duality_gap_bound`.
+
+    Notes
+    -----
+    Cost: one evaluation of the problem, and one projection for the normal. A computed ``alpha(x)``
+    is the exact slope of the loss up to rounding only. The radius is therefore
+    ``sqrt(||g||^2/(4 lam^2) + phi/lam)``, where phi stands for the Fenchel terms of the evaluation.
+    The proof of Theorem 1 adds up one inequality a loss; with the Fenchel terms in them, they give
+    this radius for any alpha.
 
     Examples
     --------
@@ -31,11 +51,30 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
 
 def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     """Return the projected gradient bound (PGB): center ``[Q]_K``,
-    ``r^2 = r_GB^2 - ||Q - [Q]_K||^2``, Q the center of GB.
+    ``r^2 = r_GB^2 - ||Q - [Q]_K||^2``, where Q is the center of GB.
 
-    STS19 Theorems 2 and 3. The difference of squares is computed as
-    ``||[Q]_K - x||^2 + 2 <x, Q_->``, ``Q_- = [Q]_K - Q``, which are both non-negative and do not
-    cancel; parameters and result as in :func:`gradient_bound`. Cost: one projection more.
+    STS19 Theorems 2 and 3. Its radius is at most that of GB.
+
+    Parameters
+    ----------
+    prob : Problem
+    x, lam
+        As in :func:`duality_gap_bound`.
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in :func:`duality_gap_bound`.
+
+    Notes
+    -----
+    Cost: one evaluation of the problem and one projection. The difference of squares would cancel.
+    It is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->`` with ``Q_- = [Q]_K - Q``: both summands are
+    non-negative.
 
     Examples
     --------
@@ -50,7 +89,7 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
 
 
 def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:
-    """Return GB from an evaluation; no projection beyond the half-space's."""
+    """Return GB from an evaluation; the only projection is the one for the half-space."""
     half, error = _center(cone, e)
     g_half = 0.5 * (e.x - e.H / e.lam)
     norm = upper(cone.norm_upper(g_half) + error, 2)
@@ -60,7 +99,7 @@ def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:
 
 
 def from_evaluation_pgb(cone: Cone, e: Evaluation) -> Sphere:
-    """Return PGB from an evaluation; one projection."""
+    """Return PGB from an evaluation; it takes one projection."""
     Q, error = _center(cone, e)
     plus, minus = cone.split(Q)
     split_error = cone.split_error(Q)

@@ -12,8 +12,28 @@ def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
     """Return the regularization path bound (RPB): center ``(lam0 + lam1)/(2 lam1) x0``, radius
     ``|lam0 - lam1|/(2 lam1) ||x0||``.
 
-    STS19 Theorem 5, for the *exact* solution x0 of lam0; a computed one needs
+    STS19 Theorem 5. It holds for the *exact* solution x0 for lam0. A computed solution needs
     :func:`relaxed_path_bound`.
+
+    Parameters
+    ----------
+    x0 : element of the space
+        Exact solution for lam0.
+    lam0, lam1 : float > 0
+        The lam of x0, and the lam whose optimum the ball contains.
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        `x0` is not a finite element of a space, or a lam is not positive.
+
+    Notes
+    -----
+    Cost: one norm, and no evaluation of the problem.
 
     Examples
     --------
@@ -25,20 +45,34 @@ def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
 
 
 def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) -> Sphere:
-    """Return the relaxed path bound (RRPB), for an approximate solution x0 of lam0.
+    """Return the relaxed regularization path bound (RRPB) from an approximate solution x0 for lam0.
 
-    STS19 Theorem 6: center ``(lam0 + lam1)/(2 lam1) x0``, radius
-    ``|lam0 - lam1|/(2 lam1) ||x0|| + (|lam0 - lam1| + lam0 + lam1)/(2 lam1) eps``. With
-    ``lam1 = lam0`` it is DGB when eps is its radius.
+    Its center is ``(lam0 + lam1)/(2 lam1) x0``, its radius
+    ``|lam0 - lam1|/(2 lam1) ||x0|| + (|lam0 - lam1| + lam0 + lam1)/(2 lam1) eps`` (STS19 Theorem
+    6). It is DGB for ``lam1 = lam0`` when eps is the radius of DGB.
 
     Parameters
     ----------
-    x0 : element
+    x0 : element of the space
+        Approximate solution for lam0.
     eps : float >= 0
-        Upper bound of the distance of x0 from the exact solution of lam0, e.g. the radius of DGB
-        there.
+        Upper bound of the distance of x0 from the exact solution for lam0, such as the radius of
+        DGB there.
     lam0, lam1 : float > 0
-        The solved and the new regularization parameter.
+        The lam of x0, and the lam whose optimum the ball contains.
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        `x0` is not a finite element of a space, `eps` is negative, or a lam is not positive.
+
+    Notes
+    -----
+    Cost: one norm, and no evaluation of the problem.
 
     Examples
     --------
@@ -50,8 +84,8 @@ def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) ->
 
 
 def reference_accuracy(evaluation: Evaluation) -> float:
-    """Return eps for :func:`relaxed_path_bound`: an upper bound of ``||x - x*||`` by DGB at the
-    evaluated point.
+    """Return eps for :func:`relaxed_path_bound`: an upper bound of ``||x - x*||``, the radius of
+    DGB at the evaluated point.
     """
     return upper(gap_radius(evaluation) + evaluation.x_error, 4)
 
@@ -62,6 +96,6 @@ def _bound(x0, eps, lam0, lam1, name):
     factor = (lam0 + lam1) / (2.0 * lam1)
     x_norm = norm_upper(x0)
     radius = abs(lam0 - lam1) / (2.0 * lam1) * x_norm + max(lam0, lam1) / lam1 * eps
-    # of the center each number is rounded three times
+    # each entry of the center is rounded three times
     radius = upper(radius, 8) + gamma(4) * factor * magnitude(x0)
     return Sphere(factor * x0, upper(radius, 4), None, name)

@@ -1,12 +1,13 @@
-"""Support vector machines in the notation of their papers (SSS13, SSS14): C instead of lam, tests
-by their names.
+"""Support vector machines in the notation of their papers (SSS13, SSS14): C in place of lam, and
+the tests by their names.
 
-With ``C = 1/lam``, ``alpha_SVM = C alpha`` and ``xi = sum_i max(0, 1 - <z_i, w>)`` the problem
-``min_w ||w||^2/2 + C xi`` is C times :class:`safescreen.Problem`, so everything here is a way to
-call spheres and rules of the library: it holds for dense, sparse and kernel samples, for weights,
-thresholds and the smoothed hinge, for references that are only nearly optimal, and in floating
-point. The papers' problems have no free intercept; tests given
-:class:`~safescreen.FreeIntercept` know bounds of it."""
+With ``C = 1/lam``, ``alpha_SVM = C alpha`` and ``xi = sum_i max(0, 1 - <z_i, w>)``, the problem
+``min_w ||w||^2/2 + C xi`` is C times :class:`safescreen.Problem`. So every function here calls
+spheres and rules of the library. The tests therefore hold in floating point, for dense, sparse and
+kernel samples, for weights, thresholds and the smoothed hinge, and for references that are only
+nearly optimal. The problems of the papers have no free intercept. For terms of
+:class:`~safescreen.FreeIntercept` the tests use bounds of the intercept as well.
+"""
 
 from safescreen.svm.balls import (
     ball_1,

@@ -1,12 +1,14 @@
 """Ball tests 1 and 2 and the intersection test (SSS14 Theorems 6, 7 and 8).
 
 Both balls are the midpoint gap bound, :func:`safescreen.spheres.midpoint_gap_bound`, of a feasible
-point ``w~`` and a dual point alpha. Its center is ``(w~ + C sum_i alpha_i z_i)/2`` and its squared
-radius ``||center||^2 + C (xi~ - 1'alpha)``. With ``alpha = s`` binary that is ball 2. With the dual
-optimum ``alpha0`` for C0 we have ``sum_i alpha0_i z_i = w0/C0`` and, as both objectives for C0 are
-equal, ``1'alpha0 = xi0 + ||w0||^2/C0``, which turns it into ball 1. The printed radii are
-differences of large numbers; the library computes the same radius as a sum of non-negative ones,
-for alpha fractional, w0 inexact and any loss of the family."""
+point ``w~`` and a dual point alpha. The center is ``(w~ + C sum_i alpha_i z_i)/2``, and the squared
+radius ``||center||^2 + C (xi~ - 1'alpha)``. If ``alpha = s`` is binary, this is ball 2. If alpha is
+the dual optimum ``alpha0`` for C0, then ``sum_i alpha0_i z_i = w0/C0``, and
+``1'alpha0 = xi0 + ||w0||^2/C0`` because both objectives for C0 are equal; this is ball 1.
+
+The printed radii are differences of large numbers. The library computes the same radius as a sum of
+non-negative numbers, for fractional alpha, for an inexact w0 and for any loss of the family.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from safescreen.terms import Terms
 
 
 def ball_of(prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str) -> Sphere:
-    """Return the midpoint gap bound of (w, alpha) for C under a name."""
+    """Return the midpoint gap bound of (w, alpha) for C, with a name."""
     w = prob.cone.check_feasible(w, "w" if name != "BT2" else "feasible")
     ball = from_evaluation_mgb(prob.cone, prob.evaluate(w, 1.0 / check_lam(C, "C"), alpha))
     return Sphere(ball.center, ball.radius, ball.normal, name)
@@ -41,22 +43,37 @@ def ball_1(
     """Return the ball of test 1: center ``(w~ + C/C0 w0)/2``,
     ``r^2 = ||center||^2 - C/C0 ||w0||^2 + C (xi~ - xi0)``.
 
-    SSS14 Theorem 6; it contains the optimum for C, rounding included, for a reference that need not
-    be exact: ``w0/C0`` stands for ``sum_i alpha0_i z_i``. With ``feasible`` left out, and an exact
-    reference, the center is ``(C + C0)/(2 C0) w0`` and the radius ``|C - C0|/(2 C0) ||w0||``: the
-    bound of the DVI test (SSS14 appendix C), and STS19 Theorem 5.
+    SSS14 Theorem 6. The reference (w0, alpha0) for C0 need not be exact: ``sum_i alpha0_i z_i``
+    takes the place of ``w0/C0``, and the ball contains the optimum for C, rounding included. If
+    `feasible` is left out and the reference is exact, the center is ``(C + C0)/(2 C0) w0`` and the
+    radius ``|C - C0|/(2 C0) ||w0||``. That is the bound of the DVI test (SSS14 appendix C), and of
+    STS19 Theorem 5.
 
     Parameters
     ----------
     terms : Samples or other terms
     C : float > 0
-        Regularization parameter the ball is for.
+        The C whose optimum the ball contains.
     reference : Reference or Solution
         For some other C, larger or smaller.
-    feasible : element, optional
-        ``w~``, any point; the reference's w if left out.
+    feasible : element of the space, optional
+        ``w~``, any point; the w of the reference if left out.
     loss : SmoothedHinge, optional
-        The loss of the reference, or the hinge, if left out.
+        If left out, the loss of the reference; the hinge if the reference has none.
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        `C` is not positive, `reference` is neither a Reference nor a Solution, or it does not fit
+        `terms`.
+
+    Notes
+    -----
+    Cost: one product with the data and one with their transpose.
 
     Examples
     --------
@@ -76,10 +93,30 @@ def ball_2(
     terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None
 ) -> Sphere:
     """Return the ball of test 2: center ``(w~ + C z_s)/2``, ``r^2 = ||center||^2 + C (xi~ - s'1)``,
-    ``z_s = sum_i s_i z_i``.
+    where ``z_s = sum_i s_i z_i``.
 
-    SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n, such as :func:`choose_s`
-    returns. Parameters as for :func:`ball_1`; the loss is the hinge if left out.
+    SSS14 Theorem 7, which has s in {0, 1}^n. Here s may be any point of [0, 1]^n, such as the
+    result of :func:`choose_s`.
+
+    Parameters
+    ----------
+    terms, C
+        As for :func:`ball_1`.
+    feasible : element of the space
+        ``w~``, any point.
+    s : array of shape (n,)
+        Numbers in [0, 1].
+    loss : SmoothedHinge, optional
+        The hinge if left out.
+
+    Returns
+    -------
+    Sphere
+
+    Raises
+    ------
+    ValueError, TypeError
+        `C` is not positive, `feasible` is no element of the space, or `s` is not in [0, 1]^n.
 
     Examples
     --------
@@ -97,14 +134,23 @@ def choose_s(
     feasible: ElementLike | None = None,
     loss: Loss | None = None,
 ) -> NDArray:
-    """Return the s that maximises ``||m1 - m2||^2 - r2^2``, the distance of the centers against the
-    radius of ball 2.
+    """Return the s that maximises ``||m1 - m2||^2 - r2^2``: the squared distance of the two centers
+    minus the squared radius of ball 2.
 
     SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)``
-    for any ``w~``, so ``s_i = 1`` where the margin at the center of ball 1 is below 1. With
-    thresholds and the smoothed hinge the sum is that of
-    ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``: s is the dual point of that center, ``alpha(m1)``,
-    fractional if gamma > 0.
+    for any ``w~``. So ``s_i = 1`` where the margin at the center of ball 1 is below 1, and 0
+    elsewhere. With thresholds and the smoothed hinge the summands are
+    ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``. The best s is then the dual point ``alpha(m1)`` of
+    that center, which is fractional if gamma > 0.
+
+    Parameters
+    ----------
+    terms, C, reference, feasible, loss
+        As for :func:`ball_1`.
+
+    Returns
+    -------
+    array of shape (n,)
 
     Examples
     --------
@@ -125,8 +171,20 @@ def ball_test_1(
     feasible: ElementLike | None = None,
     loss: Loss | None = None,
 ) -> Screened:
-    """Screen with ball 1 (SSS14 Theorem 6 and Lemma 1). Parameters as for :func:`ball_1`; a product
-    with the data and its transpose.
+    """Screen with ball 1 (SSS14 Theorem 6 and Lemma 1).
+
+    Parameters
+    ----------
+    terms, C, reference, feasible, loss
+        As for :func:`ball_1`.
+
+    Returns
+    -------
+    Screened
+
+    Notes
+    -----
+    Cost: that of :func:`ball_1`, and one more product with the data.
 
     Examples
     --------
@@ -143,7 +201,16 @@ def ball_test_1(
 def ball_test_2(
     terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None
 ) -> Screened:
-    """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1). Parameters as for :func:`ball_2`.
+    """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1).
+
+    Parameters
+    ----------
+    terms, C, feasible, s, loss
+        As for :func:`ball_2`.
+
+    Returns
+    -------
+    Screened
 
     Examples
     --------
@@ -162,11 +229,25 @@ def intersection_test(
     feasible: ElementLike | None = None,
     loss: Loss | None = None,
 ) -> Screened:
-    """Screen with the points of both balls, which share ``w~`` (SSS14 Theorem 8): what either test
-    screens, and more.
+    """Screen with the points that lie in both balls, which share ``w~`` (SSS14 Theorem 8). It
+    screens what either test screens, and more.
 
-    Parameters as for :func:`ball_1` and :func:`ball_2`; s is :func:`choose_s` if left out.
-    Concentric balls and balls inside one another are no exception.
+    Parameters
+    ----------
+    terms, C, reference
+        As for :func:`ball_1`.
+    s : array of shape (n,), optional
+        As for :func:`ball_2`; the result of :func:`choose_s` if left out.
+    feasible, loss
+        As for :func:`ball_1`.
+
+    Returns
+    -------
+    Screened
+
+    Notes
+    -----
+    Balls with one center, and balls one of which contains the other, are treated like all others.
 
     Examples
     --------

@@ -23,15 +23,15 @@ from safescreen.terms import Terms
 
 @dataclass(frozen=True)
 class Dome:
-    """The points of a ball with ``<normal, w> >= offset``.
+    """The points w of a ball with ``<normal, w> >= offset``.
 
     Attributes
     ----------
     ball : Sphere
-        Of center 0.
-    normal : element
+        A ball around 0.
+    normal : element of the space
     offset : float
-        A lower bound, rounding included.
+        A lower bound that includes rounding.
     """
 
     ball: Sphere
@@ -44,30 +44,43 @@ class Dome:
 def dome(
     terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None
 ) -> Dome:
-    """Return the dome that contains the solutions for all C in ``[C_a, C_b]``:
-    ``||w|| <= ||w_b||``, ``<w_a, w> >= ||w_a||^2``.
+    """Return the dome that contains the solutions for all C in ``[C_a, C_b]``: ``||w|| <= ||w_b||``
+    and ``<w_a, w> >= ||w_a||^2``.
 
-    SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, which is the
-    shortest vector among those of that loss; hence the half-space. For C <= C_b the norm is at most
-    ``||w_b||``.
-
-    An inexact reference is known to be within eps of some c, its midpoint gap bound. The exact u
-    has ``<u, w - u> >= 0``, which says ``||u - w/2|| <= ||w||/2``; therefore
-    ``||c - w/2|| <= ||w||/2 + eps``, which says::
-
-        <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
-
-    No smaller shift of the half-space would do for all u that near to c.
+    SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, and ``w_a``
+    is the shortest vector with a total loss of at most that. The half-space follows. For C <= C_b
+    the norm of ``w(C)`` is at most ``||w_b||``.
 
     Parameters
     ----------
     terms : Samples or other terms
     reference_a : Reference or Solution
-        For C_a.
+        For C_a, exact or not.
     bound : Reference, Solution or float
-        A solution for C_b >= C_a, exact or not; or an upper bound R of the norm of the solutions,
+        A solution for C_b >= C_a, exact or not. Or an upper bound R of the norm of the solutions,
         such as the norm of a vector whose total loss is at most that of the solution for C_b.
     loss : SmoothedHinge, optional
+        If left out, the loss of the reference; the hinge if the reference has none.
+
+    Returns
+    -------
+    Dome
+
+    Raises
+    ------
+    ValueError, TypeError
+        `bound` belongs to a smaller C than `reference_a`, is a negative number, or is neither a
+        number nor a reference.
+
+    Notes
+    -----
+    Let c and eps be the center and the radius of the midpoint gap bound of `reference_a`: the exact
+    solution u for C_a is within eps of c. It has ``<u, w - u> >= 0``, that is,
+    ``||u - w/2|| <= ||w||/2``. So ``||c - w/2|| <= ||w||/2 + eps``, that is::
+
+        <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
+
+    No smaller shift of the half-space holds for all u as near to c as that.
 
     Examples
     --------
@@ -103,14 +116,28 @@ def dome(
 def dome_test(
     terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None
 ) -> Screened:
-    """Screen for all C in ``[C_a, C_b]`` at once with :func:`dome`, whose parameters these are.
+    """Screen with :func:`dome`, for all C in ``[C_a, C_b]`` at once (SSS13 Theorem 2, SSS14 Theorem
+    11).
 
-    With ``A = ||w_a||^2``, ``B = ||w_b||^2`` and an exact reference the minimum of ``<z_i, w>`` is
-    ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``, else
-    ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``. SSS14 Theorem 11 defines its
-    gammas as A and B, but prints the first case and both conditions as if they were ``A/2`` and
-    ``B/2``. Its condition then asks for ``sqrt(2) A/sqrt(B)``, and between the two the second case
-    is taken where the first is due: a bound that does not hold.
+    Parameters
+    ----------
+    terms, reference_a, bound, loss
+        As for :func:`dome`.
+
+    Returns
+    -------
+    Screened
+
+    Notes
+    -----
+    Let ``A = ||w_a||^2`` and ``B = ||w_b||^2``. For an exact reference the minimum of ``<z_i, w>``
+    is ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``. Otherwise it is
+    ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``.
+
+    SSS14 Theorem 11 defines its gammas as A and B, but prints the first case and both conditions as
+    if they were ``A/2`` and ``B/2``. Its condition is then
+    ``-<z_i, w_a>/||z_i|| >= sqrt(2) A/sqrt(B)``. Between the two it takes the second case where the
+    first is right, and gives a bound that does not hold.
 
     Examples
     --------
@@ -131,17 +158,30 @@ def dome_test(
 def safe_screening(
     terms: Terms, reference_a: ReferenceLike, feasible: ElementLike, loss: Loss | None = None
 ) -> Screened:
-    """Screen for every s from the total loss of a point up to that of the solution w_a (SSS13
-    Theorem 2, Algorithm 1).
+    """Screen for every s from the total loss of the feasible point up to that of the solution w_a
+    (SSS13 Theorem 2, Algorithm 1).
 
-    No solution for an ``s >= H(w^)`` is longer than the feasible point ``w^``, so that this is
-    :func:`dome_test` with ``R = ||w^||``; the reference is the solution for the larger s, exact or
-    not.
+    For ``s >= H(w^)`` no solution of the s-form is longer than the feasible point ``w^``. So this
+    is :func:`dome_test` with ``R = ||w^||``.
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    reference_a : Reference or Solution
+        The solution for the largest s, exact or not.
+    feasible : element of the space
+        ``w^``.
+    loss : SmoothedHinge, optional
+        As for :func:`dome`.
+
+    Returns
+    -------
+    Screened
 
     Notes
     -----
-    Algorithm 1 tries R only where ``<z_i, w_a> > 1``: as ``w_a`` lies in the region, nothing is
-    lost by that, or won.
+    Algorithm 1 tests for R only where ``<z_i, w_a> > 1``. This makes no difference, because ``w_a``
+    lies in the dome.
 
     Examples
     --------

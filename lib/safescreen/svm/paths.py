@@ -1,5 +1,5 @@
 """Paths in C (SSS14 section IV-B, appendix D and Algorithm 1): each solution is the reference of
-the tests for the next.
+the tests for the next C.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from safescreen.svm.references import ReferenceLike, as_reference, c_min, proble
 from safescreen.terms import Terms
 
 TESTS = {"BT1": ("MGB",), "BT2": ("BT2",), "IT": ("MGB&BT2",), None: ()}
-"""The papers' tests as screening of :func:`safescreen.path`: ball 1 is the midpoint gap bound of
-the last solution, ball 2 the one with ``choose_s`` in place of its dual point.
+"""The papers' tests as screening of :func:`safescreen.path`.
+
+Ball 1 is the midpoint gap bound of the last solution. Ball 2 has the result of ``choose_s`` in
+place of its dual point.
 """
 
 
@@ -34,8 +36,8 @@ def path(
     screening: str | tuple[str, ...] = "auto",
     **options: Any,
 ) -> paths.Path:
-    """Solve for an increasing sequence of C; before each but the first a test with the last
-    solution takes samples out.
+    """Solve for an increasing sequence of C. For each C but the first, a test with the last
+    solution first takes samples out.
 
     It is :func:`safescreen.path` for ``lam = 1/C``.
 
@@ -43,23 +45,32 @@ def path(
     ----------
     terms : Samples or other terms
     Cs : array
-        Strictly increasing.
+        Positive and strictly increasing.
     test : {"IT", "BT1", "BT2", None}
+        The intersection test, ball test 1, ball test 2, or none.
     loss : SmoothedHinge, optional
         The hinge if left out.
     tol, rtol : float >= 0, optional
-        Stop each solve when its duality gap on all samples is at most ``max(tol, rtol |P|)``, P the
-        objective divided by C; one that is left out counts as 0, without either ``rtol`` is 1e-6.
+        A solve stops when its duality gap on all samples is at most ``max(tol, rtol |P|)``, where P
+        is the objective divided by C. If one is left out it counts as 0; if both are, `rtol` is
+        1e-6.
     screening : "auto" or tuple of str
-        How a solve screens on as it goes, which the papers do not; ``()`` is the papers' form.
+        How a solve screens during its iterations, which the papers do not do; ``()`` is the papers'
+        form.
     **options
-        ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and others of
-        :func:`safescreen.path`.
+        ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and other options
+        of :func:`safescreen.path`.
 
     Returns
     -------
     Path
-        ``lams`` are ``1/C``; ``path_rates`` the rates of the test alone.
+        Its ``lams`` are ``1/C``; its ``path_rates`` are the rates of the test alone.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `Cs` does not increase or is not positive, or `test` is unknown; and as for
+        :func:`safescreen.path`.
 
     Examples
     --------
@@ -93,13 +104,10 @@ def eps_path(
     max_solutions: int = 10_000,
     **options: Any,
 ) -> paths.Path:
-    """Solve from ``C_min`` up to `C_max` so that between neighbours the former, scaled, is optimal
-    to a relative error `eps`.
+    """Solve from ``C_min`` up to `C_max` with steps such that, between two neighbours, the solution
+    for the smaller C, scaled, is optimal to a relative error `eps`.
 
-    SSS14 Algorithm 1 with the next C of :func:`eps_next_C`. It ends early when no sample is left in
-    L, from where on w is the same. The path's ``reason`` is ``"grid"`` (`C_max` reached),
-    ``"no L"``, ``"length"``, ``"not converged"`` (the last solution is not optimal to `eps`), or
-    one of those of :func:`safescreen.path`.
+    SSS14 Algorithm 1, with the next C of :func:`eps_next_C`.
 
     Parameters
     ----------
@@ -107,13 +115,28 @@ def eps_path(
     C_max : float
         Larger than ``C_min``.
     eps : float > 0
+        Relative error of the dual objective.
     test, loss
         As for :func:`path`.
     tol, rtol : float >= 0, optional
-        Gap of each solution as for :func:`path`, `rtol` well below `eps`; without either ``rtol``
-        is ``eps/1000``.
+        Gap of each solution, as for :func:`path`. `rtol` must be at most ``eps/2``; if both are
+        left out, it is ``eps/1000``.
     screening, max_solutions, **options
-        As for :func:`path`; `max_solutions` is an int.
+        As for :func:`path`; `max_solutions` is the largest number of solutions.
+
+    Returns
+    -------
+    Path
+        Its ``reason`` is ``"grid"`` (`C_max` is reached), ``"no L"`` (no sample is in L any more,
+        so w is the same for all larger C), ``"length"`` (there are `max_solutions`),
+        ``"not converged"`` (the last solution is not optimal to `eps`), or a reason of
+        :func:`safescreen.path`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `C_max` is not larger than ``C_min``, ``C_min`` is not positive, `eps` is not positive, or
+        `rtol` is above ``eps/2``.
 
     Examples
     --------
@@ -170,21 +193,11 @@ def eps_path(
 def eps_next_C(
     terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: Loss | None = None
 ) -> float:
-    """Return the largest C for which the reference, scaled, is optimal to a relative error `eps`
-    from its own C0 up to there.
+    """Return the largest C such that the reference, scaled, is optimal to a relative error `eps`
+    for all C from its own C0 up to there.
 
     SSS14 equation 35: ``D_C(alpha*) - D_C(rho alpha0) <= eps D_C(alpha*)`` with ``rho = C/C0`` and
-    dual variables in the paper's scale. The difference is at most the duality gap of
-    ``(w0, rho alpha0)``, and ``D_C(alpha*) >= D_C(rho alpha0)``. With
-    ``v0 = C0 sum_i alpha0_i z_i``, ``c = sum_i tau_i alpha0_i - gamma/2 alpha0_i^2`` and
-    ``phi >= 0`` the Fenchel terms of the reference::
-
-        ||w0 - rho v0||^2/2 + rho C0 phi  <=  eps (rho C0 c - rho^2 ||v0||^2/2)
-
-    implies it; rho is the larger root of that quadratic, and C infinite if ``v0 = 0``. Both sides'
-    difference is convex in rho, so what holds at 1 and at rho holds in between. For an exact
-    reference ``v0 = w0``, ``phi = 0`` and ``C0 c = C0 xi0 + ||w0||^2``, the inequality of the
-    paper.
+    dual variables in the scale of the paper.
 
     Parameters
     ----------
@@ -193,11 +206,30 @@ def eps_next_C(
         For C0, exact or not.
     eps : float > 0
     loss : SmoothedHinge, optional
+        If left out, the loss of the reference; the hinge if the reference has none.
+
+    Returns
+    -------
+    float
+        C, infinite if ``v0 = 0``. It is C0 if rounding lets no larger C be certain.
 
     Raises
     ------
     ValueError
-        The reference's own relative gap is above `eps`.
+        The relative gap of the reference is above `eps`.
+
+    Notes
+    -----
+    The difference is at most the duality gap of ``(w0, rho alpha0)``, and
+    ``D_C(alpha*) >= D_C(rho alpha0)``. Let ``v0 = C0 sum_i alpha0_i z_i`` and
+    ``c = sum_i tau_i alpha0_i - gamma/2 alpha0_i^2``, and let ``phi >= 0`` be the Fenchel terms of
+    the reference. Then equation 35 follows from::
+
+        ||w0 - rho v0||^2/2 + rho C0 phi  <=  eps (rho C0 c - rho^2 ||v0||^2/2)
+
+    rho is the larger root of this quadratic. The left side minus the right side is convex in rho,
+    so what holds at 1 and at rho holds in between. An exact reference has ``v0 = w0``, ``phi = 0``
+    and ``C0 c = C0 xi0 + ||w0||^2``, which gives the inequality of the paper.
 
     Examples
     --------
@@ -238,8 +270,8 @@ def eps_next_C(
 
 
 def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
-    """Return whether, for C, the gap at an evaluated point is at most `eps` of the dual value;
-    the gap includes rounding.
+    """Return whether the gap for C at an evaluated point is at most `eps` of the dual value; the
+    gap includes rounding.
     """
     at_C = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
     return at_C.gap <= eps * at_C.dual

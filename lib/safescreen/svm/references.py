@@ -1,4 +1,4 @@
-"""Reference solutions: what the tests of the papers are built from."""
+"""Reference solutions, from which the tests of the papers are built."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from safescreen.terms import Terms
 class Reference:
     """A primal and a dual point, optimal for C or nearly so.
 
-    Nothing here relies on optimality: any `w` and any `alpha` give valid tests, good ones give
-    tests that screen.
+    No test relies on their being optimal. Any `w` and any `alpha` give a test that is safe; the
+    nearer they are to the optimum, the more it screens.
 
     Attributes
     ----------
-    w : element of the feature space
+    w : element of the space
     alpha : array of shape (n,)
         Dual variables in [0, 1], ``alpha_SVM/C``.
     C : float
-        What they were computed for.
+        The C that they were computed for.
     loss : SmoothedHinge or None
-        The loss they belong to, the default of functions that take this reference; None stands for
-        the hinge.
+        The loss that they were computed for, and the default of functions that take this reference;
+        None stands for the hinge.
 
     Examples
     --------
@@ -56,12 +56,25 @@ class Reference:
 
 
 ReferenceLike: TypeAlias = Reference | Solution
-"""What tests are built from; a Solution is taken for its own."""
+"""What tests are built from. A Solution stands for its :func:`reference`."""
 
 
 def reference(solution: Solution) -> Reference:
     """Return the :class:`Reference` of a solution of the library: its x, its dual point and
     ``C = 1/lam``.
+
+    Parameters
+    ----------
+    solution : Solution
+
+    Returns
+    -------
+    Reference
+
+    Raises
+    ------
+    ValueError, TypeError
+        `solution` is no Solution, or does not hold its problem.
 
     Examples
     --------
@@ -74,13 +87,14 @@ def reference(solution: Solution) -> Reference:
         raise TypeError(f"solution must be a Solution, got {type(solution).__name__}")
     if solution.problem is None:
         raise ValueError(
-            "solution must hold its problem: fit the estimator it is from with keep_problem=True"
+            "solution must hold its problem, which was not kept: fit the estimator with "
+            "keep_problem=True"
         )
     return Reference(solution.x, solution.alpha, 1.0 / solution.lam, solution.problem.loss)
 
 
 def as_reference(value: Any, name: str = "reference") -> Reference:
-    """Return a :class:`Reference`; a Solution is taken for its own."""
+    """Return a :class:`Reference`, made of a Solution where one is given."""
     if isinstance(value, Reference):
         return value
     if isinstance(value, Solution):
@@ -89,8 +103,8 @@ def as_reference(value: Any, name: str = "reference") -> Reference:
 
 
 def problem_of(terms: Terms, loss: Loss | None = None, *references: Reference) -> Problem:
-    """Return the problem of `terms` with a loss: the one given, else the first that a reference
-    brings, else the hinge.
+    """Return the problem of `terms` with the given loss. If none is given, the loss is that of the
+    first reference that has one, else the hinge.
     """
     for candidate in (loss, *(r.loss for r in references)):
         if candidate is not None:
@@ -99,13 +113,25 @@ def problem_of(terms: Terms, loss: Loss | None = None, *references: Reference) -
 
 
 def c_min(terms: Terms, loss: Loss | None = None) -> float:
-    """Return ``C_min = 1/max_i (Q 1)_i``, up to which every sample is in L: ``alpha_SVM = C 1``
-    (SSS14 Lemma 9).
+    """Return ``C_min = 1/max_i (Q 1)_i``, the largest C for which every sample is in L and
+    ``alpha_SVM = C 1`` (SSS14 Lemma 9).
 
-    Infinite where that maximum is 0: the mean of ``<z_i, sum_j z_j>`` is ``||sum_j z_j||^2/n``, so
-    the maximum is never negative, and it is 0 only if the sum of all ``z_i`` is, in which case
-    ``w = 0`` solves the problem for every C. With thresholds and the smoothed hinge it is
-    ``1/max_i <z_i, sum_j z_j>/(tau_i - gamma)``.
+    Parameters
+    ----------
+    terms : Samples or other terms
+    loss : SmoothedHinge, optional
+        The hinge if left out.
+
+    Returns
+    -------
+    float
+        Infinite if the maximum is 0.
+
+    Notes
+    -----
+    The mean of ``<z_i, sum_j z_j>`` is ``||sum_j z_j||^2/n``, so the maximum is never negative. It
+    is 0 only if the sum of all ``z_i`` is 0, and then ``w = 0`` solves the problem for every C.
+    With thresholds and the smoothed hinge C_min is ``1/max_i <z_i, sum_j z_j>/(tau_i - gamma)``.
 
     Examples
     --------
@@ -119,6 +145,17 @@ def c_min(terms: Terms, loss: Loss | None = None) -> float:
 
 def solution_below_c_min(terms: Terms, C: float, loss: Loss | None = None) -> Reference:
     """Return the solution for ``C <= C_min``: ``w = C sum_i z_i``, ``alpha = 1`` (SSS14 Lemma 9).
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    C : float > 0
+    loss : SmoothedHinge, optional
+        The hinge if left out.
+
+    Returns
+    -------
+    Reference
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""The s-form: ``min ||w||^2/2`` subject to a total loss of at most s, and what is certain of
-``s(C)`` (SSS13 section 4).
+"""The s-form, ``min ||w||^2/2`` subject to a total loss of at most s, and bounds of ``s(C)`` (SSS13
+section 4).
 
-The solution for C solves the s-form for ``s(C) = sum_i loss(<z_i, w(C)>)``, which falls as C grows,
-while ``||w(C)||`` grows (SSS13 Lemma 3)."""
+The solution for C solves the s-form for ``s(C) = sum_i loss(<z_i, w(C)>)``. As C grows, s(C) falls
+and ``||w(C)||`` grows (SSS13 Lemma 3).
+"""
 
 from __future__ import annotations
 
@@ -21,10 +22,29 @@ from safescreen.terms import Terms
 
 
 def total_loss(terms: Terms, w: ElementLike, loss: Loss | None = None) -> tuple[float, float]:
-    """Return ``(low, high)``, bounds of ``H(w) = sum_i loss(<z_i, w>)`` that include rounding.
+    """Return ``(low, high)``, bounds of the total loss ``H(w) = sum_i loss(<z_i, w>)`` that include
+    rounding.
 
-    The loss falls with the margin, so margins moved by their error bounds give bounds of the sum.
-    Cost: one product with the data.
+    Parameters
+    ----------
+    terms : Samples or other terms
+    w : element of the space
+    loss : SmoothedHinge, optional
+        The hinge if left out.
+
+    Returns
+    -------
+    tuple of float
+
+    Raises
+    ------
+    TypeError
+        `terms` have a free intercept, on which the loss of a sample depends.
+
+    Notes
+    -----
+    The loss falls as the margin grows, so margins moved by their error bounds give bounds of the
+    sum. Cost: one product with the data.
 
     Examples
     --------
@@ -55,25 +75,37 @@ def s_bounds(
     references: ReferenceLike | Sequence[ReferenceLike],
     loss: Loss | None = None,
 ) -> tuple[float, float]:
-    """Return ``(low, high)`` with ``low <= s(C) <= high``, certain whatever the references'
-    accuracy.
-
-    ``s(C) = P* - ||w(C)||^2/(2 C)`` with ``P*`` the optimal value, so a lower bound of ``P*`` and
-    an upper one of the norm give `low`::
-
-        s(C) >= max_r (H(w_r) + ||w_r||^2/(2 C) - gap_r) - U^2/(2 C),   U = min_r (||m_r|| + r_r)
-
-    with gaps and midpoint gap bounds ``(m_r, r_r)`` of the references at C; likewise `high`.
-    References for a larger C add ``s(C) >= s(C_r)`` and ``||w(C)|| <= ||w(C_r)||``, those for a
-    smaller one the opposite. This takes the place of the trial and error by which SSS13 finds its
-    ``s_b``.
+    """Return ``(low, high)`` with ``low <= s(C) <= high``. The bounds hold however inaccurate the
+    references are.
 
     Parameters
     ----------
     terms : Samples or other terms
     C : float > 0
     references : Reference, Solution, or a sequence of them
+        For any C.
     loss : SmoothedHinge, optional
+        If left out, the loss of the first reference that has one; else the hinge.
+
+    Returns
+    -------
+    tuple of float
+
+    Raises
+    ------
+    ValueError, TypeError
+        `C` is not positive, or there is no reference.
+
+    Notes
+    -----
+    ``s(C) = P* - ||w(C)||^2/(2 C)``, where ``P*`` is the optimal value. So `low` comes from a lower
+    bound of ``P*`` and an upper bound of the norm::
+
+        s(C) >= max_r (H(w_r) + ||w_r||^2/(2 C) - gap_r) - U^2/(2 C),   U = min_r (||m_r|| + r_r)
+
+    Here the gaps and the midpoint gap bounds ``(m_r, r_r)`` are those of the references at C.
+    `high` is found likewise. A reference for a larger C adds ``s(C) >= s(C_r)``, one for a smaller
+    C adds ``s(C) <= s(C_r)``. SSS13 finds its ``s_b`` by trial and error; this takes its place.
 
     Examples
     --------
@@ -101,8 +133,8 @@ def s_bounds(
 
 
 def _optimum(prob, C, reference):
-    """Return bounds ``(P_low, P_high, norm_low, norm_high)`` of the optimal value and of the
-    norm of the optimum for C.
+    """Return bounds ``(P_low, P_high, norm_low, norm_high)`` of the optimal value and of the norm
+    of the optimum for C.
     """
     cone = prob.cone
     lam = 1.0 / C
@@ -119,8 +151,8 @@ def _optimum(prob, C, reference):
 
 
 def _total(C, bounds):
-    """Return bounds of ``s(C) = P* - ||w(C)||^2/(2 C)`` from what :func:`_optimum` says of each
-    reference, of which the best bounds count.
+    """Return bounds of ``s(C) = P* - ||w(C)||^2/(2 C)`` from the bounds that :func:`_optimum` gives
+    for each reference.
     """
     P_lows, P_highs, norm_lows, norm_highs = zip(*bounds, strict=True)
     P_low = max(P_lows)
@@ -135,7 +167,7 @@ def _total(C, bounds):
 
 
 def norm_of_ball(cone: Cone, ball: Sphere) -> tuple[float, float]:
-    """Return bounds ``(low, high)`` of the norm of every point of a ball."""
+    """Return bounds ``(low, high)`` of the norms of the points of a ball."""
     low = cone.norm_lower(ball.center) - ball.radius
     high = upper(cone.norm_upper(ball.center) + ball.radius, 2)
     return max(low - 4.0 * UNIT * abs(low), 0.0), high

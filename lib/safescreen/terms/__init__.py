@@ -1,5 +1,6 @@
-"""Families of loss terms: what a term is, and how all of them are summed without visiting each
-in d^2 operations.
+"""Families of loss terms.
+
+A family knows what its terms are. It sums over all of them without spending d^2 operations on each.
 """
 
 from safescreen.terms.base import LossSums, Terms

@@ -1,9 +1,10 @@
-"""Compiled loops of products of lists that are not stored: all points are in the order of their
-classes, and classes are the lists.
+"""Compiled loops for products of lists that are not stored. All points are in the order of their
+classes, and the classes are the lists.
 
-An array W has a row an anchor and a column a point: first values of pairs, then weights of them,
-negative for pairs of the same class. The anchor of row m stands at ``rows[m]``, its class at
-``lows[m]:highs[m]``; ``place`` is the tuple ``(rows, lows, highs)``."""
+An array W has one row for each anchor and one column for each point. It holds first the values of
+pairs, then their weights, which are negative for pairs of one class. The anchor of row m is point
+``rows[m]``, and its class is ``lows[m]:highs[m]``; ``place`` is the tuple ``(rows, lows, highs)``.
+"""
 
 import numpy as np
 
@@ -12,19 +13,19 @@ from safescreen.terms._product_kernels import anchor_sums
 from safescreen.terms._product_sums import room
 
 TILE = 256
-"""Columns that are worked at together."""
+"""Number of columns that are computed together."""
 
 SPAN = 2048
-"""Columns that a thread takes at once."""
+"""Number of columns that a thread takes at a time."""
 
 GROUP = 4
-"""Anchors that a thread takes at once."""
+"""Number of anchors that a thread takes at a time."""
 
 
 @njit
 def multiply_columns(A, B, C, start, stop):
-    """``C[:, start:stop] += A @ B[:, start:stop]``; every entry is summed in the same order,
-    whatever the columns.
+    """Compute ``C[:, start:stop] += A @ B[:, start:stop]``. Every entry is summed in the same
+    order, whatever the columns are.
     """
     n, d = A.shape
     for left in range(start, stop, TILE):
@@ -58,14 +59,14 @@ def multiply_columns(A, B, C, start, stop):
 
 @Shared
 def multiply_add(A, B, C):
-    """``C += A @ B``; every entry is summed in the same order, whatever the number of threads."""
+    """Compute ``C += A @ B``. Every entry is summed in the same order for any number of threads."""
     for t in prange((C.shape[1] + SPAN - 1) // SPAN):
         multiply_columns(A, B, C, t * SPAN, min((t + 1) * SPAN, C.shape[1]))
 
 
 @njit
 def join_row(row, i, low, high, same_weights, other_weights, norms):
-    """Write the weights of an anchor's pairs into its row; return
+    """Write the weights of the pairs of an anchor into its row; return
     ``sum |row_j| (|x_i| + |x_j|)^2``.
     """
     row[:low], row[high:] = other_weights[:low], other_weights[low : low + row.size - high]
@@ -82,7 +83,7 @@ def join_row(row, i, low, high, same_weights, other_weights, norms):
 
 @njit
 def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
-    """Do what :func:`sum_rows` does in the rows ``first:last``."""
+    """Do for the rows ``first:last`` what :func:`sum_rows` does."""
     n = W.shape[1]
     a = np.empty(n)
     b = np.empty(n)
@@ -112,10 +113,10 @@ def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
 
 @Shared
 def sum_rows(W, place, norms, tau, gamma, near, bits, sums):
-    """Turn values into weights; fill ``sums[m]`` as :func:`product_sums` says, scale of the error
-    last.
+    """Turn values into weights, and fill ``sums[m]`` as :func:`product_sums` says; its last entry
+    is the scale of the error.
 
-    With `bits` 0 the weights are those of ``sum_t a_t``, whatever the values.
+    If `bits` is 0, the weights are those of ``sum_t a_t``, whatever the values are.
     """
     for t in prange((W.shape[0] + GROUP - 1) // GROUP):
         sum_some(

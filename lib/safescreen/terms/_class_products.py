@@ -1,4 +1,4 @@
-"""Products of lists that are not stored: an anchor's class, and everything else."""
+"""Products of lists that are not stored: the class of an anchor, and all other points."""
 
 import numpy as np
 
@@ -7,18 +7,19 @@ from safescreen.terms._listed_products import SERIAL_WORK, ListedProducts
 from safescreen.terms.neighbors import AnchorLists
 
 BLOCK_BYTES = 1 << 26
-"""Most memory for the distances of a block of anchors, if those are 64 anchors or more."""
+"""Largest memory for the distances of a block of anchors, unless the block has 64 anchors."""
 
 LISTED_PAIRS = 1 << 25
-"""Most pairs that are listed to be screened; where there are more nothing is."""
+"""Largest number of pairs that are listed, so that they can be screened."""
 
 
 class ClassProducts:
-    """The products of the lists of some anchors, all points of the anchor's class and all of the
-    others; O(n d + a block x n) memory.
+    """The products of the lists of some anchors, where the lists are all points of the anchor's
+    class and all other points; O(n d + a block x n) memory.
 
-    With ``a_i = x_i' M x_i`` the values are ``a_i + a_j - 2 x_i' M x_j``: products of matrices,
-    block by block of anchors."""
+    With ``a_i = x_i' M x_i`` the values are ``a_i + a_j - 2 x_i' M x_j``. They are computed by
+    products of matrices, one block of anchors at a time.
+    """
 
     n_bytes = 0
 
@@ -52,13 +53,13 @@ class ClassProducts:
         self._farthest = same**2 + other**2
         self.serial = rows.size * n * (points.d + 20) < SERIAL_WORK
         self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
-        # an entry of X'W and a degree sum the anchors; the closing product is of length n
+        # an entry of X'W and a degree are sums over the anchors; the last product has length n
         self.length = n + rows.size + 24
 
     @property
     def work(self):
-        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that
-        needs first.
+        """Operations of an evaluation, of a screening, and of what a screening needs first; one
+        takes about a nanosecond.
         """
         n_pairs = float(self.p.sum() + self.q.sum())
         d = self.points.d
@@ -80,7 +81,9 @@ class ClassProducts:
         return self.anchors, AnchorLists.of(*lists)
 
     def farthest(self):
-        """Return upper bounds, an anchor, of ``(|x_i| + |x_j|)^2`` over its two lists, added."""
+        """Return for each anchor an upper bound of ``(|x_i| + |x_j|)^2`` over its one list plus one
+        over its other list.
+        """
         return self._farthest
 
     def sums(self, x, tau, width, near, bits):
@@ -115,8 +118,8 @@ class ClassProducts:
         return widest
 
     def screen(self, *ball):
-        """Return what :meth:`ListedProducts.screen` does, or that nothing is decided: pairs that
-        leave have to be listed.
+        """Return what :meth:`ListedProducts.screen` returns. Pairs that leave have to be listed; if
+        they are too many, nothing is decided.
         """
         if self._listed is None and self.p.sum() + self.q.sum() <= LISTED_PAIRS:
             self._listed = ListedProducts(self.points, *self.explicit())
@@ -125,8 +128,8 @@ class ClassProducts:
         return (self, self.points.cone.zeros(), 0.0, 0, 0)
 
     def _values(self, x):
-        """Yield arrays W of values of the pairs of blocks of anchors, not set if x is None, and
-        the places of the anchors.
+        """Yield for each block of anchors an array W of the values of its pairs, and the places of
+        the anchors; the values are not set if x is None.
         """
         XT = self._XT
         W = np.empty((min(self._step, self.anchors.size), self.points.n))
@@ -146,8 +149,8 @@ class ClassProducts:
         return kernel.alone if self.serial else kernel
 
     def _close(self, products, degrees):
-        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W;
-        each row sums to 0, triplet by triplet.
+        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W.
+        Each row of W sums to 0, since each triplet does.
         """
         XT = self._XT
         if self.points.diagonal:

@@ -1,15 +1,15 @@
-"""Dual coordinate descent over samples with a kernel: working sets, in each of them always a pair
-of coordinates.
+"""Dual coordinate descent over samples with a kernel: working sets, in which two coordinates move
+at a time.
 
-A step takes the coordinates that promise most, a thousand or more, solves for them with their block
-of the kernel matrix, and adds the rows of those that have moved to the products of all others.
-Most coordinates go from one bound to the other and stay there: their rows are computed, added and
-forgotten. The row of a coordinate that moves again is kept for later. Slopes as in
+A step takes the thousand or more coordinates that promise the largest gain. It solves for them with
+their block of the kernel matrix, and then adds the rows of those that have moved to the products of
+all others. Most coordinates move from one bound to the other and stay there: their rows are
+computed, added and forgotten. The row of a coordinate that moves again is kept. Slopes are as in
 :mod:`safescreen.terms._sample_kernels`.
 
-A single coordinate is a poor step here: what all samples have in common, such as a constant added
-to the kernel, lets it move the products of all others. Two coordinates that move together leave
-most of that as it is.
+A step in a single coordinate is a poor one. What all samples have in common, such as a constant
+added to the kernel, makes it change the products of all others. Two coordinates that move together
+leave most of these as they are.
 """
 
 from typing import Any, NamedTuple
@@ -24,14 +24,14 @@ from safescreen.terms._sample_kernels import best_value
 from safescreen.terms._working_sets import minimise
 
 WORKING_SET = 1024
-"""How many coordinates a step is for; all of them where there are no more."""
+"""Number of coordinates of a step; all of them if there are no more."""
 
 LARGEST_SET = 4096
-"""So many at most where more than half of :data:`WORKING_SET` coordinates are free."""
+"""Largest number of coordinates of a step if more than half of :data:`WORKING_SET` are free."""
 
 KEPT = 0.75
-"""At most this part of a working set are free coordinates, whether they gain or not: variables that
-would swing back if the others moved without them.
+"""Largest part of a working set that are free coordinates, whether they gain or not. They would
+move back later if the others moved without them.
 """
 
 INNER = 0.1
@@ -40,13 +40,15 @@ average.
 """
 
 INNER_UPDATES = 20
-"""A working set is left after so many updates a coordinate."""
+"""Largest number of updates of a working set, for each of its coordinates."""
 
 SLACK = 8.0
-"""So many units of rounding a slope may be off."""
+"""Largest rounding error of a slope, in units of roundoff of its parts."""
 
 SHRINK = 0.5
-"""Coordinates firmly at a bound are left out once they are this part of those looked at."""
+"""Coordinates firmly at a bound are left out once they are more than this part of the active
+ones.
+"""
 
 
 def improve(
@@ -69,9 +71,11 @@ def improve(
     at most `goal`; with `is_balanced` at the same sum of ``w_t y_t alpha_t``, so that slopes and
     gap are those of the intercept for which that sum is the best one.
 
-    Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are
-    out of date at the end. A goal is a number and a part of the loss. Returns the violation as seen
-    among the coordinates looked at last, and the number of updates."""
+    alpha and `products`, the inner products ``<z_t, H>``, are overwritten. The products of
+    coordinates that are left out are out of date at the end. A goal is a pair: a gap, and one
+    relative to the loss. Return the violation among the coordinates that were scanned last, and the
+    number of updates.
+    """
     point = _Point(
         matrix=matrix,
         ids=ids,
@@ -130,7 +134,7 @@ class _Point(NamedTuple):
         return self.fixed[3]
 
     def forces(self, numbers):
-        """Return what the dual objective gains in each coordinate, a unit of it."""
+        """Return the slope of the dual objective in each coordinate."""
         tau, _, smoothing, _, lam = self.fixed
         return tau[numbers] - self.products[numbers] / lam - smoothing * self.alpha[numbers]
 
@@ -150,8 +154,8 @@ class _Point(NamedTuple):
 
     def solve_for(self, chosen, active, enough, updates):
         """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the
-        products of the `active` ones up to date; return the number of updates, 0 where none of
-        them has moved.
+        products of the `active` ones up to date. Return the number of updates, 0 if no coordinate
+        moved.
 
         The working set is in the coefficients ``v_t = y_t w_t alpha_t``, of which the matrix of the
         kernel itself is the curvature."""
@@ -192,12 +196,14 @@ class _Point(NamedTuple):
 
 
 def _choose(active, gains, point, rng):
-    """Return the working set: free coordinates, others that gain, and others of both classes that
-    would gain if a constant were added to all products of one class and taken from those of the
-    other; at random, the sooner the more they gain.
+    """Return the working set: free coordinates, other coordinates that gain, and coordinates of
+    both classes that would gain if a constant were added to all products of one class and
+    subtracted from those of the other. They are drawn at random, the more probably the more they
+    gain.
 
-    Without the last, all that gain may be of one class, and a few steps, which move the intercept,
-    turn that round."""
+    Without the last kind all coordinates that gain may be of one class. A few steps, which move the
+    intercept, then reverse that.
+    """
     is_below = (point.alpha < point.cap)[active]
     is_above = (point.alpha > 0.0)[active]
     free = np.flatnonzero(is_below & is_above)
@@ -231,7 +237,7 @@ def _choose(active, gains, point, rng):
 
 @njit
 def balance(forces, can_rise, can_fall):
-    """Return a level that about as many coordinates would rise to as would fall to."""
+    """Return a level such that about as many coordinates would rise to it as would fall to it."""
     low = forces.min()
     high = forces.max()
     for _ in range(10):
@@ -249,9 +255,7 @@ def balance(forces, can_rise, can_fall):
 
 @njit
 def _step(slope, a, weight, norm, lam, g, cap):
-    """Return the best step of a coordinate alone, and its gain: both 0 where it is at a bound
-    that holds it.
-    """
+    """Return the best step of a coordinate alone, and its gain; both are 0 if a bound holds it."""
     curvature = weight * norm * norm / lam + g
     if curvature <= 0.0 or (a <= 0.0 and slope > 0.0) or (a >= cap and slope < 0.0):
         return 0.0, 0.0
@@ -261,8 +265,8 @@ def _step(slope, a, weight, norm, lam, g, cap):
 
 @njit
 def scan(products, norms, alpha, tau, w, g, cap, lam, active, gains, firm):
-    """Write what a step in each coordinate alone would gain, and whether it is firmly at a
-    bound; return violation, gap and loss.
+    """Write what a step in each coordinate alone would gain, and whether the coordinate is firmly
+    at a bound. Return the violation, the gap and the loss.
     """
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
     for t in active:

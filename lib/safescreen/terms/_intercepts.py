@@ -1,13 +1,14 @@
-"""The best intercept of given margins, and bounds of every best one: roots of a falling sum.
+"""The best intercept for given margins, and bounds of every best intercept: roots of a falling sum.
 
-With kinks ``k_t = y_t (tau_t - <a_t, x>)`` the slack of term t at the intercept b is
-``y_t (k_t - b)``, its dual variable ``alpha_t(b) = clip(y_t (k_t - b)/g, 0, cap)``, and
+With the kinks ``k_t = y_t (tau_t - <a_t, x>)`` the slack of term t at the intercept b is
+``y_t (k_t - b)``. Its dual variable is ``alpha_t(b) = clip(y_t (k_t - b)/g, 0, cap)``, and
 
     balance(b) = sum_t w_t y_t alpha_t(b)
 
-falls as b grows. The best b is where it is a target, 0 for a problem of which nothing has been
-screened; for the hinge, g = 0, that is an order statistic of the kinks. The balance grows with each
-kink, so bounds of the kinks give bounds of every root."""
+falls as b grows. At the best b the balance has a target value, which is 0 for a problem without
+screened terms. For the hinge, g = 0, the best b is an order statistic of the kinks. The balance
+grows with each kink, so bounds of the kinks give bounds of every root.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +18,15 @@ from safescreen._numba import njit
 from safescreen.rounding import UNIT, gamma
 
 STEPS = 60
-"""How often a bound that is not confirmed is moved out, each time twice as far as before."""
+"""How often a bound that is not confirmed is moved outward, each time twice as far as before."""
 
 
 def root_interval(kinks, signs, w, width, cap, target):
     """Return ``(smallest, largest)`` of the b where the balance is `target`, as computed.
 
-    They are infinite where the balance does not come that far. For the hinge sums that differ by
-    no more than their roundings count as equal. Cost: O(n log n)."""
+    They are infinite where the balance does not reach the target. For the hinge, sums that differ
+    by no more than their roundings count as equal. Cost: O(n log n).
+    """
     if width > 0.0:
         root = _root_of_pieces(kinks, signs, w, width, cap, target)
         return root, root
@@ -73,12 +75,13 @@ def _root_of_pieces(kinks, signs, w, width, cap, target):
 
 
 def certain_bound(kinks, signs, w, width, cap, target, doubt, side):
-    """Return a bound of every b where the balance, of these kinks, is within `doubt` of `target`.
+    """Return a bound of every b where the balance, for these kinks, is within `doubt` of `target`.
 
-    `side` is -1 for a lower bound and 1 for an upper one. The computed root is moved out until the
-    balance there, which is summed directly, differs from the target by more than `doubt` and all
-    roundings: of a summand 8 units, of the sum ``gamma_n``. Beyond such a b there is no root, since
-    the balance falls. It is infinite where nothing is confirmed, as with NaN."""
+    `side` is -1 for a lower bound and 1 for an upper one. The computed root is moved outward until
+    the balance there, which is summed directly, differs from the target by more than `doubt` and
+    all roundings: 8 units of a summand, and ``gamma_n`` of the sum. Beyond such a b there is no
+    root, since the balance falls. The bound is infinite where nothing is confirmed, as with NaN.
+    """
     b = root_interval(kinks, signs, w, width, cap, target)[max(side, 0)]
     if not np.isfinite(b):
         return side * np.inf
@@ -114,8 +117,9 @@ def balance(kinks, signs, w, width, cap, b):
 def balanced_sum(signs, w, alpha, offset):
     """Return ``offset + sum_t w_t y_t alpha_t`` and ``|offset| + sum_t w_t alpha_t``.
 
-    Summed with the error of each addition, so that the first is off by at most
-    ``2 u |sum| + (u + gamma_n^2)`` times the second: u is the rounding of ``w_t alpha_t``."""
+    The sum carries the error of each addition along. So the first result is off by at most
+    ``2 u |sum| + (u + gamma_n^2)`` times the second, where u is the rounding of ``w_t alpha_t``.
+    """
     total = offset
     carried = 0.0
     size = abs(offset)

@@ -1,5 +1,5 @@
-"""Kernel matrices: computed from points with a bound of their rounding errors, or checked when
-they are given.
+"""Kernel matrices: computed from points with a bound of their rounding errors, or given and
+checked.
 """
 
 import numpy as np
@@ -14,39 +14,40 @@ from safescreen.rounding import UNIT
 KERNELS = ("linear", "polynomial", "rbf")
 
 LARGEST_ERROR = 0.1
-"""Largest relative error of a kernel matrix that is worked with."""
+"""Largest relative error that a kernel matrix may have."""
 
 BLOCK = 256
-"""How many rows of a kernel matrix are computed together."""
+"""Number of rows of a kernel matrix that are computed together."""
 
 WHOLE = 2000
-"""Points, dense or with enough entries to be computed with as dense ones, beyond which only the
-rows that a solver asks for are computed: those of support vectors are fewer than all.
+"""The number of dense points beyond which only the rows that a solver asks for are computed, which
+are mostly those of support vectors. Sparse points with many entries count as dense.
 """
 
 SHARE = 0.7
-"""Part of the memory that is free which a kernel matrix or its cache may take."""
+"""The part of the free memory that a kernel matrix or its cache may take."""
 
 EIGENVALUES_UP_TO = 500
-"""Up to which n all eigenvalues are looked at."""
+"""The largest n for which all eigenvalues are computed."""
 
 LANCZOS_STEPS = 12
-"""Beyond that, how many steps look for a negative eigenvalue."""
+"""Number of Lanczos steps that look for a negative eigenvalue, for larger n."""
 
 
 def default_error(K):
-    """Return the relative error a given kernel matrix is taken to have: ``4 n + 64`` units of its
-    precision.
+    """Return the relative error that a given kernel matrix is taken to have: ``4 n + 64`` units of
+    its precision.
 
-    Wide enough for entries that are sums of n or of some tens of rounded products, as a rule; what
-    comes from longer sums, or from a library that promises less, needs a number of its own."""
+    This is mostly enough for entries that are sums of n, or of some tens of, rounded products. For
+    longer sums, or for a library that promises less, pass another number.
+    """
     unit = np.finfo(K.dtype).eps / 2.0 if K.dtype.kind == "f" else UNIT
     return (4.0 * len(K) + 64.0) * max(float(unit), UNIT)
 
 
 def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
-    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d``
-    if left out.
+    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d`` if
+    left out.
     """
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
@@ -65,8 +66,8 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
 
 
 def centred(X, kernel):
-    """Return points with their mean as the origin, and that mean, where that changes no value:
-    rbf and dense. Else as they are, and 0.
+    """Return the points minus their mean, and the mean, if that changes no kernel value: for "rbf"
+    and dense points. Otherwise return the points as they are, and 0.
     """
     if kernel != "rbf" or sparse.issparse(X):
         return X, 0.0
@@ -75,11 +76,12 @@ def centred(X, kernel):
 
 
 def kernel_matrix(X, kernel, max_gigabytes):
-    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger,
-    else :class:`KernelRows`.
+    """Return ``(K, relative error)`` of checked points, dense or CSR. K is an array, or
+    :class:`KernelRows` if that would be too large.
 
-    So it is of more than `WHOLE` dense points. No more is taken than `SHARE` of the memory that is
-    free."""
+    It is :class:`KernelRows` for more than `WHOLE` dense points too. No more than `SHARE` of the
+    free memory is taken.
+    """
     limit = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True)
     n = X.shape[0]
     norms = squares(X)
@@ -87,8 +89,8 @@ def kernel_matrix(X, kernel, max_gigabytes):
     error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
         raise ValueError(
-            "X is too large for this kernel: rounding would change its entries by "
-            f"{error:.1g}; center or scale the points"
+            "X must have smaller entries for this kernel, whose values rounding would change by "
+            f"{error:.1g}: center or scale X"
         )
     with np.errstate(over="ignore", invalid="ignore"):
         if (n > WHOLE and is_dense(X)) or 8e-9 * n * n > limit:
@@ -115,14 +117,15 @@ def _products(X):
 
 
 def check_kernel_matrix(K, relative_error):
-    """Return a given kernel matrix as C-contiguous float64, not copied where it is; ValueError if
-    it cannot be one.
+    """Return a given kernel matrix as C-contiguous float64, without a copy if it is that already;
+    ValueError if it is no kernel matrix.
 
-    It has to be square, finite, symmetric, without an entry larger than its diagonal allows (all 2
-    x 2 minors), and without an eigenvalue below what an error of `relative_error` in each entry can
-    make of 0: of the matrix scaled to unit diagonal, ``-u n``. For ``n <= 500`` all eigenvalues are
-    computed; beyond, the smallest of a dozen Lanczos steps is looked at, which an indefinite matrix
-    may pass."""
+    It must be square, finite and symmetric. No entry may be larger than its diagonal allows (all 2
+    x 2 minors). No eigenvalue of the matrix, scaled to unit diagonal, may be below ``-u n``, which
+    an error of u = `relative_error` in each entry can make of 0. For ``n <= 500`` all eigenvalues
+    are computed. For larger n the smallest of a dozen Lanczos steps is taken, which an indefinite
+    matrix may pass.
+    """
     n = len(K)
     K = np.asarray(K.T if K.flags.f_contiguous else K, dtype=np.float64, order="C")
     _check_diagonal(K.diagonal(), "K")
@@ -165,8 +168,8 @@ def _check_diagonal(diagonal, name):
 
 
 def _lanczos(product, n):
-    """Return the smallest Ritz value of a dozen Lanczos steps: an upper bound, up to rounding,
-    of the smallest eigenvalue.
+    """Return the smallest Ritz value of a dozen Lanczos steps: up to rounding, an upper bound of
+    the smallest eigenvalue.
     """
     v = np.random.default_rng(0).standard_normal(n)
     before = np.zeros(n)
@@ -189,8 +192,8 @@ def _lanczos(product, n):
 
 @njit
 def _inspect(K, roots, allowance):
-    """Return ``(fault, i, j)``: 1 not finite, 2 not symmetric, 3 larger than the diagonal
-    allows, 0 none; in square tiles.
+    """Return ``(fault, i, j)``, found tile by tile: 1 not finite, 2 not symmetric, 3 larger than
+    the diagonal allows, 0 no fault.
     """
     n = roots.size
     for top in range(0, n, 64):

@@ -1,4 +1,4 @@
-"""Products of lists that are stored, for neighbours."""
+"""Products of stored lists, for triplets of nearest neighbours."""
 
 import numpy as np
 
@@ -7,14 +7,15 @@ from safescreen.terms import _product_screening as screening
 from safescreen.terms.neighbors import AnchorLists
 
 SERIAL_WORK = 2_000_000
-"""Below this many operations starting threads costs more than it gains."""
+"""Below this number of operations it costs more to start threads than they gain."""
 
 
 class ListedProducts:
     """The products of the :class:`AnchorLists` of some anchors; O(pairs) memory and time.
 
-    If the points hold repetitions once, anchors that are equal and have equal lists are worked at
-    once, `copies` telling how many they are."""
+    If the points hold repeated points once, equal anchors with equal lists are computed once;
+    `copies` is their number.
+    """
 
     def __init__(self, points, anchors, lists):
         p, q = lists.sizes
@@ -46,13 +47,13 @@ class ListedProducts:
         self._bounds[0] = 0
         self._bounds[-1] = rows.size
         self.serial = n_pairs * (points.d + 20) < SERIAL_WORK
-        # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of
-        # length n
+        # a row of Y is a sum over a row of pairs, over anchors and over chunks; X'Y has dot
+        # products of length n
         self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 25
 
     def _merge(self):
-        """Set the rows of distinct anchors, how often they come, their lists of rows, and where
-        the pairs of all anchors are in those.
+        """Set the rows of distinct anchors, their numbers of copies, their lists of rows, and where
+        the pairs of all anchors are in these lists.
         """
         self._rows = self.anchors
         self._distinct = self.lists
@@ -86,13 +87,13 @@ class ListedProducts:
 
     @property
     def n_bytes(self):
-        """Memory of the lists."""
+        """Bytes of memory of the lists."""
         return 4 * (self.lists.same.size + self.lists.other.size)
 
     @property
     def work(self):
-        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that
-        needs first.
+        """Operations of an evaluation, of a screening, and of what a screening needs first; one
+        takes about a nanosecond.
         """
         n_pairs = float(self.p.sum() + self.q.sum())
         return n_pairs * (1.7 * self.points.d + 42.0), n_pairs * (1.5 * self.points.d + 42.0), 0.0
@@ -109,7 +110,9 @@ class ListedProducts:
         return self.anchors, self.lists
 
     def farthest(self):
-        """Return upper bounds, an anchor, of ``(|x_i| + |x_j|)^2`` over its two lists, added."""
+        """Return for each anchor an upper bound of ``(|x_i| + |x_j|)^2`` over its one list plus one
+        over its other list.
+        """
         if self.anchors.size == 0:
             return np.zeros(0)
         norms = self.points.norms
@@ -150,8 +153,8 @@ class ListedProducts:
         )
 
     def screen(self, center, *fixed):
-        """Return the products that are left, the sum of the linear triplets, the scale of its
-        error, their number and that of zero ones.
+        """Return the products that are left, the sum of the linear triplets, the scale of the error
+        of that sum, and the numbers of linear and of zero triplets.
         """
         lists = self._distinct
         outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)

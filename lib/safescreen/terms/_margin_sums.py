@@ -1,4 +1,4 @@
-"""Sums over terms whose margins are all at hand."""
+"""Sums over terms whose margins have all been computed."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from safescreen.terms.base import LossSums
 
 
 def margin_sums(terms, products, loss, alpha=None):
-    """Return the :class:`LossSums` of terms from their :class:`InnerProducts`, whose errors
-    count; one ``weighted_sum`` beside O(T).
+    """Return the :class:`LossSums` of terms from their :class:`InnerProducts`; the errors of the
+    margins are charged. Cost: O(T) and one ``weighted_sum``.
     """
     n = len(terms)
     has_alpha = alpha is not None
@@ -34,14 +34,17 @@ def margin_sums(terms, products, loss, alpha=None):
 
 
 def levels(terms):
-    """Return thresholds and weights, one each a term; a number that all share is stored once."""
+    """Return thresholds and weights, one each a term. A number that all terms share is stored
+    once.
+    """
     weights = 1.0 if terms.weights is None else terms.weights
     return _for_each(terms.threshold, len(terms)), _for_each(weights, len(terms))
 
 
 def _for_each(values, n):
-    """Return an array of n values from such an array or one number; ``np.broadcast_to`` would take
-    several microseconds, a tenth of a pass over 2,000 samples.
+    """Return an array of n values, from such an array or from one number.
+
+    ``np.broadcast_to`` would take several microseconds, a tenth of a pass over 2,000 samples.
     """
     values = np.asarray(values, dtype=float)
     return values if values.ndim else np.ndarray((n,), float, values.copy(), 0, (0,))
@@ -52,8 +55,9 @@ def _add_sums(margins, errors, tau, w, g, width, cap, has_linear_region, alpha, 
     """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and
     ``sum w alpha^2``.
 
-    Writes the dual point into `alpha` unless `has_alpha` says that it is one; the rounding of the
-    sums themselves is the caller's."""
+    Unless `has_alpha` says that `alpha` holds a dual point, the dual point of the margins is
+    written into it. The rounding of the sums themselves is left to the caller.
+    """
     loss, fenchel, height, square = sums
     for t in range(margins.size):
         level = tau[t]
@@ -75,7 +79,7 @@ def _add_sums(margins, errors, tau, w, g, width, cap, has_linear_region, alpha, 
             mean = 0.5 * g * (best + a)
             phi = max((best - a) * (slack - mean), 0.0)
             phi += abs(best - a) * (2.0 * delta + 32.0 * UNIT * (size + mean))
-            # away from the kink the hinge's slack is of one sign, and phi has its rounding
+            # away from the kink the sign of the hinge's slack is certain, and phi has its rounding
             error += phi if g == 0.0 else phi + error
         else:
             alpha[t] = best

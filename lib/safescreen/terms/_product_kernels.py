@@ -1,6 +1,7 @@
-"""Compiled loops of products of lists that are stored: pair values and weighted sums of pairs.
+"""Compiled loops for products of stored lists: pair values and weighted sums of pairs.
 
-Kernels fill the arrays named last."""
+Kernels fill the arrays that are named last.
+"""
 
 from typing import NamedTuple
 
@@ -12,8 +13,8 @@ from safescreen.terms._triplet_kernels import add_pair, pair_value
 
 
 class Rows(NamedTuple):
-    """Points as kernels take them: X, of which the differences are taken, ``Z = X M`` for values in
-    the metric M, upper bounds of the `norms`, and whether the metric is diagonal.
+    """Points in the form that kernels take: X, whose differences are taken; ``Z = X M`` for values
+    in the metric M; upper bounds of the `norms`; and whether the metric is diagonal.
     """
 
     X: np.ndarray
@@ -23,8 +24,8 @@ class Rows(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Lists like CSR rows, one an anchor: ``same[same_ptr[m]:same_ptr[m + 1]]`` belongs to the
-    point ``anchors[m]``, which comes ``copies[m]`` times.
+    """Lists stored like CSR rows, one for each anchor: ``same[same_ptr[m]:same_ptr[m + 1]]``
+    belongs to the point ``anchors[m]``, which occurs ``copies[m]`` times.
     """
 
     anchors: np.ndarray
@@ -46,7 +47,7 @@ def row_values(X, Z, i, points, out):
 
 @njit
 def pair_values(X, Z, anchors, ptr, points, out):
-    """Values of all pairs (anchor, point), a row of `ptr` an anchor."""
+    """Write the values of all pairs (anchor, point); an anchor has one row of `ptr`."""
     for m in range(anchors.size):
         start = ptr[m]
         stop = ptr[m + 1]
@@ -55,10 +56,10 @@ def pair_values(X, Z, anchors, ptr, points, out):
 
 @njit
 def add_row(X, norms, i, points, weights, sign, diagonal, row, Y):
-    """Add ``w (x_i - x_j)``, ``w = sign weights[p]`` and ``j = points[p]``, to `row` and take it
-    from row j of Y; or (diagonal) add ``w (x_i - x_j)^2``.
+    """Add ``w (x_i - x_j)`` to `row` and subtract it from row j of Y, with ``w = sign weights[p]``
+    and ``j = points[p]``; for a diagonal metric add ``w (x_i - x_j)^2``.
 
-    Returns ``sum |w| (|x_i| + |x_j|)^2``.
+    Return ``sum |w| (|x_i| + |x_j|)^2``.
     """
     scale = 0.0
     for p in range(points.size):
@@ -73,8 +74,8 @@ def add_row(X, norms, i, points, weights, sign, diagonal, row, Y):
 
 @njit
 def add_anchor(X, norms, i, same, same_weights, other, other_weights, copies, diagonal, row, Y):
-    """Add the weighted pairs of copies of an anchor to Y, its Laplacian rows or (diagonal)
-    ``Y[0]``; return the scale of the error.
+    """Add the weighted pairs of the copies of an anchor to Y: to its Laplacian rows, or to ``Y[0]``
+    for a diagonal metric. Return the scale of the error.
     """
     row[:] = 0.0
     scale = add_row(X, norms, i, other, other_weights, copies, diagonal, row, Y)
@@ -87,7 +88,7 @@ def add_anchor(X, norms, i, same, same_weights, other, other_weights, copies, di
 
 @njit
 def anchor_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights, space, sums):
-    """Run :func:`product_sums` on the values of an anchor's two lists, the shorter one first;
+    """Run :func:`product_sums` on the values of the two lists of an anchor, the shorter one first;
     `a` and `b` may change their signs.
     """
     if p <= q:
@@ -102,7 +103,7 @@ def anchor_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights,
 
 @njit
 def longest(lists, first, last):
-    """Return the lengths of the longest lists of the anchors ``first:last``, at least 1."""
+    """Return the lengths of the longest lists of the anchors ``first:last``; at least 1."""
     p_max, q_max = 1, 1
     for m in range(first, last):
         p_max = max(p_max, lists.same_ptr[m + 1] - lists.same_ptr[m])
@@ -112,8 +113,8 @@ def longest(lists, first, last):
 
 @njit
 def chunk_loss_sums(rows, lists, first, last, tau, gamma, near, bits, Y, sums):
-    """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to
-    ``sums[5]`` the scale of the error of Y, which is that of :func:`add_anchor`.
+    """Add the sums of :func:`product_sums` for the anchors ``first:last`` to ``sums[:5]``, and the
+    scale of the error of Y, see :func:`add_anchor`, to ``sums[5]``.
     """
     X, Z, norms, diagonal = rows
     anchors, copies, same_ptr, same_points, other_ptr, other_points = lists
@@ -139,8 +140,8 @@ def chunk_loss_sums(rows, lists, first, last, tau, gamma, near, bits, Y, sums):
 
 @Shared
 def loss_sums(rows, lists, bounds, tau, gamma, near, bits, Y, sums):
-    """Run :func:`chunk_loss_sums` over chunks of anchors; the same bits for any number of
-    threads: none is split.
+    """Run :func:`chunk_loss_sums` over chunks of anchors. No anchor is split, so the result has the
+    same bits for any number of threads.
     """
     for c in prange(bounds.size - 1):
         chunk_loss_sums(
@@ -150,7 +151,7 @@ def loss_sums(rows, lists, bounds, tau, gamma, near, bits, Y, sums):
 
 @njit
 def gram(rows, lists, same_weights, other_weights, Y):
-    """Add to Y the rows of given pair weights; return the sum of ``|w| (|x_i| + |x_j|)^2``."""
+    """Add the rows of given pair weights to Y; return the sum of ``|w| (|x_i| + |x_j|)^2``."""
     X, _, norms, diagonal = rows
     row = np.empty(X.shape[1])
     scale = 0.0

@@ -1,8 +1,9 @@
 """Compiled loops that screen whole rows and columns of products of lists.
 
 A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances
-over a ball. As ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the
-ball lie between the differences of the ends of its two intervals."""
+over a ball. Since ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the
+ball lie between the differences of the ends of its two intervals.
+"""
 
 import numpy as np
 
@@ -15,8 +16,8 @@ ROUNDS = 4
 
 @njit(inline="always")
 def pair_size(x, y, s, diagonal):
-    """Return an upper bound of the norm of ``(x - y)(x - y)'``, or (diagonal) of ``(x - y)^2``;
-    s is ``|x| + |y|``.
+    """Return an upper bound of the norm of ``(x - y)(x - y)'``, or, for a diagonal metric, of
+    ``(x - y)^2``; s is ``|x| + |y|``.
     """
     size = 0.0
     for k in range(x.size):
@@ -28,8 +29,8 @@ def pair_size(x, y, s, diagonal):
 
 @njit
 def row_intervals(rows, i, members, sign, radius, relative, low, high):
-    """Write the ends of the intervals, times `sign`, of the pairs (i, j), ``j = members[p]``;
-    return whether they are all finite.
+    """Write the ends of the intervals, times `sign`, of the pairs (i, j) with ``j = members[p]``.
+    Return whether they are all finite.
     """
     X, Z, norms, diagonal = rows
     finite = True
@@ -53,7 +54,9 @@ def row_intervals(rows, i, members, sign, radius, relative, low, high):
 
 @njit
 def extremes(low, high, out, size):
-    """Return the smallest of `low` and the largest of `high` whose flags in `out` are not set."""
+    """Return the smallest of `low` and the largest of `high` among the pairs whose flags in `out`
+    are not set.
+    """
     least = np.inf
     greatest = -np.inf
     for r in range(size):
@@ -65,18 +68,19 @@ def extremes(low, high, out, size):
 
 @njit
 def certainly_above(a, b, limit):
-    """Whether ``a - b > limit`` in exact arithmetic."""
+    """Return whether ``a - b > limit`` in exact arithmetic."""
     return (a - b) - 4.0 * UNIT * (abs(a) + abs(b) + abs(limit)) > limit
 
 
 @njit
 def take_out(own, size, others, n_others, from_others, low, high, counts):
-    """Set the flags of the pairs of a list that are decided against the ends of all that is left of
-    the other list.
+    """Set the flags of the pairs of a list that are decided against the extreme ends of the
+    remaining pairs of the other list.
 
-    The margin of a triplet is the sum of one number from either list. Weights are as in
-    :func:`screen_anchor`, `from_others` pairs of the other list having left as linear and
-    `n_others` being there. Returns how many left, and how many of them as linear."""
+    The margin of a triplet is the sum of one number from each list. Weights are as in
+    :func:`screen_anchor`: `from_others` pairs of the other list have left as linear, and `n_others`
+    remain. Return how many pairs left, and how many of them as linear.
+    """
     lows, highs, out, weights = own
     least, greatest = extremes(*others)
     n, n_linear = 0, 0
@@ -95,14 +99,18 @@ def take_out(own, size, others, n_others, from_others, low, high, counts):
 
 @njit
 def screen_anchor(same, other, p, q, low, high, counts):
-    """Take from the lists of one anchor what is decided against everything left in the other list.
+    """Screen the pairs of one anchor that are decided against all remaining pairs of its other
+    list.
 
-    `same` and `other` are ``(lows, highs, out, weights)``, the ends of the first with their signs
-    turned. Sets the flags ``out[:p]`` and ``out[:q]`` of pairs that leave; weights are the numbers
-    of triplets certified to be linear that a pair is in;
-    ``counts += (number of linear triplets, number of zero ones)``."""
+    `same` and `other` are ``(lows, highs, out, weights)``; the ends of `same` have the opposite
+    sign. The flags ``out[:p]`` and ``out[:q]`` of pairs that leave are set. The weight of a pair is
+    the number of its triplets that are certain to be linear.
+    ``counts += (number of linear triplets, number of zero ones)``.
+    """
     n_same, n_other = p, q
-    from_same = 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there
+    from_same = (
+        0  # pairs (i, j) that left as linear when the pairs (i, l) left now were still there
+    )
     from_other = 0  # the reverse
     for _ in range(ROUNDS):
         first, linear = take_out(
@@ -132,8 +140,8 @@ def screen_anchor(same, other, p, q, low, high, counts):
 
 @njit
 def screen_chunk(rows, lists, first, last, radius, relative, low, high, flags_and_weights, counts):
-    """Run :func:`screen_anchor` over the anchors ``first:last``; `flags_and_weights` is zero on
-    entry.
+    """Run :func:`screen_anchor` over the anchors ``first:last``; `flags_and_weights` must be
+    zero.
     """
     anchors, copies, same_ptr, same, other_ptr, other = lists
     same_out, other_out, same_weights, other_weights = flags_and_weights
@@ -160,8 +168,8 @@ def screen_chunk(rows, lists, first, last, radius, relative, low, high, flags_an
 
 @Shared
 def screen(rows, lists, bounds, radius, relative, low, high, flags_and_weights, counts):
-    """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``; the
-    same bits for any number of threads.
+    """Run :func:`screen_chunk` over chunks of anchors; chunk c counts in ``counts[c]``. The result
+    has the same bits for any number of threads.
     """
     for c in prange(bounds.size - 1):
         screen_chunk(

@@ -1,17 +1,18 @@
 """Sums of the loss over one product of two lists, without visiting its pairs.
 
-The slack of a triplet is ``tau + s - t`` with one number `s` from the shorter and one `t` from the
-longer of an anchor's two lists. The shorter list is sorted into buckets of equal width. Where an
-entry of the longer one starts to cost, and where its cost becomes linear, is looked up there:
-slacks between are in the *band*, where the cost is quadratic, and slacks beyond are linear. Both
-are summed by differences of prefix sums.
+The slack of a triplet is ``tau + s - t``, with one number `s` from the shorter and one number `t`
+from the longer of the two lists of an anchor. The shorter list is sorted into buckets of equal
+width. For each entry of the longer list, two places are looked up there: where it begins to cost,
+and where its cost becomes linear. The slacks between them are in the *band*, where the cost is
+quadratic; the slacks beyond are linear. Both are summed by differences of prefix sums.
 
-The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of
-*integers*: they do not cancel, their order does not matter, and the weights of both lists belong to
-one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly.
+The numbers are rounded once, to multiples of a power of two. So counts and sums are sums of
+*integers*: they do not cancel, and their order does not matter. The weights of both lists then
+belong, exactly, to one and the same set of dual variables ``clip(slack/gamma, 0, 1)``.
 
-The steps of :func:`product_sums` are compiled into it: called, they would cost 3 to 13 % for lists
-of up to 100 numbers."""
+The steps of :func:`product_sums` are compiled into it. Calls would cost 3 to 13 % for lists of up
+to 100 numbers.
+"""
 
 import math
 from typing import NamedTuple
@@ -21,7 +22,9 @@ import numpy as np
 from safescreen._numba import njit
 
 FINER = 1
-"""From ``2**FINER`` buckets an entry to twice as many; a list is looked up faster in more."""
+"""There are ``2**FINER`` buckets an entry, up to twice as many; more of them make it faster to look
+up a number.
+"""
 
 FAR = 2**62
 """Above every number."""
@@ -41,7 +44,9 @@ the shorter one, the numbers T that they stand for, and where their bands begin 
 
 
 class Grid(NamedTuple):
-    """Multiples of `unit`, a power of two, from `center`; `scale` is ``1/unit``."""
+    """A grid: the multiples of `unit`, a power of two, counted from `center`; `scale` is
+    ``1/unit``.
+    """
 
     center: float
     unit: float
@@ -49,8 +54,8 @@ class Grid(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """Where a sorted number S is: in bucket ``(S - least) >> fine``, of fewer than ``2**rounds``
-    numbers. A key is ``(S << shift) | place``.
+    """Where a sorted number S is: in the bucket ``(S - least) >> fine``, which holds fewer than
+    ``2**rounds`` numbers. A key is ``(S << shift) | place``.
     """
 
     least: int
@@ -60,8 +65,8 @@ class Buckets(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Slacks from 0 to `gamma`, in units of a grid below `step`: the dual variable is the slack in
-    units times `inverse`. Slacks count as near 0 up to `near`, in units up to `farthest`.
+    """The slacks from 0 to `gamma`, in units of a grid below `step`. The dual variable is the slack
+    in units times `inverse`. Slacks up to `near`, in units up to `farthest`, count as near 0.
     """
 
     gamma: float
@@ -73,11 +78,13 @@ class Band(NamedTuple):
 
 @njit
 def room(p, q):
-    """Return an array of integers with named rows, and one for sums of squares, in which
-    :func:`product_sums` works on lists of up to p and q numbers, the shorter one named first.
+    """Return an array of integers with named rows, and one for sums of squares.
+    :func:`product_sums` works in them on lists of up to p and q numbers, of which p is the shorter
+    one.
 
-    One array for all integers: with one each, counting references takes half of the time that two
-    lists of three numbers take."""
+    All integers are in one array: with several, counting their references would take half of the
+    time that two lists of three numbers take.
+    """
     return np.empty((12, max(4 * p + 2, q)), dtype=np.int64), np.empty(p + 1)
 
 
@@ -103,12 +110,13 @@ def sort_keys(work, start, stop):
 
 @njit
 def extremes(values, size):
-    """Return the smallest and the largest of ``values[:size]``, NaN if one of them is NaN: four of
-    either, so that none waits for the one before.
+    """Return the smallest and the largest of ``values[:size]``, NaN if one of them is NaN.
+
+    It keeps four of each, so that no comparison waits for the one before.
     """
     n_numbers = 0
     for r in range(size):
-        n_numbers += values[r] == values[r]  # a NaN differs from itself
+        n_numbers += values[r] == values[r]  # only a NaN differs from itself
     if n_numbers < size:
         return np.nan, np.nan
     a, b, c, d = values[0], values[0], values[0], values[0]
@@ -149,7 +157,7 @@ def buckets_for(p, low, high, grid):
 
 @njit(inline="always")
 def sort_by_buckets(s, p, grid, buckets, work):
-    """Fill `STARTS` and `KEYS` with the sorted numbers ``S = (s - center) scale``, rounded; return
+    """Fill `STARTS` and `KEYS` with the sorted numbers ``S = (s - center) scale``, rounded. Return
     the buckets with the number of bits of their sizes.
     """
     least, fine, rounds, shift = buckets
@@ -174,8 +182,8 @@ def sort_by_buckets(s, p, grid, buckets, work):
 
 @njit(inline="always")
 def add_up(p, buckets, work, squares):
-    """Put the numbers without their places behind each other, and large ones behind them; fill the
-    sums of what is in front of a place, and set the changes at all places to 0.
+    """Write the numbers without their places one after the other, and large numbers after them.
+    Fill the sums of the numbers in front of each place, and set the changes at all places to 0.
     """
     work[SUMS, 0] = 0
     work[WRAPPED, 0] = 0
@@ -195,8 +203,8 @@ def add_up(p, buckets, work, squares):
 
 @njit(inline="always")
 def spread_weights(p, shift, n_linear, inverse, work, s_weights):
-    """Fill ``s_weights[:p]``: the weight of a number S of the shorter list is ``n_linear`` and the
-    sum of ``(S - T)/width`` over the T of which it is in the band.
+    """Fill ``s_weights[:p]``. The weight of a number S of the shorter list is ``n_linear`` plus the
+    sum of ``(S - T)/width`` over the T in whose band S lies.
     """
     mask = (np.int64(1) << shift) - 1
     n_band = np.int64(0)
@@ -218,10 +226,12 @@ def spread_weights(p, shift, n_linear, inverse, work, s_weights):
 @njit(inline="always")
 def set_apart(t, q, p, lowest, highest, center, band, work, t_weights):
     """List the entries of the longer list that are neither zero nor linear against all p numbers of
-    the shorter one, slacks being ``lowest - t`` to ``highest - t``; set the weights of the others.
+    the shorter one, and set the weights of the others. The slacks of an entry t run from
+    ``lowest - t`` to ``highest - t``.
 
-    Returns how many are listed, how many are linear, and the loss of these up to the sum of the
-    shorter list: ``sum p (tau + center - t - gamma/2)``."""
+    Return the number of listed entries, the number of linear ones, and the loss of the latter
+    without the sum of the shorter list: ``sum p (tau + center - t - gamma/2)``.
+    """
     n_listed = 0
     n_linear = 0
     loss = 0.0
@@ -240,8 +250,8 @@ def set_apart(t, q, p, lowest, highest, center, band, work, t_weights):
 
 @njit(inline="always")
 def count_below(limit, buckets, work):
-    """Return how many of the sorted S are below `limit`: bisection without branches in its bucket,
-    behind which as many large numbers follow.
+    """Return how many of the sorted S are below `limit`, by a bisection without branches in its
+    bucket. At least as many large numbers follow the bucket.
     """
     last = np.int64(1) << (buckets.shift + FINER)
     at = work[STARTS, min(max((limit - buckets.least) >> buckets.fine, 0), last)]
@@ -253,10 +263,12 @@ def count_below(limit, buckets, work):
 
 @njit(inline="always")
 def find_bands(t, n_listed, tau, grid, step, buckets, work):
-    """Write the number T of each entry listed, and the ends of its band: of the places where
+    """Write the number T of each listed entry, and the ends of its band: the places where
     ``0 < S - T < step``.
     """
-    for m in range(n_listed):  # short loops, of which the processor works at several rounds at once
+    for m in range(
+        n_listed
+    ):  # the loops are short, so the processor works at several rounds at once
         T = np.int64(np.rint(((t[work[ENTRIES, m]] - tau) - grid.center) * grid.scale))
         work[NUMBERS, m] = T
         work[FIRSTS, m] = count_below(T + 1, buckets, work)
@@ -265,9 +277,11 @@ def find_bands(t, n_listed, tau, grid, step, buckets, work):
 
 @njit(inline="always")
 def sums_of_band(first, last, T, work, squares):
-    """Return ``sum_r (S_r - T)`` and ``sum_r (S_r - T)^2`` over the places ``first:last``, exactly:
-    of the second one integers that wrap around know the last 64 bits, and floating-point numbers
-    the first ones.
+    """Return ``sum_r (S_r - T)`` and ``sum_r (S_r - T)^2`` over the places ``first:last``, both
+    exactly.
+
+    For the second sum, integers that wrap around have the last 64 bits, and floating-point numbers
+    have the first ones.
     """
     n = last - first
     total = work[SUMS, last] - work[SUMS, first]
@@ -280,8 +294,8 @@ def sums_of_band(first, last, T, work, squares):
 
 @njit(inline="always")
 def count_near(work, p, T, first, farthest):
-    """Return how many of the sorted ``S[:p]`` are at most `farthest` from T; those above T begin
-    at the place `first`.
+    """Return how many of the sorted ``S[:p]`` are at most `farthest` away from T; those above T
+    begin at the place `first`.
     """
     count = 0.0
     r = first
@@ -297,13 +311,15 @@ def count_near(work, p, T, first, farthest):
 
 @njit(inline="always")
 def sum_bands(n_listed, p, band, unit, loss, work, squares, t_weights):
-    """Return sums over the entries listed, `loss` added to the first: loss, dual variables, their
-    squares, ``slack - slack^2/gamma`` over the bands in units, and how many slacks count as near 0.
+    """Return sums over the listed entries, with `loss` added to the first: the loss, the dual
+    variables, their squares, ``slack - slack^2/gamma`` over the bands in units, and how many slacks
+    count as near 0.
 
-    Where n slacks of an entry are linear, and the slacks in its band sum to A and their squares to
-    B, the dual variables sum to ``n + A/gamma``, their squares to ``n + B/gamma^2``, and the loss
-    is ``(sum of the linear slacks) - n gamma/2 + B/(2 gamma)``. Writes the weights of the entries,
-    and the changes that :func:`spread_weights` adds up."""
+    Let n slacks of an entry be linear, let the slacks in its band sum to A, and their squares to B.
+    Then its dual variables sum to ``n + A/gamma``, their squares to ``n + B/gamma^2``, and its loss
+    is ``(sum of the linear slacks) - n gamma/2 + B/(2 gamma)``. The weights of the entries are
+    written, and the changes that :func:`spread_weights` adds up.
+    """
     alpha_sum = 0.0
     alpha_square = 0.0
     curved = 0.0
@@ -340,14 +356,14 @@ def sum_bands(n_listed, p, band, unit, loss, work, squares, t_weights):
 
 @njit(inline="always")
 def grid_for(bottom, top, bits):
-    """Return the :class:`Grid` on which numbers from `bottom` to `top` have so many bits."""
+    """Return the :class:`Grid` on which the numbers from `bottom` to `top` have so many bits."""
     exponent = min(bits - math.frexp(top - bottom)[1], 1000)
     return Grid(0.5 * bottom + 0.5 * top, math.ldexp(1.0, -exponent), math.ldexp(1.0, exponent))
 
 
 @njit(inline="always")
 def band_on(grid, gamma, near):
-    """Return the :class:`Band` of a loss on a grid; `near` is two roundings wider there."""
+    """Return the :class:`Band` of a loss on a grid; `near` is wider there by two roundings."""
     width = gamma * grid.scale
     inverse = 1.0 / width if width > 0.0 else 0.0
     step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))
@@ -356,18 +372,20 @@ def band_on(grid, gamma, near):
 
 @njit
 def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space, sums):
-    """Sums over the product of the lists ``s[:p]`` and ``t[:q]``, slack ``tau + s - t``.
+    """Add up the loss and its dual variables over the product of the lists ``s[:p]`` and ``t[:q]``,
+    with the slacks ``tau + s - t``.
 
-    Fills ``s_weights[:p]`` and ``t_weights[:q]``, the sums of the dual variables of an entry. Adds
-    to ``sums`` the loss, the dual variables, their squares, `near` times the number of slacks in
-    ``[-near, gamma)`` or ``[-near, near]``, at least (0 if `near` is 0), and the sum of
-    ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`;
-    entries are rounded to multiples of ``2**(1 - bits)`` of their range.
+    ``s_weights[:p]`` and ``t_weights[:q]`` are filled with the sums of the dual variables of each
+    entry. Five numbers are added to ``sums``: the loss; the dual variables; their squares; `near`
+    times at least the number of slacks in ``[-near, gamma)`` or ``[-near, near]``, 0 if `near` is
+    0; and the sum of ``slack - slack^2/gamma`` over the slacks in ``[0, gamma]``. `space` is that
+    of :func:`room`. Entries are rounded to multiples of ``2**(1 - bits)`` of their range.
 
-    A sum of squares is known modulo 2^64 from integers that wrap around, and up to 2^62 from
-    floating-point prefix sums, thus exactly: with entries below ``2**(bits - 1)`` the latter are
-    off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and ``bits <= 58 - b`` for
-    ``p < 2**b`` keep below 2^62."""
+    A sum of squares is exact: integers that wrap around give it modulo 2^64, and floating-point
+    prefix sums up to 2^62. For entries below ``2**(bits - 1)`` the latter are off by
+    ``(p^2 + 14 p) 2**(2 bits - 55)``, which is below 2^62 because ``bits <= 50``, and
+    ``bits <= 58 - b`` for ``p < 2**b``.
+    """
     low, high = extremes(s, p)
     t_low, t_high = extremes(t, q)
     bottom = min(low, max(t_low - tau, low - gamma - near))

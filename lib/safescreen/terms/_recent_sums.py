@@ -1,19 +1,20 @@
-"""What samples with a kernel remember: their last sums, from which the next ones are computed."""
+"""The last sums of samples with a kernel, from which the next sums are computed."""
 
 import threading
 
 import numpy as np
 
 REMEMBERED = 4
-"""How many sums are remembered: two numbers a sample for each, 64 bytes a sample in all."""
+"""How many sums are remembered. Each takes two numbers a sample, all together 64 bytes a sample."""
 
 
 class RecentSums(threading.local):
-    """The last expansions that were computed here.
+    """The last expansions that were computed.
 
-    A sum that is computed from them depends on them in its last digits. So each thread remembers
-    its own, a copy remembers nothing, and a solve begins with an empty memory
-    (:meth:`Terms.afresh`)."""
+    A sum that is computed from them depends on them in its last digits. So each thread has a memory
+    of its own, a copy has an empty memory, and a solve begins with an empty one
+    (:meth:`Terms.afresh`).
+    """
 
     def __init__(self):
         self.expansions = []
@@ -22,10 +23,11 @@ class RecentSums(threading.local):
         return RecentSums, ()
 
     def expansion(self, space, coef, at=None):
-        """Return ``sum_j coef_j z_j``, from the nearest of the last ones if that differs in few
-        coefficients, and remember it.
+        """Return ``sum_j coef_j z_j`` and remember it. It is computed from the nearest remembered
+        one if few coefficients differ.
 
-        See :meth:`KernelSpace.expansion` for `at`, and for the cost that is saved."""
+        See :meth:`KernelSpace.expansion` for `at`, and for the cost that this saves.
+        """
         n_used = int(np.count_nonzero(coef))
         if n_used == 0:
             return space.zeros()

@@ -2,22 +2,25 @@
 
 The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with
 ``H = c + sum_t w_t alpha_t z_t``. Divided by ``w_t``, its slope in ``-alpha_t`` is
-``<z_t, H>/lam - tau_t + g alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
+``<z_t, H>/lam - tau_t + g alpha_t``, and its curvature is ``w_t ||z_t||^2/lam + g``.
 
-When its turn comes, a coordinate adds ``w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)`` to the
-duality gap at ``x = H/lam``, nothing if it is at the right bound: a sweep ends with an estimate of
-the gap, and of the objective, that has cost next to nothing.
+When a coordinate is visited, its part ``w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)`` of the
+duality gap at ``x = H/lam`` is added up; it is 0 if the coordinate is at the right bound. So a
+sweep ends with an estimate of the gap, and of the objective, at almost no cost.
 
-Rows of either kind are compiled apart: one loop for both takes one and a half to two times as long
-for dense rows. What is done with a row is compiled into the sweep: called, it would cost 20 % for
-sparse rows of 14 entries."""
+Dense and sparse rows have loops of their own. One loop for both would take one and a half to two
+times as long for dense rows. The operations on a row are compiled into the sweep. Calls would cost
+20 % for sparse rows of 14 entries.
+"""
 
 import numpy as np
 
 from safescreen._numba import njit
 
 FIRM = 0.5
-"""A coordinate at a bound is left out from this part of the last sweep's largest slopes on."""
+"""A coordinate at a bound is left out if its slope is more than this part of the largest slope in
+the last sweep.
+"""
 
 
 @njit
@@ -25,14 +28,16 @@ def _shuffle(order, n, state):
     """Permute the first n entries; `state` is the state of a linear congruential generator."""
     for i in range(n - 1, 0, -1):
         state = (state * 25214903917 + 11) & 0xFFFFFFFFFFFF
-        j = ((state >> 16) * (i + 1)) >> 32  # a remainder would take ten times as long
+        j = (
+            (state >> 16) * (i + 1)
+        ) >> 32  # a division with remainder would take ten times as long
         order[i], order[j] = order[j], order[i]
     return state
 
 
 @njit
 def _judge(slope, a, cap, high, low):
-    """Return (projected slope, whether the coordinate may be left out for now)."""
+    """Return the projected slope, and whether the coordinate may be left out for some time."""
     if a <= 0.0:
         return min(slope, 0.0), slope > high
     if a >= cap:
@@ -66,14 +71,14 @@ def _add_row(Z, values, columns, starts, t, factor, H):
 
 @njit(inline="always")
 def best_value(slope, a, curvature, cap):
-    """Return the best value of a coordinate alone; as it is where it has no curvature."""
+    """Return the best value of a coordinate alone; its present value if it has no curvature."""
     return min(max(a - slope / curvature, 0.0), cap) if curvature > 0.0 else a
 
 
 @njit(inline="always")
 def _gap_and_loss(slope, a, g, cap):
-    """Return what a coordinate of that slope and value adds to the gap, and its loss, divided by
-    its weight.
+    """Return what a coordinate of this slope and value adds to the gap, and its loss, both divided
+    by its weight.
     """
     slack = g * a - slope
     if g > 0.0:
@@ -105,16 +110,18 @@ def sweep(
     goal,
     relative_goal,
 ):
-    """Sweep over the rows of Z until the projected slopes of those that still move differ by at
-    most `tolerance`, or the gap is estimated to be at most `goal`, or `relative_goal` times the
-    objective.
+    """Sweep over the rows of Z until the projected slopes of the coordinates that still move differ
+    by at most `tolerance`, or the gap is estimated to be at most `goal`, or at most `relative_goal`
+    times the objective.
 
-    Rows in compressed form are given by their `values`, `columns` and `starts`, which are None for
-    dense ones, and Z is not looked at. Mutates alpha and H. Coordinates that sit at a bound with a
-    slope beyond `FIRM` times those of the last sweep are left out (Hsieh et al. 2008, where that
-    factor is 1); all are looked at again where the others are half as far from the goal. Returns
-    the largest violation seen in the last sweep, the number of sweeps, of n rows each, and the
-    state of the generator."""
+    Sparse rows are given by their `values`, `columns` and `starts`, and Z is not read; for dense
+    rows these are None. alpha and H are overwritten. A coordinate is left out if it is at a bound
+    with a slope beyond `FIRM` times the largest of the last sweep (Hsieh et al. 2008, where that
+    factor is 1). All coordinates are visited again when the others are half as far from the goal.
+
+    Return the largest violation seen in the last sweep, the number of sweeps, of n rows each, and
+    the state of the generator.
+    """
     n = alpha.size
     order = np.arange(n)
     size = n
@@ -159,7 +166,7 @@ def sweep(
             break
         high = FIRM * most if most > 0.0 else np.inf
         low = FIRM * least if least < 0.0 else -np.inf
-        if not is_whole and (spread <= tolerance or gap <= 0.5 * limit):  # look at all again
+        if not is_whole and (spread <= tolerance or gap <= 0.5 * limit):  # visit all again
             size = n
             loss_outside = 0.0
             high, low = np.inf, -np.inf

@@ -1,10 +1,11 @@
-"""Compiled loops that write pair-factored terms out as rows of coordinates, as few as possible.
+"""Compiled loops that write terms out as rows of coordinates, as few rows as possible.
 
-A term is ``z_o - z_s``, z the coordinates of ``u u'`` for the difference u of a pair: the terms are
-the edges of a graph whose nodes are pairs. In a connected part of V nodes and E edges
-``sum_t k_t a_t a_t' = Z' L Z``, L the Laplacian of the part with the edges' weights k. Its rank is
-V - 1 at most, so a Cholesky factor ``L = C C'`` leaves V - 1 rows ``C' Z`` where the terms
-themselves are E: 9 in place of 25 for the triplets of 5 and 5 neighbours."""
+A term is ``z_o - z_s``, where z holds the coordinates of ``u u'`` for the difference u of a pair.
+So the terms are the edges of a graph whose nodes are pairs. In a connected part of V nodes and E
+edges ``sum_t k_t a_t a_t' = Z' L Z``, where L is the Laplacian of the part with the weights k of
+its edges. Its rank is at most V - 1. So a Cholesky factor ``L = C C'`` gives V - 1 rows ``C' Z`` in
+place of the E terms: 9 in place of 25 for the triplets of 5 and 5 neighbours.
+"""
 
 import numpy as np
 
@@ -16,12 +17,13 @@ LARGEST_PART = 300
 
 @njit
 def plan(same, other, n_same, part_ptr, order, weights, width, edges, dense, local):
-    """Choose for each part whether its terms are written out one by one or as a factor.
+    """Choose for each part whether its terms are written out one by one, or as a factor.
 
     The terms of part c are ``order[part_ptr[c]:part_ptr[c + 1]]``; those of weight 0 are left out.
-    Writes the numbers of the former terms into `edges`, and the numbers of the other parts into
-    `dense`; returns how many there are of each, and how many rows the factors have at most.
-    `local`, one entry a node, holds -1 before and after."""
+    The numbers of the terms that are written one by one go into `edges`, and the numbers of the
+    other parts into `dense`. Return how many there are of each, and the largest number of rows of
+    the factors. `local`, one entry a node, holds -1 before and after.
+    """
     n_edges = 0
     n_dense = 0
     n_rows = 0
@@ -40,7 +42,7 @@ def plan(same, other, n_same, part_ptr, order, weights, width, edges, dense, loc
             t = order[e]
             local[same[t]] = -1
             local[n_same + other[t]] = -1
-        # multiplications: those of products of matrices are some ten times faster
+        # number of multiplications; those of products of matrices are about ten times faster
         square = 0.1 * width * width
         factor = nodes * nodes * (nodes / 3.0 + 0.5 * width) + nodes * square
         if nodes <= LARGEST_PART and factor < count * (square + 2.0 * width):
@@ -58,8 +60,8 @@ def plan(same, other, n_same, part_ptr, order, weights, width, edges, dense, loc
 
 @njit(inline="always")
 def coordinates(u, full, out):
-    """Write the coordinates of ``u u'``: its upper triangle, row by row, with sqrt(2) beside the
-    diagonal; or its diagonal.
+    """Write the coordinates of ``u u'``: its upper triangle, row by row, with a factor sqrt(2) off
+    the diagonal; for a diagonal metric its diagonal.
     """
     d = u.size
     if not full:
@@ -79,7 +81,7 @@ def coordinates(u, full, out):
 
 @njit
 def edge_rows(Y, same_rows, other_rows, same, other, edges, weights, full, out):
-    """Write ``sqrt(k_t) (z_o - z_s)`` for the terms of the numbers `edges`."""
+    """Write ``sqrt(k_t) (z_o - z_s)`` for the terms with the numbers `edges`."""
     d = Y.shape[1]
     width = out.shape[1]
     u = np.empty(d)
@@ -103,8 +105,8 @@ def edge_rows(Y, same_rows, other_rows, same, other, edges, weights, full, out):
 def part_rows(
     Y, same_rows, other_rows, same, other, part_ptr, order, weights, dense, start, full, out, local
 ):
-    """Write the rows ``C' Z`` of the parts ``dense[start:]``, as many as there is room for in
-    `out`; return the first part that is not written, and the number of rows.
+    """Write the rows ``C' Z`` of the parts ``dense[start:]``, as many as `out` has room for. Return
+    the first part that is not written, and the number of rows.
     """
     d = Y.shape[1]
     width = out.shape[1]
@@ -137,7 +139,9 @@ def part_rows(
 
 @njit
 def _number_nodes(same, other, n_same, terms, weights, local, nodes):
-    """Number the nodes of the terms of a part, in `local`, and list them; return how many."""
+    """Number the nodes of the terms of a part, in `local`, and list them; return how many there
+    are.
+    """
     n = 0
     for t in terms:
         if weights[t] > 0.0:
@@ -167,18 +171,20 @@ def _laplacian(same, other, n_same, terms, weights, local, n):
 
 @njit
 def _factor_rows(L, Z, out, first):
-    """Write ``C' Z`` with ``L = C C'``, a row for each pivot that is not zero; L is overwritten."""
+    """Write ``C' Z`` with ``L = C C'``, one row for each pivot that is not zero; L is
+    overwritten.
+    """
     n = L.shape[0]
     width = Z.shape[1]
     r = first
     for k in range(n):
-        # a pivot: what is left of the node's weights after those before it are eliminated
+        # a pivot: the sum of the node's weights that is left when earlier nodes are eliminated
         left = 0.0
         for i in range(k + 1, n):
             left -= L[i, k]
         if left <= 0.0:
             continue
-        # the rows of a Laplacian sum to zero: no cancellation
+        # the rows of a Laplacian sum to zero, so nothing cancels
         root = np.sqrt(left)
         for col in range(width):
             out[r, col] = root * Z[k, col]

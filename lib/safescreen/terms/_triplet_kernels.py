@@ -1,8 +1,9 @@
-"""Compiled loops of pair-factored terms.
+"""Compiled loops for terms that are differences of two pairs.
 
-A term is a *same* pair (i, j), subtracted, and an *other* pair (k, l), added; in a triplet (i, j,
-l) k is i. Everything that depends on the metric is computed once a pair; a term costs one
-subtraction, and its weight is added to two pairs. Kernels fill the arrays named last."""
+A term is an *other* pair (k, l) minus a *same* pair (i, j). In a triplet (i, j, l) k is i.
+Everything that depends on the metric is computed once for each pair. A term then costs one
+subtraction, and its weight is added to two pairs. Kernels fill the arrays that are named last.
+"""
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from safescreen.rounding import UNIT
 
 @njit(inline="always")
 def pair_value(x, y, u, v, products):
-    """``(x - y)' (u - v)``, with room for its products: without additions in it, their loop is
-    compiled to vector instructions.
+    """Return ``(x - y)' (u - v)``; the arguments include room for its products.
 
-    Called as a function of its own it would cost more than the arithmetic of twenty dimensions.
+    The loop of the products has no additions, so that it is compiled to vector instructions. The
+    function is compiled into its callers: calls would cost more than the arithmetic of twenty
+    dimensions.
     """
     d = x.size
     d_fours = d - d % 4
@@ -34,7 +36,7 @@ def pair_value(x, y, u, v, products):
 
 @njit
 def pair_values_full(X, Z, pairs, out):
-    """``out[p] = (x_i - x_j)' (z_i - z_j)`` with ``Z = X M``."""
+    """Write ``out[p] = (x_i - x_j)' (z_i - z_j)`` with ``Z = X M``."""
     products = np.empty(X.shape[1])
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
@@ -43,7 +45,7 @@ def pair_values_full(X, Z, pairs, out):
 
 @njit
 def pair_values_diagonal(X, m, pairs, out):
-    """``out[p] = sum_k m_k (x_ik - x_jk)^2``, in four partial sums."""
+    """Write ``out[p] = sum_k m_k (x_ik - x_jk)^2``, summed in four parts."""
     d = X.shape[1]
     d_fours = d - d % 4
     for p in range(pairs.shape[0]):
@@ -65,8 +67,8 @@ def pair_values_diagonal(X, m, pairs, out):
 
 @njit
 def pair_scales(X, point_norms, pairs, out):
-    """``out[p] >= s (w + 4 u s)``, with ``w >= ||x_i - x_j||`` and ``s = ||x_i|| + ||x_j||``:
-    the scale of a pair's rounding errors.
+    """Write ``out[p] >= s (w + 4 u s)`` with ``w >= ||x_i - x_j||`` and ``s = ||x_i|| + ||x_j||``:
+    the scale of the rounding errors of a pair.
     """
     d = X.shape[1]
     for p in range(pairs.shape[0]):
@@ -82,17 +84,19 @@ def pair_scales(X, point_norms, pairs, out):
 
 @njit
 def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
-    """Upper bounds of ``||a_t||``, ``a = u u' - v v'`` with ``u = x_k - x_l`` (other) and
-    ``v = x_i - x_j`` (same).
+    """Write upper bounds of ``||a_t||``, where ``a = u u' - v v'`` with ``u = x_k - x_l`` (other)
+    and ``v = x_i - x_j`` (same).
 
-    With ``p = u - v`` and ``s = u + v``, ``a = (p s' + s p')/2`` has
-    ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal ``p * s``: no cancellation when the two
-    pairs are nearly the same vector.
+    With ``p = u - v`` and ``s = u + v`` we have ``a = (p s' + s p')/2`` and
+    ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2``; for a diagonal metric a is ``p * s``. Nothing cancels
+    if the two pairs are nearly the same vector.
 
-    Roundings, with unit roundoff e: centred points are off by ``e |x|``, differences of two by
-    ``2 e (|x| + |y|)``, and the difference or sum of two differences by e times all four norms
-    more, below ``4 e`` times the norms (s gets ``8 e``). The difference of a point with itself is
-    exact. For pairs that share a point p is one difference, ``x_j - x_l`` or ``x_k - x_i``."""
+    Roundings, with the unit roundoff e: centred points are off by ``e |x|``, and the difference of
+    two points by ``2 e (|x| + |y|)``. The difference or the sum of two differences is off by e
+    times all four norms more, below ``4 e`` times the norms (s gets ``8 e``). The difference of a
+    point with itself is exact. For pairs that share a point p is one difference, ``x_j - x_l`` or
+    ``x_k - x_i``.
+    """
     d = X.shape[1]
     rounding = (d + 8) * UNIT
     for t in range(same.size):
@@ -127,7 +131,7 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
 
 @njit
 def _apart(point_norms, a, b):
-    """``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; nothing for a point and
+    """Return ``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; 0 for a point and
     itself.
     """
     return point_norms[a] + point_norms[b] if a != b else 0.0
@@ -137,7 +141,7 @@ def _apart(point_norms, a, b):
 def chunk_products(
     same, other, same_values, other_values, same_errors, other_errors, values, errors
 ):
-    """Margins of a run of terms and bounds of their rounding errors."""
+    """Write the margins of a run of terms, and bounds of their rounding errors."""
     for t in range(same.size):
         s = same[t]
         o = other[t]
@@ -148,8 +152,8 @@ def chunk_products(
 
 @njit(inline="always")
 def _run_alike(start, stop, value, other, other_values, tau, smooth, other_weights):
-    """Add up a run of terms that share their same pair, threshold and weight 1, see
-    :func:`loss_sums`; return its weight, loss, ``tau'alpha`` and ``alpha'alpha``.
+    """Add up a run of terms that share their same pair, their threshold and the weight 1, see
+    :func:`loss_sums`. Return its weight, loss, ``tau'alpha`` and ``alpha'alpha``.
     """
     inverse, half, cap = smooth
     loss, weight, square = 0.0, 0.0, 0.0
@@ -166,7 +170,7 @@ def _run_alike(start, stop, value, other, other_values, tau, smooth, other_weigh
 
 @njit(inline="always")
 def _run(start, stop, value, other, other_values, tau, weights, smooth, other_weights):
-    """Do the same for terms that share their same pair."""
+    """Do what :func:`_run_alike` does for terms that share only their same pair."""
     inverse, half, cap = smooth
     loss, weight, alpha_sum, square = 0.0, 0.0, 0.0, 0.0
     for t in range(start, stop):
@@ -184,13 +188,14 @@ def _run(start, stop, value, other, other_values, tau, weights, smooth, other_we
 
 @njit
 def loss_sums(terms, values, tau, weights, gamma, cap, pair_weights, sums):
-    """Weighted loss, its slope per pair, and the sums of the dual:
+    """Write the weighted loss, its slope for each pair, and the sums of the dual:
     ``sums = (loss, tau'alpha, alpha'alpha)``.
 
-    `terms`, `values` and `pair_weights` are those of same pairs, then of other ones; a weight or
-    None, for 1, a term. `gamma` is the smoothing of the loss, which is positive, `cap` its largest
-    slope. Terms with the same same pair follow each other: their sums stay in registers until the
-    pair changes."""
+    `terms`, `values` and `pair_weights` hold two arrays each, for same pairs and for other ones.
+    The weights are one for each term, or None for weights of 1. `gamma` is the smoothing of the
+    loss, which is positive, and `cap` its largest slope. Terms with the same same pair follow each
+    other, so that their sums stay in registers until the pair changes.
+    """
     same, other = terms
     same_values, other_values = values
     same_weights, other_weights = pair_weights
@@ -223,7 +228,7 @@ def loss_sums(terms, values, tau, weights, gamma, cap, pair_weights, sums):
 
 @njit
 def pair_weights(same, other, weights, same_weights, other_weights):
-    """Add per-term weights (float or boolean) to their two pairs."""
+    """Add the weights of the terms, float or boolean, to their two pairs."""
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     for t in range(same.size):
@@ -235,8 +240,8 @@ def pair_weights(same, other, weights, same_weights, other_weights):
 
 @njit(inline="always")
 def add_pair(x, y, w, diagonal, row, other_row):
-    """Add ``w (x - y)`` to a row and take it from another one; or (diagonal) add ``w (x - y)^2``
-    to the first.
+    """Add ``w (x - y)`` to one row and subtract it from another; for a diagonal metric add
+    ``w (x - y)^2`` to the first.
     """
     if diagonal:
         for k in range(x.size):
@@ -251,8 +256,8 @@ def add_pair(x, y, w, diagonal, row, other_row):
 
 @njit
 def add_pairs(X, pairs, weights, sign, diagonal, Y):
-    """Add ``w (x_i - x_j)``, ``w = sign weights[p]``, to row i of Y and take it from row j: ``X'Y``
-    grows by the sum of their squares.
+    """Add ``w (x_i - x_j)`` to row i of Y and subtract it from row j, with ``w = sign weights[p]``:
+    ``X'Y`` grows by the sum of ``w (x_i - x_j)(x_i - x_j)'``.
 
     For a diagonal metric Y has one row, to which ``w (x_i - x_j)^2`` is added.
     """
@@ -265,8 +270,8 @@ def add_pairs(X, pairs, weights, sign, diagonal, Y):
 
 @njit
 def fill_products(same_ptr, other_ptr, same, other):
-    """Pair numbers of all triplets of all anchors: same pairs x other pairs, the other pair
-    running fastest.
+    """Write the pair numbers of all triplets of all anchors: same pairs x other pairs; the other
+    pair runs fastest.
     """
     t = 0
     for i in range(same_ptr.size - 1):
@@ -290,7 +295,9 @@ def partition(
     left_norms,
     left_numbers,
 ):
-    """Count the terms of status 1 on their pairs (exact integers), and gather those of status 0."""
+    """Count the terms of status 1 on their pairs, as exact integers, and gather those of
+    status 0.
+    """
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     n = 0

@@ -13,8 +13,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from safescreen._numba import njit
 
 NEARLY = 1e-10
-"""Of two coordinates whose determinant, or curvature along the pair, is a smaller part of what it
-is a difference of, rows are taken to be the same up to sign, but for this part.
+"""Smallest determinant of two coordinates, or curvature along the pair, relative to what it is a
+difference of. It would be smaller if their rows are nearly the same up to sign.
 """
 
 FACTORED = 1.0 / 30.0
@@ -44,7 +44,7 @@ def minimise(
     """Solve a working set until no coordinate, or with `is_balanced` no pair, gains more than
     `enough`; return the number of updates.
 
-    Mutates `v` and `slopes`. Steps in pairs find out which coordinates are free; what they are then
+    `v` and `slopes` are overwritten. Steps in pairs find out which coordinates are free; what they are then
     slow at, directions of little curvature, is one Newton step. It is tried whenever pairs have
     taken as long as it takes, and half as often where bounds have cut the last one short."""
     in_pairs = solve_balanced if is_balanced else solve_box
@@ -104,7 +104,7 @@ def solve_box(Q, slopes, v, low, high, enough, updates):
     number of updates.
 
     The first of a pair is the coordinate that gains most alone, the second the one with which it
-    gains most (Steinwart, Hush & Scovel 2011). Mutates `v` and `slopes`."""
+    gains most (Steinwart, Hush & Scovel 2011). `v` and `slopes` are overwritten."""
     n = slopes.size
     gains = np.empty(n)
     diagonal = np.empty(n)
@@ -132,8 +132,8 @@ def solve_box(Q, slopes, v, low, high, enough, updates):
 
 @njit(inline="always")
 def _pair(i, t, product, slopes, v, low, high, diagonal, inverse):
-    """Return steps of two coordinates: best for both without bounds, then clipped, one after the
-    other; of one alone where they are the same.
+    """Return the steps of two coordinates: the best for both without bounds, then clipped one after
+    the other. If both are the same coordinate, it is the step of that one alone.
     """
     largest = diagonal[i] * diagonal[t]
     determinant = max(largest - product * product, NEARLY * largest, 1e-300)
@@ -154,7 +154,7 @@ def _pair_gains(row, i, slopes, v, low, high, diagonal, inverse, gains):
 
 @njit
 def _follow(row, move, other_row, other_move, slopes, v, low, high, diagonal, inverse, gains):
-    """Bring slopes up to date after steps of two coordinates with these rows, and write what each
+    """Update the slopes after steps of two coordinates with these rows, and write what each
     coordinate gains alone.
     """
     for t in range(gains.size):
@@ -180,7 +180,7 @@ def solve_balanced(Q, slopes, v, low, high, enough, updates):
     `enough`; return the number of updates.
 
     The first of a pair is the coordinate that would rise most, the second the one that gains most
-    by falling as far (Fan, Chen & Lin 2005). Mutates `v` and `slopes`."""
+    by falling as far (Fan, Chen & Lin 2005). `v` and `slopes` are overwritten."""
     n = slopes.size
     diagonal = np.empty(n)
     for t in range(n):

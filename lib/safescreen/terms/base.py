@@ -1,8 +1,9 @@
 """What every family of loss terms offers, whatever a term is.
 
-Problems, spheres, rules, ranges and solvers see terms only through this interface. What not every
-family can do is a named capability (:data:`CAPABILITIES`): a family lists its own in
-``Terms.offers``, a rule, sphere or solver those it needs in ``needs``."""
+Problems, spheres, rules, ranges and solvers see terms only through this interface. What only some
+families can do is a named capability (:data:`CAPABILITIES`). A family lists its capabilities in
+``Terms.offers``. A rule, sphere or solver lists the ones it needs in ``needs``.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +32,18 @@ CAPABILITIES = {
     "systems": "terms that are differences of pairs, such as Triplets",
     "intercept": "terms with a free intercept, FreeIntercept",
 }
-"""What a family may offer beside sums over all its terms, and the words for it in errors."""
+"""What a family may offer beside sums over all its terms, and how an error message names it."""
 
 CHUNK = 1 << 15
-"""How many terms are looked at together by rules, so that temporary arrays stay in the
-processor's cache.
+"""How many terms a rule reads at a time, so that its temporary arrays stay in the processor's
+cache.
 """
 
 SAMPLE = 2048
-"""Size of a sample of terms."""
+"""How many terms :meth:`Terms.sample` takes."""
 
 RUN = 32
-"""Length of the runs of a sample: neighbouring terms share pairs."""
+"""How many neighbouring terms a sample takes at a time, because neighbours share pairs."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,13 @@ class LossSums:
     loss : float
         ``sum_t w_t loss(<a_t, x>)``.
     adjoint : element of the space
-        ``sum_t w_t alpha_t a_t`` with ``alpha_t = alpha(<a_t, x>)`` (or the alpha that was passed
-        in).
+        ``sum_t w_t alpha_t a_t``, where ``alpha_t`` is ``alpha(<a_t, x>)`` or the alpha that was
+        passed in.
     adjoint_error : float
-        Bound of the rounding error of `adjoint`, in the norm of the space.
+        Upper bound of the rounding error of `adjoint`, in the norm of the space.
     fenchel : float
-        Upper bound of ``sum_t w_t (loss(<a_t, x>) + loss*(-alpha_t) + alpha_t <a_t, x>)``, a sum of
-        non-negative terms that is 0 in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
+        Upper bound of ``sum_t w_t (loss(<a_t, x>) + loss*(-alpha_t) + alpha_t <a_t, x>)``. Every
+        summand is non-negative, and 0 in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
     alpha_sum, alpha_square : float
         ``sum_t w_t tau_t alpha_t`` and ``sum_t w_t alpha_t^2``.
     """
@@ -78,21 +79,22 @@ class LossSums:
 class InnerProducts:
     """Inner products ``<a_t, x>`` of all terms with one x, a chunk at a time.
 
-    ``chunk(start, stop) -> (values, errors)`` of the terms ``start:stop``: as computed, and bounds
-    of their rounding errors."""
+    ``chunk(start, stop)`` returns ``(values, errors)`` of the terms ``start:stop``: the inner
+    products as computed, and bounds of their rounding errors.
+    """
 
     def __init__(self, chunk: Callable[[int, int], tuple[NDArray, NDArray]]):
         self.chunk = chunk
 
     @classmethod
     def of(cls, values: NDArray, errors: NDArray) -> InnerProducts:
-        """Return those that are all at hand, as two arrays of shape (T,)."""
+        """Return the inner products that are given as two arrays of shape (T,)."""
         return cls(lambda start, stop: (values[start:stop], errors[start:stop]))
 
 
 def needs(*capabilities: str) -> Callable:
-    """Return a decorator for a function of a problem: it states, and checks, which capabilities
-    its terms must offer.
+    """Return a decorator for a function of a problem, which states the capabilities that its terms
+    must offer, and checks them.
     """
 
     def declare(function):
@@ -108,19 +110,19 @@ def needs(*capabilities: str) -> Callable:
 
 
 class Terms(ABC):
-    """A finite family of elements a_t of a Euclidean space, one a loss term.
+    """A finite family of elements a_t of a Euclidean space, one for each loss term.
 
     Attributes
     ----------
     offers : frozenset of str
-        Which of :data:`CAPABILITIES` the family has.
+        The :data:`CAPABILITIES` of the family.
     cone : Cone
-        The cone the solution of a problem with these terms lives in.
+        The cone in which the solution of a problem with these terms lies.
     threshold : float or array of shape (T,)
-        ``tau_t``: the margin from which term t costs nothing.
+        ``tau_t``: the margin from which on term t costs nothing.
     weights : array of shape (T,) or None
         ``w_t > 0``: factors of the losses; None stands for 1. Dual variables do not contain them:
-        ``alpha_t`` is the slope of the loss itself, and ``w_t alpha_t`` is what multiplies ``a_t``.
+        ``alpha_t`` is the slope of the loss itself, and ``w_t alpha_t`` multiplies ``a_t``.
     norms : array of shape (T,)
         Upper bounds of ``||a_t||``, tight to rounding.
     """
@@ -130,37 +132,37 @@ class Terms(ABC):
     weights: NDArray | None = None
     offers: frozenset[str] = frozenset({"singles"})
     stored: int = 0
-    """How many numbers a sweep over all terms reads; 0 where it is not a pass over rows."""
+    """How many numbers a sweep over all terms reads; 0 if a sweep does not read rows."""
     costly: bool = False
-    """Whether a sum of all terms costs much more than a sweep."""
+    """Whether a sum over all terms costs much more than a sweep."""
 
     @property
     def explicit(self) -> bool:
-        """Whether each term can be screened on its own; otherwise whole blocks are."""
+        """Whether terms are screened one by one; otherwise they are screened in whole blocks."""
         return "singles" in self.offers
 
-    # ----------------------------------------------- counted operations, of about a nanosecond each
+    # ------------------------------------------ counted operations; one takes about a nanosecond
 
     @property
     def work(self) -> float:
-        """Operations of an iteration that fall with the number of terms."""
+        """Operations of an iteration, as far as their number falls with the number of terms."""
         return 4.0 * len(self)
 
     @property
     def screening_work(self) -> float:
-        """Operations of a pass of the sphere rule and of leaving out what it finds."""
+        """Operations of one pass of the sphere rule, and of removing the terms that it screens."""
         return 12.0 * len(self)
 
     @property
     def preparation_work(self) -> float:
-        """Operations of what only screening needs, the norms of all terms, as long as they have
-        not been computed.
+        """Operations of computing the norms of all terms, which only screening needs; 0 once they
+        have been computed.
         """
         return 0.0
 
     def sample(self) -> Terms:
-        """Return some thousand of the terms, or all if there are fewer, in short runs spread
-        evenly.
+        """Return some thousand of the terms in short runs that are spread evenly, or all terms if
+        there are fewer.
         """
         where = self._spread()
         keep = np.zeros(len(self), dtype=np.bool_)
@@ -174,7 +176,9 @@ class Terms(ABC):
         return (starts[:, None] + np.arange(RUN)).ravel()
 
     def require(self, *capabilities: str, by: str) -> None:
-        """Raise a TypeError that says what `by` needs and these terms do not offer."""
+        """Raise a TypeError if these terms do not offer the capabilities; it names them and `by`,
+        which needs them.
+        """
         for name in capabilities:
             if name not in self.offers:
                 raise TypeError(
@@ -192,28 +196,29 @@ class Terms(ABC):
 
     @property
     def longest(self) -> float:
-        """An upper bound of all norms, perhaps a rough one that does not look at each term."""
+        """An upper bound of all norms. It may be a rough one that no term has to be read for."""
         return float(self.norms.max(initial=0.0))
 
     @abstractmethod
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return the :class:`InnerProducts` with x; what is shared by all terms (one distance a
-        pair, say) is computed once, here.
+        """Return the :class:`InnerProducts` with x.
+
+        What all terms share, such as one distance a pair, is computed here, once.
         """
 
     @abstractmethod
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return the :class:`LossSums` at x; `alpha` (shape (T,)) replaces ``alpha(<a_t, x>)``
-        where it is given.
+        """Return the :class:`LossSums` at x. If `alpha` is given, shape (T,), it replaces
+        ``alpha(<a_t, x>)``.
         """
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
-        """Return the hinge's :class:`LossSums` at x for the dual point of the smoothed hinge of a
-        width g > 0; cost of two calls.
+        """Return the hinge's :class:`LossSums` at x, with the dual point of the smoothed hinge of a
+        width g > 0.
 
-        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is
-        ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of the smoothed hinge, so
-        nothing of length T is needed.
+        ``loss_0(m) + loss_0*(-a) + a m``, summed over all terms, is
+        ``sum loss_0 - sum loss_g - g/2 ||a||^2`` plus the Fenchel terms of the smoothed hinge. So
+        no array of length T is needed. Cost: two calls of :meth:`loss_sums`.
         """
         kinked = self.loss_sums(x, SmoothedHinge(0.0))
         smooth = self.loss_sums(x, SmoothedHinge(width))
@@ -233,25 +238,26 @@ class Terms(ABC):
 
     @abstractmethod
     def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
-        """Return ``(sum_t w_t weights_t a_t, bound of its rounding error)`` for weights of shape
-        (T,), float or boolean.
+        """Return ``(sum_t w_t weights_t a_t, bound of its rounding error)``; `weights` has the
+        shape (T,) and is float or boolean.
         """
 
     @abstractmethod
     def select(self, keep: NDArray) -> Terms:
-        """Return the terms of the boolean mask `keep`, in order, sharing what they can with this
-        object.
+        """Return the terms of the boolean mask `keep`, in order. They share data with this object
+        where they can.
         """
 
     def afresh(self) -> Self:
-        """Return the same terms without what they remember of earlier sums, where that changes the
-        last digits of later ones; these very terms if they remember nothing of the kind.
+        """Return the same terms without any memory of earlier sums.
+
+        Such a memory changes the last digits of later sums. Terms that have none return themselves.
         """
         return self
 
     def partition(self, status: NDArray) -> tuple[Terms, ElementLike, float, NDArray]:
-        """Return the terms of status 0, the sum of those of status 1, its error bound, and the
-        numbers of the first.
+        """Return ``(undecided, total, error, numbers)``: the terms of status 0, the sum of those of
+        status 1, a bound of the rounding error of that sum, and the numbers of the undecided terms.
 
         `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero.
         """
@@ -263,7 +269,7 @@ class Terms(ABC):
         return self.weighted_sum(np.ones(len(self), dtype=np.bool_))
 
     def max_inner_product(self, x: ElementLike) -> float:
-        """Return ``max_t <a_t, x>``; ``-inf`` without terms."""
+        """Return ``max_t <a_t, x>``; ``-inf`` if there are no terms."""
         products = self.inner_products(x)
         return max(
             (float(products.chunk(*span)[0].max()) for span in self.chunks()), default=-np.inf
@@ -289,7 +295,9 @@ class Terms(ABC):
         return out
 
     def thresholds(self, start: int = 0, stop: int | None = None) -> Any:
-        """Return the thresholds of a range of terms: the one number they share, or a slice."""
+        """Return the thresholds of the terms ``start:stop``: one number if all terms share it, else
+        an array.
+        """
         return self.threshold if np.ndim(self.threshold) == 0 else self.threshold[start:stop]
 
     def chunks(self) -> Iterator[tuple[int, int]]:
@@ -298,11 +306,12 @@ class Terms(ABC):
             yield start, min(start + CHUNK, len(self))
 
     def regions(self, loss: Loss) -> Iterator[tuple[int, int, NDArray, NDArray]]:
-        """Yield ``(start, stop, low, high)`` over all terms: below `low` a margin costs linearly,
-        above `high` nothing.
+        """Yield ``(start, stop, low, high)`` over all terms: a margin below `low` costs linearly,
+        one above `high` costs nothing.
 
-        Both are arrays of length 1 or of the chunk. For a loss without a linear region `low` is
-        `high`, and whoever asks drops what lies below."""
+        Both are arrays of length 1 or of the length of the chunk. For a loss without a linear
+        region `low` equals `high`, and the caller drops the terms that lie below it.
+        """
         width = loss.width if loss.has_linear_region else 0.0
         for start, stop in self.chunks():
             high = np.atleast_1d(np.asarray(self.thresholds(start, stop), dtype=float))
@@ -310,8 +319,8 @@ class Terms(ABC):
 
     @property
     def spreads(self) -> NDArray:
-        """Upper bounds of the norms that matter to a ball alone: `norms`, or shorter ones where
-        a free intercept takes up what all terms have in common.
+        """Upper bounds of the norms that count for one ball: `norms`, or shorter ones where a free
+        intercept takes up what all terms have in common.
         """
         return self.norms
 
@@ -322,14 +331,16 @@ class Terms(ABC):
         radii: Sequence[float],
         norms: NDArray,
     ) -> Iterator[tuple[int, int, NDArray, NDArray]]:
-        """Yield the :meth:`regions` that hold for a solution in the balls around the centers of
-        those inner products: ``|<a_t, x*> - <a_t, Q>| <= radius norms_t`` for each.
+        """Yield the :meth:`regions` that hold for a solution that lies in several balls.
 
-        Thresholds do not depend on it, except with a free intercept."""
+        `views` are the inner products with the centers Q, and
+        ``|<a_t, x*> - <a_t, Q>| <= radius norms_t`` for each of them. Only a free intercept makes
+        the thresholds depend on the balls.
+        """
         return self.regions(loss)
 
     def intercept(self, x: ElementLike, loss: Loss) -> float | None:
-        """Return the best intercept at x where it is free ("intercept"); else None."""
+        """Return the best intercept at x if it is free ("intercept"), else None."""
         return None
 
     def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
@@ -339,17 +350,21 @@ class Terms(ABC):
         return alpha
 
     def penalised(self, b: float) -> Terms:
-        """Return the terms with a penalised intercept around b ("intercept")."""
+        """Return the terms with an intercept that is penalised for its distance from b
+        ("intercept").
+        """
         self.require("intercept", by="a proximal method for the intercept")
         return self
 
     def levels_of(self, numbers: NDArray) -> tuple[Any, NDArray | None]:
-        """Return the thresholds and the weights of the terms of a mask, or of those numbers."""
+        """Return the thresholds and the weights of some terms, given by a mask or by their
+        numbers.
+        """
         threshold = self.threshold[numbers] if np.ndim(self.threshold) else self.threshold
         return threshold, None if self.weights is None else self.weights[numbers]
 
     def with_threshold(self, threshold: ArrayLike) -> Self:
-        """Return the same terms with other thresholds, a number or an array of shape (T,)."""
+        """Return the same terms with another threshold, one number or an array of shape (T,)."""
         terms = copy.copy(self)
         if np.ndim(threshold) == 0:
             terms.threshold = check_scalar(threshold, "threshold")
@@ -363,8 +378,8 @@ class Terms(ABC):
         return terms
 
     def conjugates(self, loss: Loss, alpha: NDArray) -> float:
-        """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, what alpha adds to the
-        dual beside its norm.
+        """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, the part of the dual value
+        that is not a norm.
         """
         weighted = alpha if self.weights is None else self.weights * alpha
         return float(np.sum(self.threshold * weighted)) - 0.5 * loss.smoothing * float(
@@ -372,8 +387,8 @@ class Terms(ABC):
         )
 
     def linear_constant(self, loss: Loss, in_L: NDArray) -> float:
-        """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant those terms
-        leave (STS19 Lemma 1).
+        """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant that screened
+        terms of L add to the objective (STS19 Lemma 1).
         """
         n = int(np.count_nonzero(in_L))
         tau = self.threshold
@@ -387,14 +402,17 @@ class Terms(ABC):
     # --------------------------------------------------------------- what only some families can do
 
     def screen_blocks(self, ball: Any, loss: Loss) -> Any:
-        """Screen whole blocks with a ball ("blocks"); return a
-        :class:`~safescreen.terms.products.BlockScreening`.
+        """Screen whole blocks of terms with a ball ("blocks").
+
+        Returns
+        -------
+        :class:`~safescreen.terms.products.BlockScreening`
         """
         self.require("blocks", by="screening in blocks")
 
     def elements(self, numbers: NDArray) -> Any:
-        """Return ``(a, errors)``: the terms of those numbers written out, one a row, and bounds
-        of their errors ("elements").
+        """Return ``(a, errors)``: some terms written out, one a row, and bounds of their rounding
+        errors ("elements").
         """
         self.require("elements", by="writing terms out")
 
@@ -409,41 +427,57 @@ class Terms(ABC):
         state: int,
         shrinking: bool = True,
     ) -> Any:
-        """Improve a dual point coordinate by coordinate ("sweeps"); return
-        ``(H, spread, n_sweeps, state)``.
+        """Improve a dual point coordinate by coordinate ("sweeps").
 
-        alpha, shape (T,), is overwritten; ``H = c + sum_t w_t alpha_t a_t``. It stops when the
-        projected slopes, in units of the margin, differ by no more than `tolerance` (`spread` is by
-        how much they do), or after `epochs` sweeps. `state` is that of the random generator that
-        orders them; `shrinking` leaves out, for a while, coordinates that sit firmly at a bound.
+        Parameters
+        ----------
+        alpha : array of shape (T,)
+            The dual point, which is overwritten.
+        H : element of the space
+            ``c + sum_t w_t alpha_t a_t``.
+        lam : float > 0
+        loss : Loss
+        tolerance : float
+            A sweep is the last one if the projected slopes, in units of the margin, differ by no
+            more than this.
+        epochs : int
+            Largest number of sweeps.
+        state : int
+            State of the random generator that orders the coordinates.
+        shrinking : bool
+            Leave out, for some time, coordinates that are firmly at a bound.
+
+        Returns
+        -------
+        tuple
+            ``(H, spread, n_sweeps, state)``; `spread` is by how much the projected slopes differ.
         """
         self.require("sweeps", by="coordinate descent")
 
     def sees_gap(self, loss: Loss) -> bool:
-        """Return whether :meth:`sweep` takes a ``goal``, a duality gap and the same as a part of
-        the loss: it ends where it estimates that the gap is no larger.
+        """Return whether :meth:`sweep` takes a ``goal`` and ends where it estimates that the
+        duality gap has reached it.
+
+        The goal is a pair: a duality gap, and one relative to the loss (:class:`KernelSamples`) or
+        to the objective (:class:`Samples`).
         """
         return self.costly
 
     def gram(self, numbers: NDArray) -> Any:
-        """Return the inner products of the terms of those numbers with each other, shape (B, B)
-        ("sweeps").
-        """
+        """Return the inner products of some terms with each other, shape (B, B) ("sweeps")."""
         self.require("sweeps", by="a system of inner products")
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> G v`` for that matrix G ("sweeps")."""
+        """Return the function ``v -> G v``, where G is the matrix of :meth:`gram` ("sweeps")."""
         return self.gram(numbers).__matmul__
 
     def rows(self, numbers: NDArray) -> Any:
-        """Return the terms of those numbers as rows, shape (B, d), dense or CSR as the data are
-        ("rows").
-        """
+        """Return some terms as rows, shape (B, d), dense or CSR as the data are ("rows")."""
         self.require("rows", by="a system in coordinates")
 
     def curvature(self, numbers: NDArray, width: float) -> Any:
-        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those
-        numbers ("curvature").
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over some terms
+        ("curvature").
         """
         self.require("curvature", by="a Newton step over a cone")
 
@@ -455,12 +489,16 @@ class Terms(ABC):
 
     @property
     def system_rows(self) -> int:
-        """How many rows the whole system is a product of, about ("systems"); 0 without one."""
+        """About how many rows the factor of the whole Newton system has ("systems"); 0 for terms
+        without one.
+        """
         return 0
 
 
 def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:
-    """Return a copy of the weights of n terms, positive and finite; None stays None."""
+    """Return a copy of the weights of n terms, which must be positive and finite; None stays
+    None.
+    """
     if weights is None:
         return None
     weights = np.array(check_vector(weights, n, "weights"))
@@ -472,7 +510,7 @@ def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:
 
 
 def check_signs(y: ArrayLike, n: int) -> NDArray:
-    """Return the labels of n samples as floats; they have to be -1 and +1, both present."""
+    """Return the labels of n samples as floats. They must be -1 and +1, and both must occur."""
     y = check_labels(y, n)
     if not np.isin(y, (-1, 1)).all():
         raise ValueError(

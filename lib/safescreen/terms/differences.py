@@ -1,7 +1,9 @@
-"""Terms that are differences of two pairs, ``u u' - v v'``, factored through the pairs they share.
+"""Terms that are differences of two pairs, ``u u' - v v'``, computed from the pairs that they
+share.
 
-Triplets, quadruplets and single pairs are cases of it: O(n d^2 + pairs d + T) a pass, never d^2 a
-term."""
+Triplets, quadruplets and single pairs are cases of it. A pass over all terms costs O(n d^2 + pairs
+d + T), and never d^2 for each term.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from safescreen.terms.pairs import PairTable, Points
 
 
 class PairDifferences(Terms):
-    """Terms ``a_t = u u' - v v'``, u the difference of an *other* pair of points and v that of a
+    """Terms ``a_t = u u' - v v'``: u is the difference of an *other* pair of points, v that of a
     *same* pair.
 
     Attributes
@@ -32,17 +34,18 @@ class PairDifferences(Terms):
     same_pairs, other_pairs : PairTable
         The distinct pairs.
     same, other : int32 arrays of shape (T,)
-        Numbers of each term's two pairs.
+        Numbers of the two pairs of each term.
 
     Notes
     -----
-    Memory: 16 bytes a term (two 4-byte pair numbers, one norm), 8 more for weights or thresholds of
-    their own, and O(pairs + n d). Margins and their adjoint cost O(n d^2 + pairs d + T), with d in
-    place of d^2 for a diagonal metric.
+    Memory: 16 bytes a term (two pair numbers of 4 bytes and one norm), 8 more each for weights and
+    for thresholds that differ by term, and O(pairs + n d). Cost: O(n d^2 + pairs d + T) for all
+    margins, or for a sum over all terms; d takes the place of d^2 for a diagonal metric.
 
-    Rounding: every inner product comes with a bound of its error, proportional to ``||x||`` and to
-    the scale of the two pairs, see :class:`safescreen.terms.pairs.PairTable`; points are centred
-    first, which changes no difference by more than that."""
+    Rounding: every inner product has a bound of its error, which is proportional to ``||x||`` and
+    to the scale of the two pairs, see :class:`safescreen.terms.pairs.PairTable`. Points are centred
+    first; that changes no difference by more than this bound allows.
+    """
 
     offers = frozenset({"singles", "elements", "curvature", "systems"})
 
@@ -56,7 +59,7 @@ class PairDifferences(Terms):
         other: NDArray,
         weights: NDArray | None = None,
     ) -> Self:
-        """Return the terms of these parts, which are the attributes of that name; nothing is
+        """Return the terms of these parts, which are the attributes of the same names; nothing is
         checked.
         """
         self = cls.__new__(cls)
@@ -64,7 +67,7 @@ class PairDifferences(Terms):
         return self
 
     def _build(self, X, same_index, other_index, diagonal, weights):
-        """Set up from two arrays of pairs, shape (T, 2), one row a term."""
+        """Set up the terms from two arrays of pairs, shape (T, 2), one row a term."""
         points = Points(X, diagonal=bool(diagonal)).merged()
         same_rows, same = number_pairs(same_index, X.shape[0])
         other_rows, other = number_pairs(other_index, X.shape[0])
@@ -101,7 +104,7 @@ class PairDifferences(Terms):
 
     @property
     def norms(self) -> NDArray:
-        """Upper bounds of ``||a_t||``, shape (T,); computed once, O(T d)."""
+        """Upper bounds of ``||a_t||``, shape (T,). They are computed once, in O(T d)."""
         if self._norms is None:
             self._norms = np.empty(len(self))
             p = self.points
@@ -111,11 +114,15 @@ class PairDifferences(Terms):
 
     @property
     def longest(self) -> float:
-        """Upper bound of the norms: differences are at most twice as long as the points."""
+        """Upper bound of the norms: differences of points are at most twice as long as the longest
+        point.
+        """
         return 8.0 * float(self.points.norms.max(initial=0.0)) ** 2
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return the pair values of x, from which chunks of margins are one subtraction a term."""
+        """Return the inner products with x. The values of the pairs are computed here; a margin is
+        then one subtraction.
+        """
         return self._products(x, 2 * self.points.d + 10)
 
     def _products(self, x, roundings):
@@ -132,10 +139,11 @@ class PairDifferences(Terms):
         return InnerProducts(chunk)
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T where the
-        loss is smooth and alpha is its own.
+        """Return sums over all terms; cost O(n d^2 + pairs d + T).
+
+        No array of length T is made if the loss is smooth and `alpha` is not given.
         """
-        # that of a feasible x included: terms of scale g move by at most g times ||dx||
+        # 32 d of them are for the error of a feasible x: terms of scale g move by at most g ||dx||
         roundings = 34 * self.points.d + 10
         if alpha is not None or loss.smoothing == 0.0:
             return margin_sums(self, self._products(x, roundings), loss, alpha)
@@ -147,12 +155,12 @@ class PairDifferences(Terms):
         # the largest slack where the loss is quadratic
         slack = loss.width if loss.has_linear_region else farthest + x_norm * scale
         delta = relative * scale + gamma(8) * (slack + farthest)
-        # loss(m) + loss*(-a) + a m when m is off by at most delta: quadratic, and Lipschitz
+        # loss(m) + loss*(-a) + a m if m is off by at most delta: quadratic, and at most linear
         bound = delta * delta / (2.0 * loss.smoothing)
         if loss.has_linear_region:
             bound = min(loss.cap * delta, bound)
         fenchel = upper(self._total_weight * bound, 8)
-        # sum of squares over pairs instead of the largest one
+        # the sum of squares over the pairs, in place of the number of terms times the largest one
         square = (
             2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * slack * slack
         )
@@ -177,7 +185,7 @@ class PairDifferences(Terms):
         return [table.values(transformed) for table in (self.same_pairs, self.other_pairs)]
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
-        """Return ``(sum_t w_t weights_t a_t, error bound)``; O(T + pairs d + n d^2)."""
+        """Return ``(sum_t w_t weights_t a_t, error bound)``; cost O(T + pairs d + n d^2)."""
         if self.weights is not None:
             weights = self.weights * weights
         same_weights = np.empty(len(self.same_pairs))
@@ -192,12 +200,14 @@ class PairDifferences(Terms):
         return adjoint, error
 
     def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
-        """Return ``(a, errors)``: the terms of those numbers written out, shape (B, d, d) or (B,
-        d), and bounds of their errors.
+        """Return ``(a, errors)``: some terms written out, shape (B, d, d) or (B, d), and bounds of
+        their errors.
 
-        For rules that look at single terms: d^2 operations and numbers a term. `errors`, shape
-        (B,), bounds the norm of the rounding error: differences are off by ``2 u s``, see
-        :class:`safescreen.terms.pairs.PairTable`, their squares by ``4 u s w + u w^2``."""
+        This is for rules that look at single terms, with d^2 operations and numbers a term.
+        `errors`, shape (B,), bounds the norm of the rounding error: differences are off by
+        ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, and their squares by
+        ``4 u s w + u w^2``.
+        """
         same, other = self.same[numbers], self.other[numbers]
         u = self.other_pairs.differences(other)
         v = self.same_pairs.differences(same)
@@ -210,8 +220,8 @@ class PairDifferences(Terms):
         return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
 
     def curvature(self, numbers: NDArray, width: float) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those
-        numbers, in O(B + pairs d + n d^2).
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over some terms; a call costs
+        O(B + pairs d + n d^2).
         """
         terms = self._part(self.same[numbers], self.other[numbers], None, numbers)
         scales = 1.0 / width if terms.weights is None else terms.weights / width
@@ -230,25 +240,23 @@ class PairDifferences(Terms):
         return product
 
     def system(self) -> PairSystem:
-        """Return the :class:`PairSystem` of the terms; O(T)."""
+        """Return the :class:`PairSystem` of the terms; cost O(T)."""
         return PairSystem(self)
 
     @property
     def system_rows(self) -> int:
-        """Number of the terms or of their pairs, whichever is smaller."""
+        """The number of terms or the number of their pairs, whichever is smaller."""
         return min(len(self), len(self.same_pairs) + len(self.other_pairs))
 
     def select(self, keep: NDArray) -> Self:
-        """Return the terms of the mask `keep`; pairs that none of them uses are dropped once
+        """Return the terms of the mask `keep`. Pairs that no term uses any more are dropped once
         they are many.
         """
         keep = check_mask(keep, len(self), "keep")
         return self._part(self.same[keep], self.other[keep], self.norms[keep], keep)
 
     def partition(self, status: NDArray) -> tuple[Self, NDArray, float, NDArray]:
-        """Return the terms left, the sum of the linear ones, its error bound, and the numbers of
-        those left; one pass.
-        """
+        """Return what :meth:`Terms.partition` returns, in one pass over the terms."""
         n = int(np.count_nonzero(status == 0))
         same = np.empty(n, dtype=np.int32)
         other = np.empty(n, dtype=np.int32)
@@ -266,29 +274,31 @@ class PairDifferences(Terms):
 
     @property
     def work(self) -> float:
-        """Operations of an evaluation: two products with the points, two passes over the pairs,
+        """Operations of an evaluation: two products with the points, two passes over the pairs and
         one over the terms. ``benchmarks/fit_counts.py`` measures them.
         """
         return self._products_work(4.0) + 2.0 * len(self)
 
     @property
     def screening_work(self) -> float:
-        """Operations of a pass of the sphere rule and of leaving out what it finds."""
+        """Operations of one pass of the sphere rule, and of removing the terms that it screens."""
         return self._products_work(8.0) + 4.0 * len(self)
 
     @property
     def preparation_work(self) -> float:
-        """Operations of the norms as long as they are not known."""
+        """Operations of computing the norms; 0 once they have been computed."""
         return (4.0 * self.points.d + 8.0) * len(self) if self._norms is None else 0.0
 
     def _products_work(self, a_pair):
-        # a vector of weights is not multiplied with the points
+        # a diagonal metric is not multiplied with the points
         products = 0.0 if self.points.diagonal else 0.06 * self.points.X.size * self.points.d
         n_pairs = len(self.same_pairs) + len(self.other_pairs)
         return products + (self.points.d + a_pair) * n_pairs
 
     def sample(self) -> Self:
-        """Return a part of the terms, see :meth:`Terms.sample`; norms of its own only."""
+        """Return some of the terms as :meth:`Terms.sample` does, with norms computed for them
+        alone.
+        """
         numbers = self._spread()
         return self._part(self.same[numbers], self.other[numbers], None, numbers)
 
@@ -301,7 +311,7 @@ class PairDifferences(Terms):
         if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
         part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
-        # bounds of the whole stay bounds of a part
+        # bounds for all terms are bounds for a part of them
         part._length = self._length
         part._square = self._square
         return part
@@ -314,9 +324,9 @@ class PairDifferences(Terms):
         return p.close(Y), self._gram_error(same_weights, other_weights)
 
     def _gram_error(self, same_weights, other_weights):
-        # Y sums at most `degree` terms a row, X'Y is a dot product of length n, a weight sums
-        # `count` products: the lengths add up to self._length (for a diagonal metric: pairs instead
-        # of n, the same bound with more terms)
+        # A row of Y is a sum of at most `degree` terms, X'Y has dot products of length n, and the
+        # weight of a pair is a sum of `most` terms: these lengths add up to self._length. A
+        # diagonal metric sums over pairs instead of over points, so it needs a larger length.
         length = self._length
         if self.points.diagonal:
             length += len(self.same_pairs) + len(self.other_pairs)
@@ -327,23 +337,23 @@ class PairDifferences(Terms):
 
 
 class _Side(NamedTuple):
-    """One of the two pairs that each term has: the table of distinct pairs, and the number in it
-    that each term's pair has.
+    """One of the two pairs of each term: the table of the distinct pairs, and for each term the
+    number of its pair in that table.
     """
 
     table: PairTable
     numbers: NDArray
 
     def counts(self, weights=None):
-        """Return how many terms have each pair, or the sum of their weights."""
+        """Return the number of terms of each pair, or the sum of their weights."""
         return np.bincount(self.numbers, weights, minlength=len(self.table))
 
     def most_terms(self):
-        """Return the largest number of terms that a pair of two different points has."""
+        """Return the largest number of terms that share a pair of two different points."""
         return int((self.counts() * self.table.proper()).max(initial=0))
 
     def square(self, weights, most):
-        """Return an upper bound of twice the sum of the terms' squared scales, each pair having
+        """Return an upper bound of twice the sum of the terms' squared scales, where each pair has
         at most `most` terms.
         """
         total = float(np.dot(self.counts(weights), self.table.scales**2))
@@ -351,8 +361,8 @@ class _Side(NamedTuple):
 
 
 def _compact_points(points, *tables):
-    """Return points and tables without the points that no pair has, if those are more than a
-    third.
+    """Return points and tables without the points that are in no pair, if those are more than a
+    third of all.
     """
     used = np.zeros(len(points.X), dtype=np.bool_)
     for table in tables:

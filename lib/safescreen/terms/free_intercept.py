@@ -1,4 +1,4 @@
-"""Samples with an intercept that nothing penalises."""
+"""Samples with an intercept that no term of the objective penalises."""
 
 from __future__ import annotations
 
@@ -22,44 +22,55 @@ from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.samples import Samples
 
 REPAIRS = 4
-"""How often at most a dual point is moved to balance the classes: again for what was rounded."""
+"""How often a dual point is moved to balance the classes, at most; a repetition removes the
+rounding of the move before it.
+"""
 
 
 class FreeIntercept(Terms):
-    """Samples whose margins have an intercept b that is chosen best for each x.
+    """Samples whose margins contain the intercept b that is best for each x.
 
     ::
 
         L(x) = min_b sum_t w_t loss(<a_t, x> + y_t b)
         dual points: 0 <= alpha_t <= cap, sum_t w_t y_t alpha_t = 0
 
-    L is convex, and ``L(x) + lam/2 ||x||^2`` is the problem of SVC with b left out. A dual point
-    that balances the classes meets b in that sum only, which is 0, so every formula of a problem's
-    gap and of its balls holds as it is. Margins are not those of the ball alone: the rules use
-    bounds of every best b too (:meth:`regions_in`).
+    L is convex, and ``L(x) + lam/2 ||x||^2`` is the problem of scikit-learn's SVC, minimised over
+    b. In the formulas of the gap and of the balls b occurs only as a factor of
+    ``sum_t w_t y_t alpha_t``. That sum is 0 for a dual point that balances the classes, so these
+    formulas hold as they are. The rules need more than a ball, since the margins contain b: they
+    use bounds of every best b as well (:meth:`regions_in`).
 
     Parameters
     ----------
     terms : Samples or KernelSamples
-        The samples with a constant feature: their penalised intercept is what a solver works with.
-        It costs nothing here, where at the solution its coefficient is 0.
+        The samples with one more feature, which is constant. Its coefficient is a penalised
+        intercept, and solvers work with that. It changes no result here, because the coefficient is
+        0 at the solution.
     y : array of shape (n,)
         The labels of `terms`, -1 and +1.
     constant : float > 0
-        Value of that feature, in a kernel the root of what is added to it.
+        Value of the constant feature; with a kernel, the square root of the constant that was added
+        to it.
 
     Attributes
     ----------
     penalised_terms : Terms
         `terms`.
     offset : float
-        ``sum_t w_t y_t`` of the terms that have been screened into L: what the sum over the others
-        has to make up for.
+        ``sum_t w_t y_t`` over the terms that have been screened into L. The sum
+        ``sum_t w_t y_t alpha_t`` over the others has to be ``-offset``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `terms` are no samples, `y` holds other values than -1 and +1 or one of them only, or
+        `constant` is not positive.
 
     Notes
     -----
-    Sums cost what those of `terms` cost, and O(n log n) for b. Screened terms leave as everywhere,
-    see :meth:`partition`. The threshold of a term is that of `terms`.
+    Cost: sums cost what those of `terms` cost, and O(n log n) for b. Screened terms leave as in
+    every family, see :meth:`partition`. The threshold of a term is that of `terms`.
 
     Examples
     --------
@@ -89,18 +100,23 @@ class FreeIntercept(Terms):
         weights: ArrayLike | None = None,
         max_gigabytes: float = 4.0,
     ) -> Self:
-        """Return the samples of points, with a constant feature as long as points are on average.
+        """Return the samples of some points, with a constant feature that is as long as the points
+        are on average.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
         y : array of shape (n,)
-            Labels -1 and +1, both present.
+            Labels -1 and +1; both must occur.
         kernel : {"linear", "rbf", "polynomial"}
-            Elements have a coefficient for each column and one for the constant feature with
-            "linear"; else they are expansions in the samples.
+            With "linear" an element of the space has a coefficient for each column of `X` and one
+            for the constant feature. With a kernel it is an expansion in the samples.
         gamma, degree, coef0, weights, max_gigabytes
             As for :meth:`KernelSamples.from_points`.
+
+        Returns
+        -------
+        FreeIntercept
 
         Examples
         --------
@@ -140,23 +156,26 @@ class FreeIntercept(Terms):
 
     @property
     def work(self) -> float:
-        """Operations of those samples, and of the sorting in an evaluation."""
+        """Operations of the penalised samples, and of the sorting in an evaluation."""
         return self.penalised_terms.work + 20.0 * len(self)
 
     @property
     def screening_work(self) -> float:
-        """Operations of those samples, and of the two sortings for bounds of the intercept."""
+        """Operations of the penalised samples, and of the two sortings that the bounds of the
+        intercept need.
+        """
         return self.penalised_terms.screening_work + 200.0 * len(self)
 
     @property
     def norms(self) -> NDArray:
-        """Upper bounds of ``||a_t||``, the constant feature included, shape (n,)."""
+        """Upper bounds of ``||a_t||``, shape (n,), with the constant feature."""
         return self.penalised_terms.norms
 
     @property
     def spreads(self) -> NDArray:
-        """Upper bounds of distances from a common point, shape (n,): the mean, or where that is
-        costly what is left without the constant feature. Computed once.
+        """Upper bounds of the distances of the terms from one common point, shape (n,). The point
+        is the mean of the samples. For kernel samples, where the mean is costly, the bounds are the
+        norms without the constant feature. Computed once.
         """
         if self._spreads is None:
             if self.costly:
@@ -167,16 +186,17 @@ class FreeIntercept(Terms):
 
     @property
     def preparation_work(self) -> float:
-        """Operations of the distances from the mean, as long as they have not been computed."""
+        """Operations of the distances from the mean; 0 once they have been computed."""
         return 0.0 if self._spreads is not None else self.penalised_terms.screening_work
 
     def _around_mean(self):
         """Return upper bounds of ``||y_t a_t - m||``, whose squares are
         ``||a_t||^2 - 2 y_t <a_t, m> + ||m||^2``.
 
-        Any m serves, and the mean as it was computed is taken as it is: 16 units of the three parts
-        cover their roundings and those of the sum. It has to be one and the same for all: the
-        smaller of this distance and the norm, term by term, would be wrong."""
+        Any m serves, so the computed mean is taken as it is, without an error; 16 units of the
+        three parts cover their roundings and those of the sum. All terms must use the same m:
+        taking the smaller of this distance and the norm, term by term, would be wrong.
+        """
         if not len(self):
             return np.zeros(0)
         total = float(len(self) if self.weights is None else self.weights.sum())
@@ -199,32 +219,34 @@ class FreeIntercept(Terms):
     # ------------------------------------------------------------------ the intercept
 
     def intercept(self, x: ElementLike, loss: Loss) -> float:
-        """Return the best intercept at x, of several the middle of them; O(n log n)."""
+        """Return the best intercept at x; of several the middle. Cost: O(n log n)."""
         return self._best(self._values(x)[0], loss)
 
     def penalised(self, b: float) -> Terms:
-        """Return the terms with a penalised intercept around b: the thresholds
-        ``tau_t - y_t b``.
+        """Return the terms with an intercept that is penalised for its distance from b: their
+        thresholds are ``tau_t - y_t b``.
         """
         tau, _ = levels(self)
         return self.penalised_terms.with_threshold(tau - self.signs * b)
 
     def residual(self, alpha: NDArray) -> tuple[float, float]:
-        """Return ``sum_t w_t y_t alpha_t``, terms that have been screened included, and the sum of
-        its absolute values.
+        """Return ``sum_t w_t y_t alpha_t`` with the screened terms, and the sum of the absolute
+        values.
         """
         _, w = levels(self)
         return balanced_sum(self.signs, w, alpha, self.offset)
 
     def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
-        """Return a dual point that balances the classes up to rounding, near `alpha` and no worse
-        at x than it has to be.
+        """Return a dual point near `alpha` that balances the classes up to rounding. Its value at x
+        is no worse than balancing requires.
         """
         margins, _ = self._margins(self._values(x), loss)
         return self._balanced(np.asarray(alpha, dtype=float), levels(self)[0] - margins, loss)
 
     def intercepts(self, ball, loss: Loss) -> tuple[float, float]:
-        """Return bounds of every optimal intercept, given a ball with the solution."""
+        """Return bounds ``(low, high)`` of every optimal intercept, given a ball that contains the
+        optimum.
+        """
         views = (self._values(self.cone.check(ball.center)),)
         return self._bounds(views, (float(ball.radius),), self.norms, loss)
 
@@ -232,7 +254,7 @@ class FreeIntercept(Terms):
         return self.inner_products(x).chunk(0, len(self))
 
     def _best(self, values, loss):
-        """Return the best intercept of inner products."""
+        """Return the best intercept for some inner products."""
         if not len(self):
             return 0.0
         tau, w = levels(self)
@@ -240,17 +262,20 @@ class FreeIntercept(Terms):
         return best_intercept(kinks, self.signs, w, loss.smoothing, loss.cap, -self.offset)
 
     def _margins(self, products, loss):
-        """Return margins with the best intercept, that, and bounds of their errors."""
+        """Return the margins with the best intercept, then that intercept and bounds of the
+        margins' errors.
+        """
         values, errors = products
         b = self._best(values, loss)
         margins = values + self.signs * b
         return margins, (b, errors + 2.0 * UNIT * np.abs(margins))
 
     def _balanced(self, alpha, slack, loss):
-        """Return a balanced dual point, given slacks at the best intercept.
+        """Return a dual point that balances the classes, given the slacks at the best intercept.
 
-        Variables are moved to their bounds in the order of what a unit of them costs,
-        ``|slack - g alpha|``, until the sum is 0: the last one only as far as it has to."""
+        Variables are moved to their bounds in the order of what a unit of the move costs,
+        ``|slack - g alpha|``, until the sum is 0. The last one is moved only as far as is needed.
+        """
         _, w = levels(self)
         for _ in range(REPAIRS):
             total, size = self.residual(alpha)
@@ -274,22 +299,23 @@ class FreeIntercept(Terms):
         return alpha
 
     def alpha(self, x: ElementLike, loss: Loss) -> NDArray:
-        """Return the balanced dual point of the best intercept at x, shape (n,)."""
+        """Return the balanced dual point that belongs to x with its best intercept, shape (n,)."""
         margins, _ = self._margins(self._values(x), loss)
         tau, _ = levels(self)
         return self._balanced(loss.alpha(margins, tau), tau - margins, loss)
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return the sums at x with its best intercept, for a dual point that balances the classes:
-        `alpha` is moved where it does not.
+        """Return the sums at x with its best intercept, for a dual point that balances the classes.
+        An `alpha` that does not is moved until it does.
 
         Notes
         -----
-        Let s bound what rounding leaves of the balanced sum. There is a dual point that balances
-        the classes exactly, and differs by s in the sum of ``w_t |alpha_t - alpha'_t|``: variables
-        can go on to move to their bounds, until the sum is 0, because some dual point is feasible.
-        The gap is that of this point. Its adjoint is off by another ``s max ||a_t||``, its Fenchel
-        terms by s times their largest slope, ``|slack_t| + g alpha``."""
+        Let s bound what rounding leaves of the balanced sum. Some dual point balances the classes
+        exactly and differs by s in the sum of ``w_t |alpha_t - alpha'_t|``: variables can move on
+        to their bounds until the sum is 0, because a feasible dual point exists. The gap is that of
+        this point. Its adjoint differs by at most ``s max ||a_t||``, and its Fenchel terms by s
+        times their largest slope, ``|slack_t| + g alpha``.
+        """
         margins, (b, errors) = self._margins(self._values(x), loss)
         tau, w = levels(self)
         n = len(self)
@@ -316,15 +342,16 @@ class FreeIntercept(Terms):
 
     @property
     def longest(self) -> float:
-        """That of the samples, the constant feature included."""
+        """Upper bound of the norms of the penalised samples, with the constant feature."""
         return self.penalised_terms.longest
 
     def _bounds(self, views, radii, norms, loss):
-        """Return bounds of every best intercept where ``<a_t, x*>`` is within ``r norms_t`` of
-        each of the views.
+        """Return bounds of every best intercept where ``<a_t, x*>`` is within ``r norms_t`` of each
+        of the views.
 
         A kink ``y_t (tau_t - <a_t, x*>)`` is as uncertain as its inner product; 8 units of its
-        parts cover the roundings of the two ends."""
+        parts cover the roundings of the two ends.
+        """
         tau, w = levels(self)
         low = -np.inf
         high = np.inf
@@ -338,12 +365,12 @@ class FreeIntercept(Terms):
         return low, high
 
     def thresholds(self, start: int = 0, stop: int | None = None):
-        """Raise a TypeError: where a margin costs nothing depends on the intercept, of which only
-        :meth:`regions_in` knows bounds.
+        """Raise a TypeError: the margin from which on a term costs nothing depends on the
+        intercept, and only :meth:`regions_in` has bounds of it.
         """
         raise TypeError(
-            "ranges of lam and total losses need terms with thresholds of their own, which samples "
-            "with a free intercept do not have"
+            "ranges of lam and total losses need terms with fixed thresholds; those of samples "
+            "with a free intercept depend on the intercept"
         )
 
     def regions(self, loss: Loss) -> Iterator[tuple[int, int, NDArray, NDArray]]:
@@ -351,8 +378,8 @@ class FreeIntercept(Terms):
         return self.thresholds()
 
     def regions_in(self, loss, views, radii, norms):
-        """Yield the thresholds of :meth:`Terms.regions_in`: ``tau_t - y_t b`` for every b that may
-        be optimal.
+        """Yield the thresholds of :meth:`Terms.regions_in`, which allow for ``tau_t - y_t b`` with
+        every b that may be optimal.
         """
         views = [view.chunk(0, len(self)) for view in views]
         b_low, b_high = self._bounds(views, radii, norms, loss)
@@ -414,13 +441,13 @@ class FreeIntercept(Terms):
         return selected
 
     def select(self, keep: NDArray) -> FreeIntercept:
-        """Return the samples of the mask `keep`, to be balanced among themselves."""
+        """Return the samples of the mask `keep`. They keep the offset of the whole."""
         keep = check_mask(keep, len(self), "keep")
         part = self.penalised_terms.select(keep)
         return self._part(part, keep, self.offset, self._offset_error)
 
     def sample(self) -> FreeIntercept:
-        """Return some thousand of the samples; they balance their share of the offset."""
+        """Return some thousand of the samples. Their offset is their share of the offset."""
         keep = np.zeros(len(self), dtype=np.bool_)
         keep[self._spread()] = True
         part = self.select(keep)
@@ -428,8 +455,8 @@ class FreeIntercept(Terms):
         return part
 
     def partition(self, status: NDArray) -> tuple[FreeIntercept, ElementLike, float, NDArray]:
-        """Return what :meth:`Terms.partition` does; the offset goes on with the samples of
-        status 1.
+        """Return what :meth:`Terms.partition` returns. The samples of status 1 are added to the
+        offset.
         """
         undecided, total, error, numbers = self.penalised_terms.partition(status)
         _, w = levels(self)
@@ -441,21 +468,23 @@ class FreeIntercept(Terms):
         return self._part(undecided, numbers, offset, offset_error), total, error, numbers
 
     def afresh(self) -> Self:
-        """Return the same samples, which remember no sums."""
+        """Return the same samples without any memory of earlier sums."""
         terms = copy.copy(self)
         terms.penalised_terms = self.penalised_terms.afresh()
         return terms
 
 
 def constant_for(diagonal: NDArray) -> float:
-    """Return a constant feature as long as the points are on average, given their squares."""
+    """Return the value of a constant feature that is as long as the points are on average, given
+    their squared lengths.
+    """
     mean = float(np.mean(diagonal))
     return float(np.sqrt(mean)) if 1e-200 < mean < 1e200 else 1.0
 
 
 def _without_constant(norms, constant):
-    """Return upper bounds of the norms without a feature of that value: ``n^2 - constant^2``, 8
-    units of the two squares added.
+    """Return upper bounds of the norms without a feature of the value `constant`:
+    ``n^2 - constant^2`` and 8 units of the two squares.
     """
     square = norms * norms
     rest = square - constant * constant + 8.0 * UNIT * (square + constant * constant)

@@ -20,7 +20,8 @@ def check_index(
 ) -> NDArray:
     """Return `index` as an int array of shape (T, len(columns)) with entries in ``0..n-1``.
 
-    `columns` names what a row holds, `what` the row itself; without `what` there may be no rows.
+    `columns` names what a row holds, and `what` the row itself. Without `what` the array may have
+    no rows.
     """
     index = np.asarray(index)
     if what is None and index.shape in ((0,), (0, len(columns))):
@@ -44,8 +45,8 @@ def check_index(
 def check_different(
     index: NDArray, columns: Sequence[str], pairs: Sequence[tuple[int, int]], name: str = "index"
 ) -> None:
-    """Raise a ValueError if a row of `index` holds one point in two columns that make a pair;
-    `pairs` numbers these columns.
+    """Raise a ValueError if a row of `index` holds one point in two columns that must differ;
+    `pairs` lists the numbers of such columns.
     """
     for a, b in pairs:
         bad = np.flatnonzero(index[:, a] == index[:, b])
@@ -60,8 +61,8 @@ def check_different(
 def check_triplets(
     triplets: ArrayLike, n: int, columns: Sequence[str] = JUDGED, name: str = "triplets"
 ) -> NDArray:
-    """Return triplets as an int array of shape (T, 3) with entries in ``0..n-1``; the three
-    points of a row must differ.
+    """Return triplets as an int array of shape (T, 3) with entries in ``0..n-1``. The three points
+    of a row must differ.
     """
     triplets = check_index(triplets, n, columns, name, what="triplet")
     check_different(triplets, columns, ((0, 1), (0, 2), (1, 2)), name)
@@ -71,8 +72,8 @@ def check_triplets(
 def check_judgements(
     triplets: ArrayLike, triplet_weight: ArrayLike | None, n: int
 ) -> tuple[NDArray, NDArray | None]:
-    """Return triplets over n points, which may repeat and contradict each other, and their
-    weights, not all 0; None stays None.
+    """Return triplets over n points, which may repeat and contradict each other, and their weights,
+    which must not all be 0; None stays None.
     """
     triplets = check_triplets(triplets, n)
     if triplet_weight is not None:
@@ -83,16 +84,16 @@ def check_judgements(
 
 
 def pair_codes(pairs: NDArray, n: int) -> NDArray:
-    """Return a number for each row of `pairs`, the same for (i, j) and (j, i)."""
+    """Return a number for each row of `pairs`, the same one for (i, j) and (j, i)."""
     low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
     return low.astype(np.int64) * n + high
 
 
 def number_pairs(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
-    """Return the distinct pairs in `rows`, sorted, as (P, 2) int32, and each row's pair number as
-    int32.
+    """Return the distinct pairs in `rows`, sorted, shape (P, 2), and for each row the number of its
+    pair; both int32.
 
-    Row numbers are looked up in pieces: 16 bytes a row at the peak.
+    The numbers are looked up piece by piece, so the peak of memory is 16 bytes a row.
     """
     keys = rows[:, 0].astype(np.int64) * n + rows[:, 1]
     distinct = np.unique(keys)

@@ -1,4 +1,4 @@
-"""An intercept that is penalised, as one more feature."""
+"""A penalised intercept, as one more feature."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from safescreen._checks import PointsLike, check_points, check_scalar
 
 
 def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_array:
-    """Return `X` with a constant column of value `scale` at its end (SSS14 section II, footnote 1).
+    """Return `X` with a constant column of value `scale` as its last one (SSS14 section II,
+    footnote 1).
 
     The solution of the larger problem has the intercept ``b = scale * w[-1]``, penalised by
-    ``b^2/(2 scale^2)``: the larger the scale, the weaker the penalty, and the longer all vectors,
+    ``b^2/(2 scale^2)``. A larger scale makes the penalty weaker. It also makes all vectors longer,
     which weakens every test. For a *free* intercept, as in LIBSVM, see
     :class:`~safescreen.FreeIntercept`.
 
@@ -21,6 +22,15 @@ def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_arr
     ----------
     X : array or CSR matrix of shape (n, d)
     scale : float > 0
+
+    Returns
+    -------
+    array or CSR array of shape (n, d + 1)
+
+    Raises
+    ------
+    ValueError, TypeError
+        `X` is not finite or has no row, or `scale` is not positive.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Samples of a binary classification problem with a kernel: support vector machines without
+"""Samples of a binary classification problem with a kernel: a support vector machine without an
 intercept.
 """
 
@@ -31,43 +31,48 @@ from safescreen.terms._recent_sums import RecentSums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
 ROUNDS = 20
-"""How often at most a sweep goes on with products computed anew, where those of its working sets
-have drifted.
+"""How often a sweep computes its products anew, at most; they drift as its working sets are
+updated.
 """
 
 
 class KernelSamples(Terms):
-    """Sample terms ``z_i = y_i phi(x_i)`` known through ``Q_ij = <z_i, z_j> = y_i y_j K_ij`` alone
+    """Sample terms ``z_i = y_i phi(x_i)``, known through ``Q_ij = <z_i, z_j> = y_i y_j K_ij`` alone
     (SSS14 section IV-D).
 
     Parameters
     ----------
     K : array of shape (n, n)
-        Kernel matrix, symmetric and positive semidefinite; a C- or F-contiguous float64 array is
+        Kernel matrix, symmetric and positive semidefinite. A C- or F-contiguous float64 array is
         not copied and must not be changed.
     y : array of shape (n,)
-        Labels -1 and +1, both present.
+        Labels -1 and +1; both must occur.
     weights : array of shape (n,), optional
-        Positive factors of the losses.
+        Positive factors of the losses, 1 if left out.
     relative_error : float, optional
-        What is known of the entries: there is a positive semidefinite K* with
-        ``|K_ij - K*_ij| <= relative_error sqrt(K*_ii K*_jj)``, and K* is the kernel the results are
-        for. Left out, ``4 n + 64`` units of roundoff of K's precision; see :meth:`from_points`.
+        How accurate the entries are: there is a positive semidefinite K* with
+        ``|K_ij - K*_ij| <= relative_error sqrt(K*_ii K*_jj)``. All results are those of the kernel
+        K*. If it is left out, it is ``4 n + 64`` units of roundoff in the precision of K; see also
+        :meth:`from_points`.
 
     Raises
     ------
     ValueError, TypeError
-        K is not square, finite or symmetric, has an entry that is larger than its diagonal allows,
-        or is found to be indefinite beyond what `relative_error` explains (for more than 500
-        samples by a dozen Lanczos steps only).
+        K is not square, finite or symmetric, or has an entry that is larger than its diagonal
+        allows. Or K is found to be indefinite by more than `relative_error` explains; for more than
+        500 samples a dozen Lanczos steps look for that.
 
     Notes
     -----
-    An element is an :class:`~safescreen.cones.Expansion` in *all* samples this object was made
-    from; parts of it (:meth:`select`) keep the space. Margins of an element cost O(n), a sum O(n)
-    for each of its non-zero weights, or for each weight that differs from one of the last few sums.
-    In the papers' notation ``C = 1/lam`` and the dual variables are ``C alpha``. There is no
-    intercept; a constant added to K gives one that is penalised.
+    An element of the space is an :class:`~safescreen.cones.Expansion` in *all* samples that this
+    object was made from. A part of the family (:meth:`select`) keeps the space.
+
+    Cost: O(n) for the margins of an element. A sum costs O(n) for each non-zero weight, or for each
+    weight in which it differs from one of the last few sums.
+
+    In the notation of the papers ``C = 1/lam``, and the dual variables are ``C alpha``. There is no
+    intercept. A constant added to K gives one that is penalised, and
+    :class:`~safescreen.FreeIntercept` one that is free.
 
     Examples
     --------
@@ -123,40 +128,47 @@ class KernelSamples(Terms):
         weights: ArrayLike | None = None,
         max_gigabytes: float = 4.0,
     ) -> Self:
-        """Return the samples of points, with the bound of the rounding errors of their kernel
+        """Return the samples of some points, with a bound of the rounding errors of their kernel
         matrix.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
         y : array of shape (n,)
-            Labels -1 and +1, both present.
+            Labels -1 and +1; both must occur.
         kernel : {"rbf", "polynomial", "linear"}
             ``exp(-gamma |x - x'|^2)``, ``(gamma x'x + coef0)^degree``, ``x'x``.
         gamma : float > 0, optional
-            Left out: ``1/d``.
+            Coefficient of the kernel; ``1/d`` if left out.
         degree : int >= 1
+            Degree of the polynomial kernel.
         coef0 : float >= 0
+            Constant in the polynomial kernel.
         constant : float >= 0
-            Added to the kernel: the square of a constant feature, whose coefficient is a penalised
-            intercept.
+            Added to the kernel. It is the square of a constant feature, whose coefficient is a
+            penalised intercept.
         weights : array of shape (n,), optional
+            Positive factors of the losses, 1 if left out.
         max_gigabytes : float
-            Largest kernel matrix that is computed and kept. A larger one is not, nor that of more
-            than 2,000 dense points: its entries are computed when they are wanted, and this is the
-            size of a cache of rows for the solver.
+            Largest kernel matrix that is kept. A larger one is not kept, nor that of more than
+            2,000 dense points: its entries are computed when they are needed, and `max_gigabytes`
+            is the size of a cache of rows for the solver.
+
+        Returns
+        -------
+        KernelSamples
 
         Raises
         ------
         ValueError, TypeError
-            Bad points, labels or parameters, or a cache of `max_gigabytes` that would not hold the
-            rows of a step of the solver.
+            A point, a label or a parameter is out of its range, or a cache of `max_gigabytes`
+            cannot hold the rows of one step of the solver.
 
         Notes
         -----
-        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with
-        ``gamma max |x - mean|^2``, dense points being centred first, which leaves their distances
-        as they are; sparse ones are taken as they come.
+        Cost: O(n^2 d). The bound of the errors is some d units of roundoff. With "rbf" it grows
+        with ``gamma max |x|^2``. So dense points are centred first for "rbf", which leaves their
+        distances as they are and makes that number small. Sparse points are taken as they are.
 
         Examples
         --------
@@ -177,8 +189,8 @@ class KernelSamples(Terms):
     def of_matrix(
         cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None
     ) -> Self:
-        """Return the samples of a kernel matrix known up to `error`, of labels and weights;
-        nothing is checked.
+        """Return the samples of a kernel matrix that is known up to `error`, with their labels and
+        weights; nothing is checked.
         """
         samples = cls.__new__(cls)
         samples._set(KernelSpace(K, signs, error), weights=weights)
@@ -189,7 +201,7 @@ class KernelSamples(Terms):
         # shared with all parts of the family
         self._recent = RecentSums() if recent is None else recent
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
-        # at which samples images are wanted: those, and the ones of the linear term
+        # the samples at which products are computed: the terms, and the samples of the linear term
         self._view = view
         self._norms = space.norms if ids is None else space.norms[ids]
         self.threshold = threshold
@@ -203,15 +215,15 @@ class KernelSamples(Terms):
 
     @property
     def work(self) -> float:
-        """Operations of as many updates as there are samples; of rows on demand those of the
-        others are left out anyway.
+        """Operations of n updates of the solver. Updates leave many samples out anyway, so this is
+        a part of the operations of n full updates.
         """
         return 0.3 * float(len(self)) ** 2
 
     @property
     def screening_work(self) -> float:
-        """Operations of a pass of the sphere rule and of leaving out what it finds: of rows on
-        demand, of the images it wants.
+        """Operations of one pass of the sphere rule, and of removing the samples that it screens.
+        If the kernel matrix is not kept, the entries that the pass needs are computed for it.
         """
         return 12.0 * len(self) + self.cone.matrix.entry_work * float(len(self)) ** 2
 
@@ -221,21 +233,23 @@ class KernelSamples(Terms):
         return self._norms
 
     def inner_products(self, x: Expansion) -> InnerProducts:
-        """Return all margins at once; chunks are slices."""
+        """Return all margins at once; a chunk of them is a slice."""
         return InnerProducts.of(*self._margins(x))
 
     def loss_sums(self, x: Expansion, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all samples; the margins are at hand, the adjoint is one sum."""
+        """Return sums over all samples. The margins are known already, and the adjoint is one
+        sum.
+        """
         return margin_sums(self, self.inner_products(x), loss, alpha)
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
-        """Return margins at an expansion, and bounds of their errors."""
+        """Return the margins at an expansion, and bounds of their errors."""
         values = x.at(self._ids)
         return values, self._norms * x.error + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
-        """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of
-        ``w_i weights_i``, if there are any w.
+        """Return ``(sum_i w_i weights_i z_i, error bound)``. The error is the rounding of
+        ``w_i weights_i``; it is 0 for samples without weights.
         """
         return self._sum(weights, self._view)
 
@@ -251,7 +265,7 @@ class KernelSamples(Terms):
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
 
     def afresh(self) -> Self:
-        """Return the same samples, which remember no sums."""
+        """Return the same samples without any memory of earlier sums."""
         terms = copy.copy(self)
         terms._recent = RecentSums()
         return terms
@@ -265,8 +279,8 @@ class KernelSamples(Terms):
         return selected
 
     def partition(self, status: NDArray) -> tuple[KernelSamples, Expansion, float, NDArray]:
-        """Return what :meth:`Terms.partition` does; images are no longer wanted at samples of
-        status 2.
+        """Return what :meth:`Terms.partition` returns. Products at samples of status 2 are not
+        computed any more.
         """
         undecided = self.select(status == 0)
         numbers = np.flatnonzero(status == 0).astype(np.int32)
@@ -277,7 +291,7 @@ class KernelSamples(Terms):
         return undecided, *self._sum(status == 1, undecided._view), numbers
 
     def gram(self, numbers: NDArray) -> NDArray:
-        """Return the inner products of the samples of those numbers, shape (B, B)."""
+        """Return the inner products of some samples with each other, shape (B, B)."""
         ids = self._where(numbers)
         signs = self.cone.signs[ids]
         block = self.cone.matrix.block(ids, ids)
@@ -286,9 +300,7 @@ class KernelSamples(Terms):
         return block
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size
-        B^2 is stored.
-        """
+        """Return the function ``v -> Q_BB v`` for some samples; it stores nothing of size B^2."""
         ids = self._where(numbers)
         return lambda v: self.cone.product(ids, v, ids)[ids]
 
@@ -305,11 +317,12 @@ class KernelSamples(Terms):
         goal: tuple[float, float] = (0.0, 0.0),
         is_balanced: bool = False,
     ) -> tuple[Expansion, float, int, int]:
-        """Improve a dual point in working sets, in each always a pair of coordinates that gains
+        """Improve a dual point in working sets, each time by the pair of coordinates that gains
         most; n updates count as a sweep.
 
-        Parameters and result as in :meth:`Terms.sweep`; `state` is without effect. With
-        `is_balanced` the sum of ``w_t y_t alpha_t`` stays what it is.
+        The parameters and the result are those of :meth:`Terms.sweep`, with a `goal` as in
+        :meth:`Terms.sees_gap`. `state` has no effect. With `is_balanced` the sum of
+        ``w_t y_t alpha_t`` does not change.
         """
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
@@ -318,7 +331,7 @@ class KernelSamples(Terms):
         spread = np.inf
         rest = H.coef.copy()
         rest[ids] -= weights * alpha
-        for _ in range(ROUNDS):  # with products computed anew
+        for _ in range(ROUNDS):  # each round computes the products anew
             fixed = (
                 tau_w,
                 loss,

@@ -1,4 +1,4 @@
-"""Candidate lists of an anchor: points of its own class and points of the others."""
+"""The candidate lists of an anchor: points of its own class, and points of other classes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from safescreen.rounding import gamma
 
 @dataclass(frozen=True)
 class AnchorLists:
-    """For every anchor i its list J_i (same class) and L_i (other classes), stored like CSR rows,
-    sorted by index.
+    """For every anchor i a list J_i of points of its class and a list L_i of points of other
+    classes.
 
-    The points of anchor i's lists are at ``ptr[i]:ptr[i + 1]``; pointers are int64 arrays of shape
-    (n + 1,), points int32 ones."""
+    The lists are stored like CSR rows and sorted by index: those of anchor i are at
+    ``ptr[i]:ptr[i + 1]``. The pointers are int64 arrays of shape (n + 1,), the points int32 arrays.
+    """
 
     same_ptr: NDArray
     same: NDArray
@@ -26,7 +27,7 @@ class AnchorLists:
 
     @classmethod
     def of(cls, same: list[NDArray], other: list[NDArray]) -> Self:
-        """Return those of the points of each anchor."""
+        """Return the lists that hold the given points of each anchor."""
         empty = np.empty(0, dtype=np.int32)
         return cls(
             _pointers(same),
@@ -37,7 +38,7 @@ class AnchorLists:
 
     @property
     def sizes(self) -> tuple[NDArray, NDArray]:
-        """Lengths of the lists of the same class, and of the others."""
+        """Lengths of the lists of the same class, and of the lists of other classes."""
         return np.diff(self.same_ptr), np.diff(self.other_ptr)
 
     def part(self, start: int, stop: int) -> Self:
@@ -49,7 +50,7 @@ class AnchorLists:
 
     @property
     def sides(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
-        """Pointers and points of the lists of the same class, and of the others."""
+        """Pointers and points of the lists of the same class, and of the lists of other classes."""
         return (self.same_ptr, self.same), (self.other_ptr, self.other)
 
     @property
@@ -58,8 +59,8 @@ class AnchorLists:
         return int(np.dot(*self.sizes))
 
     def pairs(self, anchors: NDArray) -> list[NDArray]:
-        """Return the pairs (anchor, point) of either side, as int32 arrays of shape (P, 2), for
-        the points that the anchors are.
+        """Return the pairs (anchor, point) of both kinds of lists, as int32 arrays of shape (P, 2);
+        `anchors` are the points that the anchors stand for.
         """
         return [
             np.column_stack((np.repeat(anchors, np.diff(ptr)), points))
@@ -70,14 +71,15 @@ class AnchorLists:
 def anchor_lists(
     X: NDArray, y: NDArray, k: int | None = None, block_bytes: int = 1 << 26
 ) -> AnchorLists:
-    """Return the :class:`AnchorLists` of labelled points; an anchor without any partner on one side
-    has two empty lists.
+    """Return the :class:`AnchorLists` of labelled points. An anchor with no partner on one side has
+    two empty lists.
 
-    The k nearest points (Euclidean distance) of each list are kept, or with None all. Distances
-    that the bounds of their rounding errors do not tell apart are ties, and ties go to the lower
-    index: the lists do not depend on the BLAS kernel, on its threads or on `block_bytes`. Cost
-    O(n^2 d) time for finite k, and O(n k) memory beside one block of distances, of at most
-    `block_bytes`."""
+    Each list keeps the k nearest points by Euclidean distance, or all points if k is None. Two
+    distances tie if the bounds of their rounding errors overlap; of tied points the one with the
+    lower index is taken. So the lists do not depend on the BLAS kernel, on its threads or on
+    `block_bytes`. Cost: O(n^2 d) time for finite k, and O(n k) memory beside one block of distances
+    of at most `block_bytes`.
+    """
     n, d = X.shape
     codes = np.unique(y, return_inverse=True)[1]
     classes = range(codes.max() + 1)
@@ -87,9 +89,9 @@ def anchor_lists(
     other = []
     empty = np.empty(0, dtype=np.int32)
     if k is not None:
-        X = X - X.mean(axis=0)  # distances stay, and their rounding errors are smallest
+        X = X - X.mean(axis=0)  # distances do not change, and their rounding errors are smaller
     squares = np.einsum("ij,ij->i", X, X)
-    # |a|^2 + |b|^2 - 2 a'b is off by at most this times |a|^2 + |b|^2, centring included
+    # the error of |a|^2 + |b|^2 - 2 a'b, relative to |a|^2 + |b|^2, with that of centring
     relative_error = 4.0 * gamma(d + 4)
     step = max(1, block_bytes // (8 * n))
     for start in range(0, n, step):
@@ -112,8 +114,8 @@ def anchor_lists(
 
 
 def class_sizes(codes: NDArray) -> tuple[NDArray, NDArray]:
-    """Return how many other points every point's class has, and how many there are of other
-    classes; 0 and 0 if one of them is none.
+    """Return for every point how many other points its class has, and how many points other classes
+    have; both are 0 if one of them is.
     """
     sizes = np.bincount(codes)[codes]
     used = (sizes > 1) & (sizes < codes.size)

@@ -1,5 +1,5 @@
-"""What a second-order solver asks of terms that are differences of two pairs: products, sums, and
-the coordinates of the terms, written out in blocks.
+"""What a second-order solver needs of terms that are differences of two pairs: products, sums, and
+the coordinates of the terms in blocks.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from safescreen.terms import _system_kernels as systems
 from safescreen.terms import _triplet_kernels as kernels
 
 BLOCK_BYTES = 1 << 23
-"""Memory of a block of rows."""
+"""Bytes of memory of a block of rows."""
 
 
 class PairSystem:
     """Linear maps of the terms ``a_t = u u' - v v'``, without bounds of rounding errors.
 
-    Coordinates of a symmetric matrix are its upper triangle, row by row, the entries beside the
-    diagonal times sqrt(2), so that inner products are those of vectors; of a vector they are its
-    entries. There are `width` of them.
+    The coordinates of a symmetric matrix are its upper triangle, row by row, with the entries off
+    the diagonal times sqrt(2); inner products of matrices are then inner products of coordinates.
+    The coordinates of a vector are its entries. `width` is the number of coordinates.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class PairSystem:
 
     Notes
     -----
-    Memory: 8 bytes a term for their order by connected parts, and 16 a pair.
+    Memory: 8 bytes a term for the order of the terms by connected parts, and 16 bytes a pair.
     """
 
     def __init__(self, terms: Any):
@@ -46,7 +46,9 @@ class PairSystem:
         self._part_ptr, self._order = self._parts()
 
     def _parts(self):
-        """Return where the terms of each connected part begin in an order of the terms."""
+        """Return ``(starts, order)``: an order of the terms by connected parts, and where each part
+        begins in it.
+        """
         terms = self.terms
         n_same = len(terms.same_pairs)
         n = n_same + len(terms.other_pairs)
@@ -60,20 +62,22 @@ class PairSystem:
 
     @property
     def work(self) -> float:
-        """Operations, of about a nanosecond, of :meth:`products` and :meth:`sums` together."""
+        """Operations of :meth:`products` and :meth:`sums` together; one takes about a
+        nanosecond.
+        """
         points = self.terms.points
         n_pairs = len(self.terms.same_pairs) + len(self.terms.other_pairs)
         dense = 0.08 * len(points.X) * points.d**2 if self.full else 0.0
         return (2.0 * points.d + 10.0) * n_pairs + dense + 3.0 * len(self.terms)
 
     def products(self, x: ElementLike) -> NDArray:
-        """Return ``<a_t, x>`` for every term, shape (T,); O(n d^2 + pairs d + T)."""
+        """Return ``<a_t, x>`` for every term, shape (T,); cost O(n d^2 + pairs d + T)."""
         same, other = self._pair_values(x)
         return other[self.terms.other] - same[self.terms.same]
 
     def squares(self, root: NDArray) -> NDArray:
-        """Return upper bounds, up to rounding, of the squared norms of ``root' a_t root``, or of
-        ``root a_t`` for a vector; shape (T,).
+        """Return upper bounds, up to rounding, of the squared norms of ``root' a_t root``, shape
+        (T,); for a vector those of ``root a_t``.
         """
         if self.full:
             same, other = self._pair_values(root @ root.T)
@@ -96,7 +100,7 @@ class PairSystem:
         return self.terms.same_pairs, self.terms.other_pairs
 
     def sums(self, values: NDArray) -> ElementLike:
-        """Return ``sum_t values_t a_t``; O(n d^2 + pairs d + T)."""
+        """Return ``sum_t values_t a_t``; cost O(n d^2 + pairs d + T)."""
         terms = self.terms
         points = terms.points
         same_weights, other_weights = self._weights
@@ -108,11 +112,13 @@ class PairSystem:
         return points.close(Y)
 
     def rows(self, weights: NDArray, root: NDArray) -> tuple[int, Iterator[NDArray]]:
-        """Return ``(n, blocks)``: B, at most n rows of coordinates, block by block, with
-        ``B'B = sum_t weights_t b_t b_t'``, ``b_t`` the coordinates of ``root' a_t root``.
+        """Return ``(n, blocks)``: a matrix B of at most n rows of coordinates, block by block, with
+        ``B'B = sum_t weights_t b_t b_t'``.
 
-        For a vector `root` it is ``root a_t``. Terms of weight 0 are left out. A block is
-        overwritten by the next one; it takes at most 8 MB, or 300 rows."""
+        ``b_t`` holds the coordinates of ``root' a_t root``, or of ``root a_t`` if `root` is a
+        vector. Terms of weight 0 are left out. Each block overwrites the one before it, and takes
+        at most 8 MB, or 300 rows.
+        """
         terms = self.terms
         n_same = len(terms.same_pairs)
         local = np.full(n_same + len(terms.other_pairs), -1, dtype=np.int64)

@@ -1,5 +1,5 @@
-"""Single pairs of points, each to be nearer or farther apart than a threshold; and the linear
-term that pulls pairs together.
+"""Single pairs of points, each of which should be nearer or farther apart than a threshold, and the
+linear term that pulls pairs together.
 """
 
 from __future__ import annotations
@@ -18,35 +18,38 @@ COLUMNS = ("i", "j")
 
 
 class Pairs(PairDifferences):
-    """Pair terms ``+C_il`` with threshold `lower` and ``-C_ij`` with threshold ``-upper``,
-    ``C_ij = (x_i - x_j)(x_i - x_j)'``.
+    """Pair terms: ``C_il`` with threshold `lower` for dissimilar pairs, ``-C_ij`` with threshold
+    ``-upper`` for similar ones, where ``C_ij = (x_i - x_j)(x_i - x_j)'``.
 
     STS19 section 6.3, after Davis et al. (2007). The squared distance of dissimilar points should
-    be at least `lower`, that of similar points at most `upper`. The terms are those of `dissimilar`
-    first, then those of `similar`.
+    be at least `lower`, that of similar points at most `upper`. The terms of `dissimilar` come
+    first, those of `similar` after them.
 
     Parameters
     ----------
     X : array of shape (n, d)
         Points.
     similar, dissimilar : int arrays of shape (S, 2) and (D, 2)
-        One pair a row; one of the two may be empty.
+        One pair a row; one of the two arrays may be empty.
     upper, lower : float >= 0
-        Thresholds U and L of squared distances in the metric.
-    diagonal, weights
-        As for :class:`Triplets`; weights of dissimilar pairs first.
+        Thresholds U and L of squared distances in the learned metric.
+    diagonal : bool
+        As for :class:`Triplets`.
+    weights : array of shape (D + S,), optional
+        Positive factors of the losses, those of dissimilar pairs first; 1 if left out.
 
     Raises
     ------
-    ValueError
-        No pairs, an index out of range, a point paired with itself, or a negative threshold.
+    ValueError, TypeError
+        There is no pair, an index is out of range or no integer, a pair holds one point twice, a
+        threshold is negative, or a weight is not positive.
 
     Notes
     -----
     Each term has its own threshold. The loss of a similar pair is zero under a small metric, so no
     lam makes all terms linear. With similar pairs ``lam_max()`` is therefore infinite, and a path
-    has to be given its `lams`. Memory, cost and rounding as in
-    :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term is one
+    has to be given its `lams`. Memory, cost and rounding errors are those of
+    :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term holds one
     point twice.
 
     Examples
@@ -79,7 +82,7 @@ class Pairs(PairDifferences):
         D, S = (len(rows) for rows in lists)
         if D + S == 0:
             raise ValueError("similar and dissimilar must hold at least one pair, got none")
-        # twice it stands for the pair that a term has not: the smallest of errors
+        # a term has one pair; this point, twice, is its second pair: it has the smallest errors
         middle = np.argmin(Points(X, diagonal=True).norms)
         same, other = np.full((2, D + S, 2), middle)
         other[:D], same[D:] = lists
@@ -88,12 +91,12 @@ class Pairs(PairDifferences):
 
     @property
     def is_similar(self) -> NDArray:
-        """Which terms are similar pairs, boolean array of shape (T,)."""
+        """Which terms are similar pairs: a boolean array of shape (T,)."""
         return self.same_pairs.proper()[self.same]
 
     @property
     def index(self) -> NDArray:
-        """Pairs as an int32 array of shape (T, 2)."""
+        """The pairs as an int32 array of shape (T, 2)."""
         rows = self.other_pairs.pairs[self.other], self.same_pairs.pairs[self.same]
         return np.where(self.is_similar[:, None], rows[1], rows[0])
 
@@ -112,16 +115,22 @@ def pull(
     X : array of shape (n, d)
         Points.
     pairs : int array of shape (P, 2)
-        Target neighbours: point i and a neighbour j of the same class; a pair may appear more than
+        Target neighbours: point i and a neighbour j of the same class. A pair may occur more than
         once.
     weights : array of shape (P,), optional
-        Positive factors; 1 if left out.
+        Positive factors, 1 if left out.
     diagonal : bool
         Keep only the diagonal, for a metric that is a vector of weights (STS19 section 6.2).
 
     Returns
     -------
     array of shape (d, d), or (d,) for a diagonal metric
+
+    Raises
+    ------
+    ValueError, TypeError
+        There is no pair, an index is out of range or no integer, a pair holds one point twice, or a
+        weight is not positive.
 
     Notes
     -----

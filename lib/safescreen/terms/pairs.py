@@ -1,4 +1,4 @@
-"""Points and tables of point pairs, the factors that terms share."""
+"""Points and tables of point pairs, which many terms share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,22 @@ from safescreen.terms import _triplet_kernels as kernels
 
 
 class Points:
-    """Points shared by all tables, centred at their mean (differences do not change), with upper
-    bounds of their `norms`.
+    """Points that all tables share. They are centred at their mean, which changes no difference.
 
-    There were `n` of them; X, of shape (m, d), holds repetitions once when they are :meth:`merged`,
-    and `rows`, int32 of shape (n,), tells where each of them is in X, None standing for as they
-    came. `diagonal` says whether the metric is a vector of weights."""
+    Attributes
+    ----------
+    n, d : int
+        Number of points, and of their coordinates.
+    X : array of shape (m, d)
+        The centred points. Points that are :meth:`merged` hold each repeated point once, so that m
+        may be smaller than n.
+    rows : int32 array of shape (n,) or None
+        The row of X of each point; None if point i is row i.
+    norms : array of shape (m,)
+        Upper bounds of the norms of the rows of X.
+    diagonal : bool
+        Whether the metric is a vector of weights.
+    """
 
     rows: NDArray | None
 
@@ -30,8 +40,8 @@ class Points:
             square = np.einsum("ij,ij->i", self.X, self.X)
         if not square.max() < 1e300:  # NaN compares false
             raise ValueError(
-                "X must allow squared distances in double precision, found entries whose "
-                "squares overflow; scale it"
+                "X must have squared distances that are finite in double precision, found entries "
+                "whose squares overflow: scale X"
             )
         self.n, self.d = X.shape
         self.rows = None
@@ -50,8 +60,8 @@ class Points:
         return NonNegativeCone(self.d) if self.diagonal else PSDCone(self.d)
 
     def merged(self) -> Self:
-        """Return points whose X holds equal points once, or these very ones if fewer than a
-        tenth are repetitions; O(n d).
+        """Return points whose X holds equal points once; the same object if fewer than a tenth of
+        the points are repetitions. Cost: O(n d).
         """
         first = {}
         rows = np.empty(self.n, dtype=np.int32)
@@ -63,8 +73,8 @@ class Points:
         return self
 
     def part(self, numbers: NDArray, rows: NDArray | None = None) -> Self:
-        """Return points whose X holds the rows `numbers` (increasing numbers) of this X; `rows`
-        overrides where each point is.
+        """Return points whose X holds the rows `numbers` of this X, in increasing order. `rows`
+        overrides the row of each point.
         """
         part = copy.copy(self)
         part.X = self.X[numbers]
@@ -76,19 +86,21 @@ class Points:
         return part
 
     def transform(self, x: NDArray) -> NDArray:
-        """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, O(n d^2), or x
+        """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, in O(n d^2), or x
         itself if it is a vector.
         """
         return x if self.diagonal else matmul(self.X, x)
 
     def zero_rows(self) -> NDArray:
-        """Return zeros of the shape of the Laplacian rows ``sum_j w_ij (x_i - x_j)``; for a
-        diagonal metric one row is all there is.
+        """Return zeros of the shape of the Laplacian rows ``sum_j w_ij (x_i - x_j)``. A diagonal
+        metric needs one row only.
         """
         return np.zeros((1, self.d) if self.diagonal else self.X.shape)
 
     def close(self, rows: NDArray) -> NDArray:
-        """Return the element of such rows: ``X' rows``, made symmetric, or the one row."""
+        """Return the element that such rows make: ``X' rows``, made symmetric, or the one row of a
+        diagonal metric.
+        """
         if self.diagonal:
             return rows[0]
         product = matmul(self.X.T, rows)
@@ -96,13 +108,14 @@ class Points:
 
 
 class PairTable:
-    """Distinct pairs (i, j) of points; the values ``(x_i - x_j)' M (x_i - x_j)`` and bounds of
+    """Distinct pairs (i, j) of points, with the values ``(x_i - x_j)' M (x_i - x_j)`` and bounds of
     their rounding errors.
 
-    With ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` (centred points) and the unit roundoff u,
-    the computed value is off by at most ``gamma_{2d+10} g ||M||``, ``g = s (w + 4 u s)``: the
+    With centred points, ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` and the unit roundoff u,
+    the computed value is off by at most ``gamma_{2d+10} g ||M||``, where ``g = s (w + 4 u s)``. The
     differences of centred points are off by ``2 u s``, the rows of ``X M`` by ``gamma_d ||M|| s``,
-    the closing dot product by ``gamma_d``. The same `g` scales the error of the adjoint."""
+    and the last dot product by ``gamma_d``. The same `g` scales the error of the adjoint.
+    """
 
     def __init__(self, points: Points, pairs: NDArray, scales: NDArray | None = None):
         self.points = points
@@ -118,8 +131,8 @@ class PairTable:
         return self.pairs.shape[0]
 
     def values(self, transformed: NDArray) -> NDArray:
-        """Return the squared distances of all pairs in a metric, from ``points.transform`` of
-        it, shape (P,); O(P d).
+        """Return the squared distances of all pairs in a metric, shape (P,), from
+        ``points.transform`` of the metric; cost O(P d).
         """
         out = np.empty(len(self))
         kernel = kernels.pair_values_diagonal if self.points.diagonal else kernels.pair_values_full
@@ -127,19 +140,19 @@ class PairTable:
         return out
 
     def differences(self, numbers: NDArray) -> NDArray:
-        """Return ``x_i - x_j`` of the pairs of those numbers, shape (B, d)."""
+        """Return ``x_i - x_j`` for some of the pairs, shape (B, d)."""
         i, j = self.rows[numbers].T
         return self.points.X[i] - self.points.X[j]
 
     def errors(self, x: ElementLike, roundings: int) -> NDArray:
-        """Return bounds of the errors of :meth:`values` of an x by so many roundings, shape
-        (P,).
+        """Return bounds of the errors of :meth:`values` for a metric x after a number of roundings,
+        shape (P,).
         """
         return self.scales * (upper(gamma(roundings) * norm_upper(x), 4)) + 1e-300
 
     def compact(self, ids: NDArray) -> tuple[PairTable, NDArray]:
-        """Return ``(table, ids)`` restricted to the pairs in use if they are less than two
-        thirds, else this very table.
+        """Return ``(table, ids)`` with the pairs in use only, or this table itself if more than two
+        thirds of its pairs are in use.
         """
         used = np.zeros(len(self), dtype=np.bool_)
         used[ids] = True
@@ -151,15 +164,17 @@ class PairTable:
         return PairTable(self.points, self.pairs[used], self.scales[used]), numbers[ids]
 
     def among(self, points: Points) -> PairTable:
-        """Return this table over a part of its points that has those of all pairs."""
+        """Return this table over a part of its points, which must contain the points of all its
+        pairs.
+        """
         return PairTable(points, self.pairs, self.scales)
 
     def proper(self) -> NDArray:
-        """Return the mask of pairs of two different points; the others are zero, exactly, and
-        bring no rounding errors.
+        """Return the mask of pairs of two different points. The others are exactly zero, and have
+        no rounding errors.
         """
         return self.pairs[:, 0] != self.pairs[:, 1]
 
     def max_degree(self) -> int:
-        """Return the largest number of pairs that any row of X is in."""
+        """Return the largest number of pairs that a row of X is in."""
         return int(np.bincount(self.rows[self.proper()].ravel(), minlength=1).max())

@@ -1,4 +1,6 @@
-"""Triplets made from labels, as products of lists: sums over all of them without a list of them."""
+"""Triplets made from labels, kept as products of lists: sums over all of them without a list of
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,21 @@ from safescreen.terms.triplets import Triplets, check_coordinates, labelled_code
 __all__ = ["BlockScreening", "ProductTriplets"]
 
 EXPLICIT_LIMIT = 50_000_000
-"""Most triplets that are ever listed one by one."""
+"""The largest number of triplets that are listed one by one."""
 
 
 class ProductTriplets(Terms):
-    """The triplets of ``Triplets.from_labels(X, y, k)``, same sums and order, kept as the products
-    J_i x L_i they are.
+    """The triplets of ``Triplets.from_labels(X, y, k)``, kept as products of lists and never
+    listed.
+
+    The triplets of anchor i are all combinations of a list J_i of points of its class and a list
+    L_i of points of other classes. They have the same sums and the same order as those of
+    :meth:`Triplets.from_labels`.
 
     Parameters
     ----------
     X : array of shape (n, d)
+        Points.
     y, k, diagonal, coordinates
         As for :meth:`Triplets.from_labels`.
 
@@ -39,20 +46,26 @@ class ProductTriplets(Terms):
     ----------
     points : Points
 
+    Raises
+    ------
+    ValueError, TypeError
+        As for :meth:`Triplets.from_labels`. Whatever needs a number for each triplet (``norms``,
+        ``index``, margins, masks, a given alpha) makes a list of the triplets first, and raises a
+        ValueError if there are more than 50 million.
+
     Notes
     -----
-    Sums over the triplets cost O(pairs (d + log n) + n d^2) time, and O(n d) memory beside the
-    lists: those take 4 bytes a pair with k, nothing without it until they are screened (1.9e13
-    triplets of 60,000 points need less than 0.5 GB). Beyond 2**25 pairs nothing is screened without
-    k. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is
-    made from a list of them, on demand, and refused beyond 50 million.
+    Cost: a sum over all triplets takes O(pairs (d + log n) + n d^2) time, and O(n d) memory beside
+    the lists. With k the lists take 4 bytes a pair. Without k they take no memory until triplets
+    are screened: 1.9e13 triplets of 60,000 points need less than 0.5 GB. Without k nothing is
+    screened beyond 2**25 pairs.
 
-    Rounding: an anchor's margins are rounded to a grid of 2**-49 of their range (coarser for lists
-    beyond 255 points), which is part of the bound of their error; sums over the grid are exact, so
-    the pair weights are those of dual variables in [0, 1] up to three roundings. With
-    ``s = |x_i| + |x_j|`` (centred points) the error of the adjoint is at most
-    ``gamma_m sum w_ij s^2``, `m` the length of the longest sum. Results do not depend on the number
-    of threads.
+    Rounding: the margins of an anchor are rounded to a grid of 2**-49 of their range; the grid is
+    coarser for lists of more than 255 points. The bound of the margins' error includes this. Sums
+    over the grid are exact, so the pair weights are those of dual variables in [0, 1] up to three
+    roundings. With centred points and ``s = |x_i| + |x_j|`` the error of the adjoint is at most
+    ``gamma_m sum w_ij s^2``, where m is the length of the longest sum. Results do not depend on the
+    number of threads.
 
     Examples
     --------
@@ -88,7 +101,7 @@ class ProductTriplets(Terms):
 
     @classmethod
     def of(cls, products: ListedProducts | ClassProducts) -> Self:
-        """Return the triplets of products of lists."""
+        """Return the triplets of products of lists, which are not checked."""
         self = cls.__new__(cls)
         self._set(products)
         return self
@@ -110,28 +123,30 @@ class ProductTriplets(Terms):
 
     @property
     def anchors(self) -> NDArray:
-        """Those that have triplets, an int32 array."""
+        """The numbers of the points that have triplets, an int32 array."""
         return self._products.anchors
 
     @property
     def work(self) -> float:
-        """Operations of an evaluation, one for each pair of distances and more of its sums."""
+        """Operations of an evaluation: one for each pair in the distances, and more in the sums
+        over the pair.
+        """
         return self._products.work[0]
 
     @property
     def screening_work(self) -> float:
-        """Operations of a pass of :meth:`screen_blocks`."""
+        """Operations of one pass of :meth:`screen_blocks`."""
         return self._products.work[1]
 
     @property
     def preparation_work(self) -> float:
-        """Operations of listing the pairs, which only screening needs; infinite if they are too
-        many for that.
+        """Operations of listing the pairs, which only screening needs; infinite if there are too
+        many pairs to list.
         """
         return self._products.work[2]
 
     def sample(self) -> ProductTriplets:
-        """Return the triplets of a hundred of the anchors."""
+        """Return the triplets of a hundred anchors."""
         sample = ProductTriplets.of(
             self._products.part(
                 np.unique(np.linspace(0, self.anchors.size - 1, 100).astype(np.int64))
@@ -142,14 +157,15 @@ class ProductTriplets(Terms):
 
     @property
     def n_bytes(self) -> int:
-        """Memory of what is stored a pair."""
+        """Bytes of memory that the data of the pairs take."""
         return self._products.n_bytes
 
     # ------------------------------------------------------------------ sums, never a list
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all triplets; O(pairs (d + log n) + n d^2), with `alpha` given O(T)
-        more, and ValueError beyond 50 million.
+        """Return sums over all triplets; cost O(pairs (d + log n) + n d^2).
+
+        If `alpha` is given, the triplets are listed: O(T) more, and a ValueError beyond 50 million.
         """
         if alpha is not None:
             return self.to_triplets().loss_sums(x, loss, alpha)
@@ -168,16 +184,18 @@ class ProductTriplets(Terms):
         )
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
-        """Return the :class:`LossSums` of the hinge for the dual point of the smoothed hinge of
-        that width > 0; cost as one call.
+        """Return the hinge's :class:`LossSums` with the dual point of the smoothed hinge of a width
+        > 0; cost of one call of :meth:`loss_sums`.
 
-        Where ``0 < slack < width``, ``alpha = slack/width`` and
-        ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``; elsewhere it is 0, or at most
-        the error of the margin. Everything is a sum of non-negative numbers, nothing cancels.
+        Where ``0 < slack < width``, we have ``alpha = slack/width`` and
+        ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``. Elsewhere that is 0, or at
+        most the error of the margin. Everything is a sum of non-negative numbers, and nothing
+        cancels.
 
         An error e of the margin costs at most e where ``0 < slack < width`` as computed. Elsewhere
-        it costs nothing unless the slack has another sign than the computed one, which is at most e
-        then, and the cost too: slacks up to e are charged, however small the width."""
+        it costs nothing unless the slack and the computed slack differ in sign. The slack is then
+        at most e, and so is the cost. So slacks up to e are charged, however small the width is.
+        """
         near = self._margin_errors(x, width)
         adjoint, error, sums = self._run(x, width, near)
         fenchel = sums[4] + sums[3] + gamma(16) * width * sums[1]
@@ -211,18 +229,23 @@ class ProductTriplets(Terms):
         return self._products.widest_margin(x) if len(self) else -np.inf
 
     def screen_blocks(self, ball: Any, loss: Loss) -> BlockScreening:
-        """Screen pairs whose triplets are certain against every pair left in the anchor's other
-        list; no triplet is visited.
+        """Screen every pair whose triplets with all remaining pairs of the anchor's other list are
+        certain; no single triplet is looked at.
 
-        What is left are products of lists again; nothing is screened by a radius that is NaN,
-        infinite or negative.
+        Returns
+        -------
+        BlockScreening
+            Its remaining triplets are products of lists again. A ball whose radius is NaN, infinite
+            or negative screens nothing.
 
         Notes
         -----
-        With ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2`` the sphere rule (STS19 equation 4.1) is
-        implied by intervals of the two distances: it separates. A pair is compared with the extreme
-        ends of the other list, so a call costs O(pairs d). Comparisons are strict, and the rounding
-        errors of distances, sizes and differences widen the intervals."""
+        The sphere rule (STS19 equation 4.1) with the bound
+        ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2`` separates: it follows from one interval for
+        each of the two distances. A pair is compared with the extreme ends of the other list's
+        intervals, so a call costs O(pairs d). Comparisons are strict, and the intervals include the
+        rounding errors of distances, sizes and differences.
+        """
         center = self.cone.check(ball.center, "ball.center")
         radius = float(ball.radius)
         if len(self) == 0 or not (0.0 <= radius < np.inf):
@@ -242,11 +265,13 @@ class ProductTriplets(Terms):
     # --------------------------------------------------------- what needs a number for each triplet
 
     def to_triplets(self) -> Triplets:
-        """Return the same terms as explicit :class:`Triplets`; ValueError beyond 50 million."""
+        """Return the same terms as listed :class:`Triplets`; ValueError if there are more than 50
+        million.
+        """
         if len(self) > EXPLICIT_LIMIT:
             raise ValueError(
-                f"{len(self)} triplets are too many for listing them, at most "
-                f"{EXPLICIT_LIMIT} are; screen blocks first"
+                f"{len(self)} triplets are too many to be listed, at most {EXPLICIT_LIMIT} are: "
+                "screen blocks first"
             )
         same, other = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
         anchors, lists = self._products.explicit()
@@ -262,20 +287,20 @@ class ProductTriplets(Terms):
 
     @property
     def system_rows(self) -> int:
-        """Number of the triplets or of their pairs, whichever is smaller."""
+        """The number of triplets or the number of their pairs, whichever is smaller."""
         return min(len(self), int(self._products.p.sum() + self._products.q.sum()))
 
     @property
     def index(self) -> NDArray:
-        """Triplets as an int32 array of shape (T, 3): anchor, same, other; ValueError beyond 50
+        """The triplets as an int32 array of shape (T, 3): anchor, same, other; ValueError beyond 50
         million.
         """
         return self.to_triplets().index
 
     @property
     def norms(self) -> NDArray:
-        """Upper bounds of ``||H_t||``, shape (T,); computed once, O(T d), ValueError beyond 50
-        million.
+        """Upper bounds of ``||H_t||``, shape (T,). They are computed once, in O(T d); ValueError
+        beyond 50 million.
         """
         if self._norms is None:
             self._norms = self.to_triplets().norms
@@ -283,12 +308,14 @@ class ProductTriplets(Terms):
 
     @property
     def longest(self) -> float:
-        """Upper bound of the norms: differences are at most twice as long as the points."""
+        """Upper bound of the norms: differences of points are at most twice as long as the longest
+        point.
+        """
         return 8.0 * float(self.points.norms.max(initial=0.0)) ** 2
 
     def select(self, keep: NDArray) -> Terms:
-        """Return the triplets of the mask `keep`, explicit unless all are kept; ValueError
-        beyond 50 million.
+        """Return the triplets of the mask `keep`, as a list unless all are kept; ValueError beyond
+        50 million.
         """
         keep = check_mask(keep, len(self), "keep")
         return self if keep.all() else self.to_triplets().select(keep)
@@ -298,7 +325,7 @@ class ProductTriplets(Terms):
         return self.to_triplets().inner_products(x)
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
-        """Return ``(sum_t weights_t H_t, error bound)``; O(T + pairs d + n d^2), ValueError
+        """Return ``(sum_t weights_t H_t, error bound)``; cost O(T + pairs d + n d^2), ValueError
         beyond 50 million.
         """
         return self.to_triplets().weighted_sum(weights)
@@ -306,16 +333,17 @@ class ProductTriplets(Terms):
     # ------------------------------------------------------------------ pieces
 
     def _margin_errors(self, x, gamma_):
-        """Bounds, an anchor, of the distance between a margin at the exact x and the one on the
-        grid.
+        """Return for each anchor a bound of the distance between a margin at the exact x and the
+        margin on the grid.
 
-        Pair values are off by ``gamma_{2d+10} |M| s^2`` (see :class:`PairTable`), or
-        ``gamma_{3d+12} |M| s^2`` where they are ``x_i'z_i + x_j'z_j - 2 x_i'z_j`` with ``Z = X M``:
-        M is made symmetric, a dot product of length d gives Z, another one the first two terms, and
-        4 + d sums follow; each of these roundings is one of a part of ``|M| s^2``, and centred
-        differences are off by 4 more. The cone is off by ``32 d u |M|``; an anchor's entries,
-        threshold and gamma span at most ``2 |M| s^2 + tau + gamma``, of which the grid rounds away
-        ``2**(2 - bits)`` at most."""
+        Pair values are off by ``gamma_{2d+10} |M| s^2`` (see :class:`PairTable`). They are off by
+        ``gamma_{3d+12} |M| s^2`` where they are computed as ``x_i'z_i + x_j'z_j - 2 x_i'z_j`` with
+        ``Z = X M``: M is made symmetric, a dot product of length d gives Z, another one the first
+        two terms, and 4 + d sums follow. Each of these roundings is relative to a part of
+        ``|M| s^2``. Centred differences are off by 4 more. The cone is off by ``32 d u |M|``. An
+        anchor's entries, threshold and gamma span at most ``2 |M| s^2 + tau + gamma``, and the grid
+        rounds away at most ``2**(2 - bits)`` of that.
+        """
         if self._scales is None:
             self._scales = self._products.farthest()
         grid = 2.0 ** (2 - self._bits)
@@ -324,19 +352,27 @@ class ProductTriplets(Terms):
         return (relative * self._scales + absolute) * (1.0 + 16.0 * grid)
 
     def _fenchel_bound(self, errors, gamma_):
-        # loss(m) + loss*(-a) + a m when m is off by at most e: Lipschitz, and quadratic for gamma >
-        # 0
+        # loss(m) + loss*(-a) + a m if m is off by at most e: it grows linearly in e, and for
+        # gamma > 0 quadratically at first
         return float(
             np.sum(self._products.sizes * np.minimum(errors, errors * errors / (2.0 * gamma_)))
         )
 
 
 class BlockScreening(NamedTuple):
-    """What :meth:`ProductTriplets.screen_blocks` found.
+    """What :meth:`ProductTriplets.screen_blocks` has decided.
 
-    The undecided triplets that are `remaining`, as products of shorter lists (none when its length
-    is 0); the `total` of those certified to be linear, `error` being a bound of its rounding error;
-    and how many are certain to be in the linear and in the zero region."""
+    Attributes
+    ----------
+    remaining : Terms
+        The undecided triplets, as products of shorter lists; there are none if its length is 0.
+    total : element of the space
+        The sum of the triplets that are certain to be linear.
+    error : float
+        Bound of the rounding error of `total`.
+    n_L, n_R : int
+        How many triplets are certain to be in the linear and in the zero region.
+    """
 
     remaining: Terms
     total: NDArray
@@ -348,8 +384,8 @@ class BlockScreening(NamedTuple):
 def products_of(
     points: Points, anchors: NDArray, lists: AnchorLists | NDArray
 ) -> ListedProducts | ClassProducts:
-    """Return the products of some anchors: of their lists, or of the classes of all points;
-    nothing is checked.
+    """Return the products of some anchors, of their lists or of the classes of all points; nothing
+    is checked.
     """
     kind = ListedProducts if isinstance(lists, AnchorLists) else ClassProducts
     return kind(points, anchors, lists)

@@ -1,4 +1,4 @@
-"""Quadruplets (i, j, k, l): k and l should be farther apart than i and j."""
+"""Quadruplets (i, j, k, l): points k and l should be farther apart than points i and j."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ class Quadruplets(PairDifferences):
 
     Raises
     ------
-    ValueError
-        No quadruplets, an index out of range, a point paired with itself, or a pair compared with
-        itself.
+    ValueError, TypeError
+        There is no quadruplet, an index is out of range or no integer, a pair holds one point
+        twice, the two pairs of a row are the same, or a weight is not positive.
 
     Notes
     -----
-    Memory, cost and rounding as in :class:`safescreen.terms.differences.PairDifferences`.
+    Memory, cost and rounding errors are those of
+    :class:`safescreen.terms.differences.PairDifferences`.
 
     Examples
     --------
@@ -66,5 +67,5 @@ class Quadruplets(PairDifferences):
 
     @property
     def index(self) -> NDArray:
-        """Quadruplets as an int32 array of shape (T, 4): i, j, k, l."""
+        """The quadruplets as an int32 array of shape (T, 4): i, j, k, l."""
         return np.hstack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other]))

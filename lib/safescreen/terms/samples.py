@@ -1,4 +1,4 @@
-"""Samples of a binary classification problem: support vector machines without intercept."""
+"""Samples of a binary classification problem: a support vector machine without an intercept."""
 
 from __future__ import annotations
 
@@ -19,22 +19,28 @@ from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, c
 
 
 class Samples(Terms):
-    """Sample terms ``z_i = y_i x_i`` (SSS14 section II), so that ``<z_i, w>`` is the margin of
-    sample i.
+    """Sample terms ``z_i = y_i x_i`` (SSS14 section II); ``<z_i, w>`` is the margin of sample i.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     y : array of shape (n,)
-        Labels -1 and +1, both present.
+        Labels -1 and +1; both must occur.
     weights : array of shape (n,), optional
-        Positive factors of the losses.
+        Positive factors of the losses, 1 if left out.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `X` is not finite or has no row, `y` holds other values than -1 and +1 or one of them only,
+        or a weight is not positive.
 
     Notes
     -----
-    In the papers' notation ``C = 1/lam`` and the dual variables are ``C alpha``. There is no
-    intercept; a constant column in `X` gives one that is penalised. Margins and their adjoint cost
-    O(n d), or O(stored entries).
+    In the notation of the papers ``C = 1/lam``, and the dual variables are ``C alpha``. There is no
+    intercept. A constant column in `X` gives one that is penalised, and
+    :class:`~safescreen.FreeIntercept` one that is free. Cost: O(n d) for all margins, or for a sum
+    over all terms; with CSR data the number of stored entries takes the place of n d.
 
     Examples
     --------
@@ -78,14 +84,16 @@ class Samples(Terms):
 
     @property
     def work(self) -> float:
-        """Operations of a sweep on samples that screening might take out: a part of it, as sweeps
-        leave many of them out anyway.
+        """Operations of a sweep that screening may save. Sweeps leave many samples out anyway, so
+        this is a part of the operations of a full sweep.
         """
         return 0.6 * self.stored + 5.0 * len(self)
 
     @property
     def screening_work(self) -> float:
-        """Operations of a pass of the sphere rule and of leaving out what it finds."""
+        """Operations of one pass of the sphere rule, and of removing the samples that it
+        screens.
+        """
         a_number = 2.0 if sparse.issparse(self._Z) else 1.5
         return a_number * self.stored + 8.0 * len(self)
 
@@ -101,7 +109,7 @@ class Samples(Terms):
         return self._norms
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return all margins at once; chunks are slices."""
+        """Return all margins at once; a chunk of them is a slice."""
         return InnerProducts.of(*self._margins(x))
 
     def margins(self, x: ElementLike) -> NDArray:
@@ -109,12 +117,14 @@ class Samples(Terms):
         return np.asarray(self._Z @ self.cone.check(x))
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all samples; one product with the data and one with its transpose."""
+        """Return sums over all samples. Cost: one product with the data, and one with their
+        transpose.
+        """
         return margin_sums(self, self.inner_products(x), loss, alpha)
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins, and bounds of their errors."""
-        relative = gamma(self._length + 4)  # columns without an entry in a row add exact zeros
+        relative = gamma(self._length + 4)  # a column without an entry in a row adds an exact 0
         return np.asarray(self._Z @ x), self.norms * upper(relative * norm_upper(x), 4) + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
@@ -130,21 +140,19 @@ class Samples(Terms):
         )
 
     def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
-        """Return ``(z, errors)``: the samples of those numbers as dense rows, shape (B, d); they
-        are exact, errors are 0.
+        """Return ``(z, errors)``: some samples as dense rows, shape (B, d). They are exact, so the
+        errors are 0.
         """
         rows = self._Z[numbers]
         rows = rows.toarray() if sparse.issparse(rows) else rows
         return rows, np.zeros(rows.shape[0])
 
     def rows(self, numbers: NDArray) -> NDArray | sparse.csr_array:
-        """Return the samples of those numbers as rows, shape (B, d), dense or CSR as the data
-        are.
-        """
+        """Return some samples as rows, shape (B, d), dense or CSR as the data are."""
         return self._Z[numbers]
 
     def gram(self, numbers: NDArray) -> NDArray:
-        """Return the inner products of the samples of those numbers, shape (B, B)."""
+        """Return the inner products of some samples with each other, shape (B, B)."""
         rows = self._Z[numbers]
         product = rows @ rows.T
         return product.toarray() if sparse.issparse(product) else product
@@ -161,8 +169,10 @@ class Samples(Terms):
         shrinking: bool = True,
         goal: tuple[float, float] = (0.0, 0.0),
     ) -> tuple[NDArray, float, int, int]:
-        """Improve a dual point as in :meth:`Terms.sweep` (see
-        :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep.
+        """Improve a dual point as in :meth:`Terms.sweep`, with a `goal` as in
+        :meth:`Terms.sees_gap`.
+
+        Cost: O(n d) a sweep, see :mod:`safescreen.terms._sample_kernels`.
         """
         H = np.array(H)
         tau, w = map(np.array, levels(self))
@@ -175,8 +185,8 @@ class Samples(Terms):
         return H, *sweep(*rows, self.norms, alpha, H, *fixed, *goal)
 
     def sees_gap(self, loss: Loss) -> bool:
-        """Return whether sweeps end by the gap: for the hinge, whose gap is that of their own dual
-        point.
+        """Return whether sweeps end by the gap: they do for the hinge, whose gap is that of the
+        sweeps' own dual point.
         """
         return loss.smoothing == 0.0
 
@@ -189,5 +199,5 @@ class Samples(Terms):
 
 
 def _unsigned(numbers):
-    """Return indices as numbers without a sign, which compiled loops need not test for one."""
+    """Return indices as unsigned numbers. Compiled loops then need not test them for a sign."""
     return numbers.view(f"u{numbers.itemsize}")

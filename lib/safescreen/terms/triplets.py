@@ -33,19 +33,22 @@ class Triplets(PairDifferences):
         Keep only the diagonal of ``H``: the metric is a vector of d non-negative weights (STS19
         section 6.2).
     weights : array of shape (T,), optional
-        Positive factors of the losses.
+        Positive factors of the losses, 1 if left out.
 
     Raises
     ------
-    ValueError
-        No triplets, an index out of range, or a point paired with itself.
+    ValueError, TypeError
+        There is no triplet, an index is out of range or no integer, the three points of a triplet
+        are not different, or a weight is not positive.
 
     Notes
     -----
-    Triplets may repeat and contradict each other, as people's judgements do: the sum counts each of
-    them. Memory, cost and rounding are those of
-    :class:`safescreen.terms.differences.PairDifferences`: 16 bytes for each triplet,
-    O(n d^2 + pairs d + T) for each pass.
+    Triplets may repeat and contradict each other, as people's judgements do. The sum counts each of
+    them.
+
+    Cost: O(n d^2 + pairs d + T) for each pass over the terms, where the pairs are the distinct
+    pairs of points. Memory: 16 bytes a triplet, and O(pairs + n d). The rounding errors are those
+    of :class:`safescreen.terms.differences.PairDifferences`.
 
     Examples
     --------
@@ -83,17 +86,32 @@ class Triplets(PairDifferences):
         Parameters
         ----------
         X : array of shape (n, d)
+            Points.
         y : array of shape (n,)
-            Class labels.
+            Class labels, at least two classes.
         k : int or None
-            For each anchor, the k nearest points of its class times the k nearest of the other
-            classes; None: all of them. A class with fewer points gives fewer: k is a limit, and
-            never refused for its size.
+            The triplets of an anchor are all combinations of its k nearest points in its class and
+            its k nearest points in other classes. None takes all points. If a class has fewer than
+            k points, all of them are taken.
         diagonal, weights
             As in the constructor.
         coordinates : array of shape (n, r), optional
-            The points in the space of the metric; X if left out, which chooses the nearest in any
-            case.
+            The points in the space of the metric, if that is not the space of X. X chooses the
+            nearest points in any case.
+
+        Returns
+        -------
+        Triplets
+
+        Raises
+        ------
+        ValueError, TypeError
+            `X`, `y` or `k` is no such array or number, no class has two points, or `coordinates`
+            has another number of points than `X`.
+
+        Notes
+        -----
+        Cost: O(n^2 d) for the nearest points, if k is given, and O(T) for the triplets.
 
         Examples
         --------
@@ -114,15 +132,15 @@ class Triplets(PairDifferences):
 
     @property
     def index(self) -> NDArray:
-        """Triplets as an int32 array of shape (T, 3): anchor, same, other."""
+        """The triplets as an int32 array of shape (T, 3): anchor, same, other."""
         return np.column_stack(
             (self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other][:, 1])
         )
 
 
 def check_coordinates(coordinates: ArrayLike | None, X: NDArray) -> NDArray:
-    """Return the points in the space of the metric, which are X itself for None; ValueError if
-    they are not as many.
+    """Return the points in the space of the metric, X itself for None; ValueError if their number
+    is not that of X.
     """
     if coordinates is None:
         return X
@@ -135,20 +153,21 @@ def check_coordinates(coordinates: ArrayLike | None, X: NDArray) -> NDArray:
 
 
 def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:
-    """Return the numbers 0, 1, ... of the classes of labelled points; ValueError if they make no
-    triplet.
+    """Return the numbers 0, 1, ... of the classes of labelled points; ValueError if the points make
+    no triplet.
     """
     codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)[1]
     if not np.dot(*class_sizes(codes)):
         raise ValueError(
-            "y must have a class with at least two points to make triplets, found only singletons"
+            "y must have a class with at least two points to make triplets, found one point in "
+            "every class"
         )
     return codes
 
 
 @with_small_blas
 def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
-    """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no
+    """Return the :class:`AnchorLists` of labelled points; ValueError if the points make no
     triplet.
     """
     return anchor_lists(X, labelled_codes(X, y), check_count(k, "k", optional=True))

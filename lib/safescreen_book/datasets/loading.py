@@ -45,7 +45,8 @@ def _rows(arrays: dict, key: str, n: int) -> np.ndarray:
     """Row numbers in `arrays[key]`, or all others for ``~key``."""
     if key.removeprefix("~") not in arrays:
         raise ValueError(
-            f"this file does not say which rows are in the part: it has no {key.removeprefix('~')}"
+            f"the file must say which rows are in the part by an array {key.removeprefix('~')!r}, "
+            "and has none"
         )
     if not key.startswith("~"):
         return arrays[key]

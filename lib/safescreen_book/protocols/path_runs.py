@@ -166,8 +166,8 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
     )
     if path.reason == "not converged":
         raise ValueError(
-            "prob must be solved to the gap asked for down to the end of the paper's grid, "
-            f"lam={path.lams[-1]:g} was not"
+            "prob must reach the gap asked for at every lam of the paper's grid, and did not at "
+            f"lam={path.lams[-1]:g}"
         )
     if True not in zero or path.reason == "length":
         found = "a path without end" if True in zero else "none"

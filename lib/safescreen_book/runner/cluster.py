@@ -155,8 +155,9 @@ class Cluster:
             why = f"has had no worker for {PATIENCE:g} seconds"
         names = " ".join(str(item.run) for item in waiting.values())
         raise _cluster.ClusterError(
-            f"the scheduler at {self._client.scheduler.address} {why}: lost are {names}. What is "
-            "finished is kept; start workers with `dask worker ADDRESS`, then run again to go on"
+            f"the scheduler at {self._client.scheduler.address} {why}: these runs are lost: "
+            f"{names}. Finished runs are kept; start workers with `dask worker ADDRESS`, then run "
+            "again to go on"
         )
 
     def _has_workers(self) -> bool:

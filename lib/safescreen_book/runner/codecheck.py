@@ -52,7 +52,8 @@ def certificate(outputs: Path, git: dict[str, Any] | None) -> dict[str, Any]:
     replayed at this commit.
     """
     if git is None or git["dirty"]:
-        raise ValueError("a certificate is made in a clone without changes")
+        found = "none" if git is None else "one with changes"
+        raise ValueError(f"a certificate needs a clone without changes, found {found}")
     agree: list[str] = []
     differ: dict[str, list[str]] = {}
     left_out: list[str] = []
@@ -69,7 +70,9 @@ def certificate(outputs: Path, git: dict[str, Any] | None) -> dict[str, Any]:
         else:
             differ[name] = replay["differences"]
     if not agree and not differ:
-        raise ValueError(f"no record was replayed at {git['commit'][:7]}: safescreen replay")
+        raise ValueError(
+            f"no record was replayed at {git['commit'][:7]}: run `safescreen replay` first"
+        )
     return {
         "commit": git["commit"],
         **fingerprint.environment(),

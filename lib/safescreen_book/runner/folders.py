@@ -204,7 +204,7 @@ def _refuse_what_is_not_ours(scratch: Path) -> None:
     """An attempt makes a folder, a lock before all else in it, and removes that last."""
     for path in (scratch, scratch / "lock"):
         if path.is_symlink():
-            raise OSError(f"{path} is a symbolic link, and not followed; remove it")
+            raise OSError(f"{path} is a symbolic link, which is not followed; remove it")
     with suppress(FileNotFoundError):
         names = os.listdir(scratch)
         if names and "lock" not in names:

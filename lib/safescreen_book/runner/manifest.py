@@ -126,8 +126,9 @@ class Replay:
 
     def __post_init__(self):
         if bool(self.clock) == bool(self.tables):
-            why = "why there is nothing to compare"
-            raise BookError(f"needs either tables to compare, or `clock`: {why}")
+            found = "both" if self.clock else "neither"
+            reason = "or `clock` with the reason why nothing is compared"
+            raise BookError(f"needs either tables to compare, {reason}; found {found}")
 
     def reason(self, run: str) -> str:
         """Return why a run is not replayed; nothing if it is."""

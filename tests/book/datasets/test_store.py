@@ -64,7 +64,7 @@ def test_the_original_stands_for_a_converted_file(converted, ending, packed, tex
     assert data.X.tolist() == [[2.0, 0.0], [0.5, -1.0]] and data.y.tolist() == [1, -1]
     assert [path.name for path in datasets.verify("lost")] == [f"lost.scale{ending}"]
     with pytest.raises(
-        ValueError, match="does not say which rows are in the part: it has no tr_index"
+        ValueError, match="must say which rows are in the part by an array 'tr_index', and has none"
     ):
         datasets.load("lost", "tr")
 

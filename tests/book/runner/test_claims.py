@@ -55,7 +55,7 @@ def test_defaults(tmp_path):
             '{id: STS19-T1, kind: T, what: "a", status: partial, notebook: x}',
             "partial without evidence",
         ),
-        (f"{{{OPEN}}}\n  - {{{OPEN}}}", "twice in the ledger: STS19-T1"),
+        (f"{{{OPEN}}}\n  - {{{OPEN}}}", "these ids occur twice: STS19-T1"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, entry, message):

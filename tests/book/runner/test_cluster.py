@@ -156,7 +156,10 @@ def test_a_cluster_that_stays_without_workers_is_given_up(workers, book, monkeyp
     with once(ready, kill):
         code, printed = book.run("--scheduler", workers.address)
     assert code == 2, printed
-    assert "has had no worker for 0.5 seconds: lost are tiny/wait. What is finished" in printed
+    assert (
+        "has had no worker for 0.5 seconds: these runs are lost: tiny/wait. Finished runs"
+        in printed
+    )
     assert book.statuses() == {"good": "complete", "wait": "not run"}
     assert not book.left_over()
 

@@ -147,7 +147,7 @@ def test_a_scratch_folder_that_is_a_link_is_refused(tmp_path, others):
     """What it leads to is not emptied, and no lock is made there."""
     (tmp_path / ".run.work").symlink_to(others)
     with pytest.raises(
-        OSError, match=r"\.run\.work is a symbolic link, and not followed; remove it"
+        OSError, match=r"\.run\.work is a symbolic link, which is not followed; remove it"
     ):
         folders.scratch_folder(tmp_path / "run")
     assert [path.name for path in others.iterdir()] == ["letter.txt"]
@@ -157,7 +157,7 @@ def test_a_lock_that_is_a_link_is_refused(tmp_path, others):
     (tmp_path / ".run.work").mkdir()
     (tmp_path / ".run.work/lock").symlink_to(others / "lock")
     with pytest.raises(
-        OSError, match=r"\.run\.work/lock is a symbolic link, and not followed; remove it"
+        OSError, match=r"\.run\.work/lock is a symbolic link, which is not followed; remove it"
     ):
         folders.scratch_folder(tmp_path / "run")
     assert [path.name for path in others.iterdir()] == ["letter.txt"]

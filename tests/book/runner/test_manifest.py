@@ -73,7 +73,11 @@ def test_good_manifest(book):
         ("tiny.profiles.smoke.runs", ["a"], "runs: expected a mapping, found list"),
         ("tiny.profiles.smoke.runs.a", {"n": [1]}, "n: expected a number, boolean or string"),
         ("tiny.profiles.smoke.runs.a/b", {}, "run 'a/b' cannot be a folder's name"),
-        ("tiny.profiles.smoke.runs." + "a" * 201, {}, "cannot be a folder's name: at most 200 of"),
+        (
+            "tiny.profiles.smoke.runs." + "a" * 201,
+            {},
+            "cannot be a folder's name: it must have at most 200 characters, of",
+        ),
         ("tiny.profiles.smoke.runs.a", {3: 1}, "run a: the key 3 is not a string"),
         (
             "tiny.profiles.smoke.memory_mb",
@@ -203,9 +207,9 @@ def test_every_run_of_the_book_has_the_parameters_of_its_notebook():
     [
         ('# %%\noutput_dir = ""\n', "needs one cell tagged 'parameters', found 0"),
         ('# %% tags=["parameters"]\nn = (\n', "its parameters cell is not Python"),
-        ('# %% tags=["parameters"]\nn = [1, 2]\n', r"parameter n = \[1, 2\] is not plain"),
-        ('# %% tags=["parameters"]\nn = 2 * m\n', r"parameter n = 2 \* m is not plain"),
-        ('# %% tags=["parameters"]\nimport os\n', "holds more than `name = value` lines"),
+        ('# %% tags=["parameters"]\nn = [1, 2]\n', r"parameter n = \[1, 2\] is not a plain"),
+        ('# %% tags=["parameters"]\nn = 2 * m\n', r"parameter n = 2 \* m is not a plain"),
+        ('# %% tags=["parameters"]\nimport os\n', "must hold `name = value` lines only"),
     ],
 )
 def test_parameters_cell_is_plain(book, cell, message):

@@ -201,8 +201,16 @@ def test_a_good_entry(book):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tables": {}}, "needs either tables to compare, or `clock`"),
-        ({"clock": "seconds"}, "needs either tables to compare, or `clock`"),
+        (
+            {"tables": {}},
+            "needs either tables to compare, or `clock` with the reason why nothing is "
+            "compared; found neither",
+        ),
+        (
+            {"clock": "seconds"},
+            "needs either tables to compare, or `clock` with the reason why nothing is "
+            "compared; found both",
+        ),
         ({"parameter": {}}, r"unknown key 'parameter'; did you mean parameters\?"),
         ({"runs": {"c": {}}}, "experiment tiny: replay: unknown run 'c'"),
         ({"without": {"c": "why"}}, "experiment tiny: replay: unknown run 'c'"),

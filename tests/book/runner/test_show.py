@@ -98,7 +98,9 @@ def test_bad_rows_are_refused(tmp_path):
     with pytest.raises(TypeError, match="rows_dir: expected a string or a path, found int"):
         Recorder(rows_dir=3)
     shown = Recorder(rows_dir=tmp_path)
-    with pytest.raises(ValueError, match="results is computed although"):
+    with pytest.raises(
+        ValueError, match="the rows 'results' must not be computed, because rows_dir"
+    ):
         shown.rows("results", pd.DataFrame())
     with pytest.raises(ValueError, match="the folder lacks the rows 'results'"):
         shown.read("results")
@@ -106,5 +108,5 @@ def test_bad_rows_are_refused(tmp_path):
     record = Recorder()
     with pytest.raises(ValueError, match="has not computed the rows 'results'"):
         record.read("results")
-    with pytest.raises(ValueError, match="'table_time' is a name of what is shown"):
+    with pytest.raises(ValueError, match="'table_time' must not be the name of a table or figure"):
         record.rows("table_time", pd.DataFrame())
