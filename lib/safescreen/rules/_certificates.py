@@ -131,8 +131,8 @@ def _take(mask, numbers, claims, bracket, y, vectors):
 
 
 def certify_orthant(region, claims, max_iter):
-    """Return which claims were certified; y exactly, from the points where a coordinate of Z changes
-    sign: one step, whatever `max_iter` is.
+    """Return which claims were certified; y exactly, from the points where a coordinate of Z
+    changes sign: one step, whatever `max_iter` is.
 
     ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
     from prefix sums, O(d log d) a claim."""
