@@ -242,6 +242,12 @@ def test_ends_are_where_the_rule_stops_to_hold(f):
     assert ends > 100 and infinite > 20 and without > 20
 
 
+def test_a_norm_whose_square_underflows():
+    """Is as large as a margin if the radius is large enough."""
+    for g, holds in ((1e-13, False), (0.9e-10, False), (2.0, True)):
+        assert np.isnan(_least_t(g, 0.0, 1e-160, 1e300, 0.0, 0.0, 0.0)) != holds
+
+
 def test_sums_of_margins_are_rounded():
     """Of a margin that is an enlargement and a few units there is nothing left for a radius."""
     rng = np.random.default_rng(6)
@@ -267,6 +273,8 @@ def test_intervals_of_terms(shares):
         h, k, low = rng.integers(-64, 65, (3, T)) / 8.0
         norms = rng.integers(1, 9, T) / 16.0
         h_errors, k_errors = rng.integers(0, 8, (2, T)) / 64.0
+        if shares[1] == 0.0:  # what is not there is not read
+            k[:] = k_errors[:] = np.nan
         if step == 0:
             low[:] = 0.5
         high = low + 1.0
@@ -279,9 +287,10 @@ def test_intervals_of_terms(shares):
         ball_interval_kernel(*numbers, *limits, step, ends)
         for t in range(T):
             n = scale * norms[t]
-            A, B = shares[0] * h[t], shares[1] * k[t]
-            A_error = shares[0] * h_errors[t] + n * steady
-            B_error = shares[1] * k_errors[t] + n * rising
+            A, A_error = shares[0] * h[t], shares[0] * h_errors[t] + n * steady
+            B, B_error = 0.0, n * rising
+            if shares[1] > 0.0:
+                B, B_error = shares[1] * k[t], shares[1] * k_errors[t] + n * rising
             for row, sign, limit in ((0, -1.0, low[t]), (2, 1.0, high[t])):
                 sides = (sign * (A - limit) - A_error, sign * B - B_error)
                 least, most = ends[row : row + 2, t]

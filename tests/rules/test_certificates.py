@@ -248,6 +248,24 @@ def test_steps_do_not_depend_on_units(monkeypatch):
             np.testing.assert_allclose(scaled, np.array(plain) * length / unit, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("d", "lowest", "one"), [(16, 0.1, True), (15, 0.1, False), (16, -0.1, False)]
+)
+def test_one_pair_is_asked_for_of_large_matrices_and_centers_in_the_cone(
+    monkeypatch, d, lowest, one
+):
+    asked = []
+    for name in ("split_one", "split_all"):
+        split = getattr(_splits, name)
+        noted = lambda *parts, name=name, split=split: (asked.append(name), split(*parts))[1]  # noqa: E731
+        monkeypatch.setattr(_certificates, name, noted)
+    a, Q = np.zeros(d), np.linspace(lowest, 1.0, d)
+    a[:2] = -1.0, 1.0
+    product = float(a @ np.maximum(Q, 0.0))
+    certify_semidefinite(*region_and_claim(np.diag(a), np.diag(Q), product + 1.0, 0.1, product), 3)
+    assert set(asked) == {"split_one" if one else "split_all"}
+
+
 def test_claims_of_a_batch_do_not_mix():
     """Each is certified or not as it is alone."""
     rng = np.random.default_rng(3)

@@ -170,8 +170,6 @@ def _interval(A, B, n, form, lam0):
     q0, up1, up2, down1, down2, f = form
     # what is rounded here does not shrink with t, and may be all that ``g0 - n f`` is
     g0 = A + B - 4.0 * UNIT * abs(A + B)
-    if not g0 > 0.0:
-        return np.nan, np.nan
     least_up = _least_t(g0, -B, n, q0, up1, up2, f)
     least_down = _least_t(g0, -A, n, q0, down1, down2, f)
     low = lam0 * least_down * (1.0 + 8.0 * UNIT)
