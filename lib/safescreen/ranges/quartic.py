@@ -93,8 +93,8 @@ def first_root(d0, d1, d2, d3, d4):
         step = (new - z) * (1.0 + 8.0 * UNIT)
         if not (new > z and _is_positive(p0, n1, n2, n3, n4, step)):
             break
-        z = min(new, 1.0)
-        if step < 1e-15 * z or z == 1.0:
+        z = new
+        if step < 1e-15 * z:
             break
     return z
 
