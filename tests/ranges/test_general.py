@@ -2,7 +2,6 @@
 against solved problems.
 """
 
-from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from types import SimpleNamespace
@@ -17,7 +16,6 @@ from instances import instance
 from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
 from safescreen.ranges import duality_gap, general, gradient, midpoint_gap, relaxed_path
-from safescreen.ranges.quartic import _interval, _least_t, _root, ball_interval_kernel, first_root
 from safescreen.rounding import UNIT
 
 BALLS = {
@@ -390,32 +388,6 @@ def test_two_terms_with_thresholds_of_their_own(name):
     assert np.isnan(ranges.R_low).tolist() == [False, True]
 
 
-@pytest.mark.parametrize("kind", range(4))
-def test_first_root_against_all_roots(kind):
-    rng = np.random.default_rng(kind)
-    for _ in range(60):
-        if kind == 0:
-            d = rng.normal(size=5)
-        elif kind == 1:
-            d = rng.normal(size=5) * 10.0 ** rng.uniform(-12, 0, 5)
-        elif kind == 2:
-            d = np.poly([*rng.uniform(0.0, 1.5, 2), *rng.normal(size=2)])[::-1]
-        else:  # nearly a double root
-            root = rng.uniform(0.2, 0.9)
-            d = np.poly([root, root + 1e-6, 1.5, -0.3])[::-1]
-        d = d * np.sign(d[0])
-        z = first_root(*d)
-        roots = mpmath.polyroots([mpf(float(v)) for v in d[::-1]], maxsteps=300, extraprec=200)
-        roots = [
-            mpmath.re(r)
-            for r in roots
-            if abs(mpmath.im(r)) < mpf(10) ** -30 and 0 < mpmath.re(r) <= 1
-        ]
-        first = min(roots, default=mpf(1))
-        assert first * (1 - mpf(10) ** -6) <= z <= first
-    assert np.isnan(first_root(1.0, np.inf, 0.0, 0.0, 0.0))
-
-
 @pytest.mark.parametrize("name", BALLS)
 def test_a_loss_without_a_linear_region_has_ranges_of_R_alone(name):
     inst, lam0 = instance("dense"), instance("dense").lam(0.01)
@@ -462,124 +434,3 @@ def test_bad_input_is_named():
             around(problem, np.ones(3), 1.0, -1.0)
         with pytest.raises(ValueError, match="alpha must be at most 1"):
             around(problem, np.ones(3), 1.0, alpha=np.full(len(problem), 2.0))
-
-
-# ------------------------------------------------------------------ each allowance for rounding
-
-
-def test_newtons_steps_reach_the_root():
-    """From the right, up to what whoever asks goes back."""
-    beyond = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        p, *n = (10.0 ** rng.uniform(-8, 8, 5)).tolist() if seed else (1.0, 1.0, 1.0, 1.0, 1.0)
-        for k in np.flatnonzero(rng.uniform(size=4) < 0.3):
-            n[k] = 0.0
-        h = _root(p, *n, 1e3)
-
-        def falls(h, p=p, n=n):
-            return Fraction(p) - sum(Fraction(v) * h ** (k + 1) for k, v in enumerate(n))
-
-        assert falls(Fraction(h) * (1 - Fraction(2, 10**14))) >= 0
-        assert h == 1e3 or falls(Fraction(h) * (1 + Fraction(2, 10**14))) <= 0
-        beyond += h < 1e3
-    assert beyond > 30
-
-
-@pytest.mark.parametrize("enlarged", [False, True])
-def test_radii_a_few_ulps_from_the_margin(enlarged):
-    """Margin and radius at lam0 differ by rounding alone: the exact difference says whether
-    anything is certain.
-    """
-    rng, decided, wrong = np.random.default_rng(0), 0, 0
-    for _ in range(4000):
-        n, f = (
-            rng.uniform([0.5, 0.5], [2.0, 1.0]).tolist()
-            if enlarged
-            else (float(rng.uniform(0.5, 2.0)), 0.0)
-        )
-        # what is left of g0 - n f is a few ulps, and the rest of the radius is nearly as much
-        if enlarged:
-            ulp, k = np.spacing(n * f), int(rng.integers(1, 40))
-            g0, q0 = (
-                n * f + k * ulp,
-                float(((k - rng.uniform() * rng.choice([1.0, k])) * ulp / n) ** 2),
-            )
-        else:
-            g0 = float(rng.uniform(1.0, 2.0))
-            q0 = g0 * g0 / (n * n) * (1.0 - 2.0**-53 * rng.integers(-6, 40))
-        holds = not np.isnan(_least_t(g0, 0.0, n, q0, 0.0, 0.0, f))
-        rest = Fraction(g0) - Fraction(n) * Fraction(f)
-        exactly = rest > 0 and rest**2 > Fraction(n) ** 2 * Fraction(q0)
-        assert exactly or not holds
-        decided += holds
-        wrong += not exactly
-    assert decided > 100 and wrong > 100
-
-
-def test_ends_near_lam0_are_not_beyond_the_exact_ones():
-    """Where the margin is linear and the radius constant, in ``lam0/lam`` or in ``lam/lam0``, up
-    to the last digit.
-    """
-    rng = np.random.default_rng(0)
-    for _ in range(12_000):
-        n, r, slope, lam0 = rng.uniform([0.5, 0.1, 0.2, 0.5], [2.0, 1.0, 2.0, 2.0]).tolist()
-        rest = n * r - slope * (1.0 - 10.0 ** rng.uniform(-6, -1))
-        form = (r * r, 0.0, 0.0, 0.0, 0.0, 0.0)
-        low, high = (
-            _interval(slope, rest, n, form, lam0)[0],
-            _interval(rest, slope, n, form, lam0)[1],
-        )
-        for share in (Fraction(low) / Fraction(lam0), Fraction(lam0) / Fraction(high)):
-            margin = Fraction(rest) + Fraction(slope) * share
-            assert margin > 0 and margin**2 >= Fraction(n) ** 2 * Fraction(r * r)
-            assert share < 1
-
-
-@pytest.mark.parametrize("part", ["A", "B"])
-def test_sums_near_a_threshold_are_not_above_it_by_rounding(part):
-    """A margin, its errors and the threshold cancel but for some ulps, and there is no radius:
-    the exact sum decides.
-    """
-    rng, beyond = np.random.default_rng(0), 0
-    for _ in range(1500):
-        n, far, off = (
-            float(rng.uniform(0.5, 2.0)),
-            float(rng.uniform(0.1, 1.0)),
-            int(rng.integers(-3, 4)),
-        )
-        few = float(rng.integers(-8, 9)) * 2.0**-54
-        if part == "A":  # the part that does not move with lam, and the threshold
-            h, h_error = rng.uniform(0.2, 5.0, 2).tolist()
-            k, k_error, steady, rising, b = (
-                few,
-                0.0,
-                far,
-                0.0,
-                0.5 * h - 0.5 * h_error - n * far + off * 2.0**-53,
-            )
-        else:  # the part that does
-            k = float(rng.uniform(2.0, 6.0))
-            h, h_error, k_error, steady, rising, b = (
-                0.0,
-                0.0,
-                abs(k - 2.0 * n * far + off * 2.0**-52),
-                0.0,
-                far,
-                few,
-            )
-        for side in (1.0, -1.0):
-            numbers = (np.array([v]) for v in (side * h, h_error, side * k, k_error, n))
-            ends, limits = np.empty((4, 1)), np.array([side * b])
-            ball_interval_kernel(
-                *numbers, (0.5, 0.5), steady, rising, 1.0, (0.0,) * 6, 1.0, limits, limits, 0, ends
-            )
-            margin = side * ((Fraction(h) + Fraction(k)) / 2 - Fraction(b))
-            reach = (Fraction(h_error) + Fraction(k_error)) / 2 + Fraction(n) * (
-                Fraction(steady) + Fraction(rising)
-            )
-            above, below = not np.isnan(ends[2, 0]), not np.isnan(ends[0, 0])
-            assert not above or margin > reach
-            assert not below or margin < -reach
-        beyond += abs(abs(margin) - reach) < Fraction(1, 10**14)
-    assert beyond > 200

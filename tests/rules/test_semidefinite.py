@@ -352,7 +352,7 @@ def test_over_an_orthant_every_true_claim_is_certified(step):
         for r, expected in ((radius, True), (radius * (1.0 + 2e-6), turn > 1e6 * step)):
             region, claims, _ = claim(a, Q, C, r)
             with np.errstate(all="ignore"):
-                assert certify_orthant(region, claims)[0] == expected, (a, Q, C, r)
+                assert certify_orthant(region, claims, 1)[0] == expected, (a, Q, C, r)
             certified += expected
     assert certified > 300
 

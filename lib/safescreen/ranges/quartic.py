@@ -47,6 +47,31 @@ def _root(p, n1, n2, n3, n4, h):
 
 
 @njit
+def _around(d0, d1, d2, d3, d4, z):
+    """Return lower bounds of the coefficients of ``d0 + d1 (z + h) + ... + d4 (z + h)^4`` in h, but
+    the last, which is d4.
+
+    A coefficient is rounded by at most 9 units of the sum of its terms' sizes; 16 are taken off."""
+    e1, e2, e3, e4 = abs(d1), abs(d2), abs(d3), abs(d4)
+    p0 = d0 + z * (d1 + z * (d2 + z * (d3 + z * d4)))
+    p0 -= 16.0 * UNIT * (d0 + z * (e1 + z * (e2 + z * (e3 + z * e4))))
+    p1 = d1 + z * (2.0 * d2 + z * (3.0 * d3 + z * 4.0 * d4))
+    p1 -= 16.0 * UNIT * (e1 + z * (2.0 * e2 + z * (3.0 * e3 + z * 4.0 * e4)))
+    p2 = d2 + z * (3.0 * d3 + z * 6.0 * d4) - 16.0 * UNIT * (e2 + z * (3.0 * e3 + z * 6.0 * e4))
+    p3 = d3 + z * 4.0 * d4 - 16.0 * UNIT * (e3 + z * 4.0 * e4)
+    return p0, p1, p2, p3
+
+
+@njit
+def _is_positive(p, n1, n2, n3, n4, h):
+    """Return whether ``p - n1 h - n2 h^2 - n3 h^3 - n4 h^4`` is positive, all ``n >= 0 < p``,
+    rounding included, and the few units that h may be off.
+    """
+    loss = h * (n1 + h * (n2 + h * (n3 + h * n4))) + FLOOR
+    return p - loss > 32.0 * UNIT * (p + loss)
+
+
+@njit
 def first_root(d0, d1, d2, d3, d4):
     """Return a z in [0, 1], as large as roundings allow, with ``d0 + d1 z + ... + d4 z^4 > 0``
     everywhere on ``[0, z]``; ``d0 > 0`` is needed.
@@ -58,31 +83,47 @@ def first_root(d0, d1, d2, d3, d4):
     z = 0.0
     if not np.isfinite(d0 + d1 + d2 + d3 + d4):
         return np.nan
-    e1, e2, e3, e4 = abs(d1), abs(d2), abs(d3), abs(d4)
+    n4 = max(-d4, 0.0)
     for _ in range(STEPS):
-        p0 = d0 + z * (d1 + z * (d2 + z * (d3 + z * d4)))
-        p0 -= 16.0 * UNIT * (d0 + z * (e1 + z * (e2 + z * (e3 + z * e4))))
+        p0, p1, p2, p3 = _around(d0, d1, d2, d3, d4, z)
         if not p0 > FLOOR:
             break
-        p1 = d1 + z * (2.0 * d2 + z * (3.0 * d3 + z * 4.0 * d4))
-        p1 -= 16.0 * UNIT * (e1 + z * (2.0 * e2 + z * (3.0 * e3 + z * 4.0 * e4)))
-        p2 = d2 + z * (3.0 * d3 + z * 6.0 * d4) - 16.0 * UNIT * (e2 + z * (3.0 * e3 + z * 6.0 * e4))
-        p3 = d3 + z * 4.0 * d4 - 16.0 * UNIT * (e3 + z * 4.0 * e4)
-        n1, n2, n3, n4 = max(-p1, 0.0), max(-p2, 0.0), max(-p3, 0.0), max(-d4, 0.0)
+        n1, n2, n3 = max(-p1, 0.0), max(-p2, 0.0), max(-p3, 0.0)
         rest = 1.0 - z
-        loss = rest * (n1 + rest * (n2 + rest * (n3 + rest * n4))) + FLOOR
-        if p0 - loss > 32.0 * UNIT * (p0 + loss):
+        if _is_positive(p0, n1, n2, n3, n4, rest):
             return 1.0
         h = _root(p0, n1, n2, n3, n4, rest) * (1.0 - 2e-14) - 4.0 * UNIT * z
         new = z + h
         step = (new - z) * (1.0 + 8.0 * UNIT)
-        loss = step * (n1 + step * (n2 + step * (n3 + step * n4))) + FLOOR
-        if not (new > z and p0 - loss > 32.0 * UNIT * (p0 + loss)):
+        if not (new > z and _is_positive(p0, n1, n2, n3, n4, step)):
             break
-        z = min(new, 1.0)
-        if step < 1e-15 * z or z == 1.0:
+        z = new
+        if step < 1e-15 * z:
             break
     return z
+
+
+@njit
+def _below(s, size, r):
+    """Return a lower bound of ``s - r``, of which s is rounded by at most 6 units of `size`, r by 6
+    of itself, the difference included; 8 are taken.
+    """
+    return s - r - (8.0 * UNIT * (size + abs(r)) + FLOOR)
+
+
+@njit
+def _coefficients(a0, a1, a2, nn, r0, r1, r2, r3, r4):
+    """Return lower bounds of the coefficients of
+    ``(a0 + a1 z + a2 z^2)^2 - nn (r0 + r1 z + ... + r4 z^4)``, every number rounded once.
+    """
+    s1 = 2.0 * a0 * a1
+    s3 = 2.0 * a1 * a2
+    d0 = _below(a0 * a0, a0 * a0, nn * r0)
+    d1 = _below(s1, abs(s1), nn * r1)
+    d2 = _below(a1 * a1 + 2.0 * a0 * a2, a1 * a1 + 2.0 * a0 * abs(a2), nn * r2)
+    d3 = _below(s3, abs(s3), nn * r3)
+    d4 = _below(a2 * a2, a2 * a2, nn * r4)
+    return d0, d1, d2, d3, d4
 
 
 @njit
@@ -95,8 +136,7 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
 
     A larger f makes g smaller everywhere on ``[0, 1]``, so the one number ``nf >= n f`` serves in
     both coefficients of g. Then ``n^2`` and each coefficient of g and Q are rounded once, relative
-    to themselves. Together with all later roundings this is at most 6 units of the products that
-    the d are sums of; 8 are taken.
+    to themselves.
     """
     nn = n * n + FLOOR
     if f == 0.0:
@@ -120,16 +160,7 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
         r4 = q2
     if not a0 > 0.0:
         return np.nan
-    s0 = a0 * a0
-    s1 = 2.0 * a0 * a1
-    s2 = a1 * a1 + 2.0 * a0 * a2
-    s3 = 2.0 * a1 * a2
-    s4 = a2 * a2
-    d0 = s0 - nn * r0 - (8.0 * UNIT * (s0 + nn * abs(r0)) + FLOOR)
-    d1 = s1 - nn * r1 - (8.0 * UNIT * (abs(s1) + nn * abs(r1)) + FLOOR)
-    d2 = s2 - nn * r2 - (8.0 * UNIT * (a1 * a1 + 2.0 * a0 * abs(a2) + nn * abs(r2)) + FLOOR)
-    d3 = s3 - nn * r3 - (8.0 * UNIT * (abs(s3) + nn * abs(r3)) + FLOOR)
-    d4 = s4 - nn * r4 - (8.0 * UNIT * (s4 + nn * abs(r4)) + FLOOR)
+    d0, d1, d2, d3, d4 = _coefficients(a0, a1, a2, nn, r0, r1, r2, r3, r4)
     if not d0 > 0.0:
         return np.nan
     complement = 1.0 - first_root(d0, d1, d2, d3, d4)
@@ -144,15 +175,11 @@ def _interval(A, B, n, form, lam0):
     q0, up1, up2, down1, down2, f = form
     # this rounding error does not shrink with t, and ``g0 - n f`` may be no larger than it
     g0 = A + B - 4.0 * UNIT * abs(A + B)
-    if not g0 > 0.0:
-        return np.nan, np.nan
     least_up = _least_t(g0, -B, n, q0, up1, up2, f)
     least_down = _least_t(g0, -A, n, q0, down1, down2, f)
-    if not (least_up < 1.0 and least_down < 1.0):
-        return np.nan, np.nan
     low = lam0 * least_down * (1.0 + 8.0 * UNIT)
-    high = lam0 / least_up * (1.0 - 8.0 * UNIT) if least_up > 0.0 else np.inf
-    if low < lam0 and lam0 < high:
+    high = np.inf if least_up == 0.0 else lam0 / least_up * (1.0 - 8.0 * UNIT)
+    if low < lam0 and lam0 < high:  # not where one of them is nan
         return low, high
     return np.nan, np.nan
 

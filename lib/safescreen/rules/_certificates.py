@@ -130,9 +130,9 @@ def _take(mask, numbers, claims, bracket, y, vectors):
     )
 
 
-def certify_orthant(region, claims, max_iter=1):
-    """Return which claims were certified; y exactly, in one step, from the points where a
-    coordinate of Z changes sign.
+def certify_orthant(region, claims, max_iter):
+    """Return which claims were certified; y exactly, from the points where a coordinate of Z
+    changes sign: one step, whatever `max_iter` is.
 
     ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
     from prefix sums, O(d log d) a claim."""
@@ -152,10 +152,9 @@ def certify_orthant(region, claims, max_iter=1):
     rows = np.arange(piece.size)
     level = level[rows, piece]
     slope = slope[rows, piece]
-    last = np.where(piece > 0, breaks[rows, np.maximum(piece - 1, 0)], 0.0)
-    y = np.maximum((claims.C - level) / slope, last)
-    # nothing left to rise: no point of the cone reaches C, and g grows by 2 (C - level) for ever
-    beyond = last + (region.square + region.norm * region.norm) / (claims.C - level)
+    y = (claims.C - level) / slope
+    # nothing left to rise: no point of the cone reaches C, and g(y) >= 2 y (C - level) for ever
+    beyond = (region.square + region.norm * region.norm) / (claims.C - level)
     y = np.where(slope > 1e-14 * claims.n**2, y, beyond)
     Z = Q + y[:, None] * a
     Z_plus = np.maximum(Z, 0.0)
@@ -164,7 +163,6 @@ def certify_orthant(region, claims, max_iter=1):
     out = np.zeros(y.size, dtype=np.bool_)
     for candidate in (y, polished):
         usable = (candidate >= 0.0) & (candidate * claims.n < LARGEST)
-        candidate = np.where(usable, candidate, 0.0)
         Z = Q + candidate[:, None] * a
         parts = (np.linalg.norm(np.maximum(sign * Z, 0.0), axis=1) for sign in (1.0, -1.0))
         out |= usable & passes(region, claims, candidate, *parts)

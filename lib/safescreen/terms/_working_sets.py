@@ -44,9 +44,11 @@ def minimise(
     """Solve a working set until no coordinate, or with `is_balanced` no pair, gains more than
     `enough`; return the number of updates.
 
-    `v` and `slopes` are overwritten. Steps in pairs find out which coordinates are free; what they are then
-    slow at, directions of little curvature, is one Newton step. It is tried whenever pairs have
-    taken as long as it takes, and half as often where bounds have cut the last one short."""
+    `v` and `slopes` are overwritten. Steps in pairs find out which coordinates are free. Then a
+    Newton step does at once what pairs are slow at, directions of little curvature. It is tried
+    whenever pairs have taken as long as it takes, and half as often where bounds have cut the last
+    one short.
+    """
     in_pairs = solve_balanced if is_balanced else solve_box
     done = 0
     patience = 1
