@@ -2,7 +2,6 @@
 when a pass is, who goes on with a solve, and which solver has which name.
 """
 
-import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -563,4 +562,3 @@ def test_the_policy_of_names(screening):
     fallen = policy_of(screening, problem, SimpleNamespace(pace=0.25), 7)
     assert isinstance(fallen, WhenFallen) and fallen.factor == 0.25
     assert policy_of(fallen, problem, SimpleNamespace(pace=None)) is fallen
-    assert math.isfinite(fallen.factor)
