@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen.solvers import proximal_hinge
+from safescreen.solvers import proximal_hinge, proximal_intercept
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.line_search import best_multiple
 from safescreen.solvers.newton import Newton
 from safescreen.solvers.proximal_hinge import ProximalHinge, Rounds, around, evaluate_hinge
+from safescreen.solvers.proximal_intercept import Centre, ProximalIntercept, penalised
 from safescreen.solvers.trace import Point, Start, Trace
 
 LAM = 0.5
@@ -344,3 +345,237 @@ def test_some_rounds_are_enough():
 def test_rounds_of_terms_without_numbers():
     problem = triplets(ss.ProductTriplets)
     assert n_rounds(problem, 0.1 * problem.lam_max(), rtol=1e-3)[0] <= 12
+
+
+# ---------------------------------------------------------------------------------- free intercepts
+
+CONSTANT = 2.0
+
+
+def move(s, b=3.0, last=None, low=-math.inf, high=math.inf, far=10.0):
+    """Return the state after the residual s at the center b; rho is ``lam/constant^2 = 1/8``."""
+    terms = SimpleNamespace(constant=CONSTANT, residual=lambda alpha: (alpha, "size"))
+    state = Centre(b=b, x=None, alpha=None, last=last, low=low, high=high)
+    ProximalIntercept(None, far=far)._move(terms, LAM, state, s)
+    assert state.last == (b, s)
+    return state
+
+
+@pytest.mark.parametrize(("s", "b"), [(0.25, 5.0), (-0.25, 1.0), (0.5, 7.0), (1e-3, 3.008)])
+def test_the_first_center_is_a_proximal_step_away(s, b):
+    """``s/rho``, and the best one lies beyond."""
+    state = move(s)
+    assert state.b == pytest.approx(b)
+    assert (state.low, state.high) == ((state.b, math.inf) if s > 0.0 else (-math.inf, state.b))
+
+
+@pytest.mark.parametrize(
+    ("last", "s", "b"),
+    [
+        # half, a third, a fifth of the residual is left
+        ((1.0, 0.5), 0.25, 5.0),
+        ((1.0, 0.75), 0.25, 5.0),
+        ((2.5, 1.25), 0.25, 5.0),
+        ((5.0, 0.125), 0.25, 7.0),
+        ((1.0, -0.25), 0.25, 5.0),
+        ((5.0, -0.5), 0.25, 5.0),
+        ((5.0, -0.5), -0.25, 1.0),
+        # ten proximal steps away at most, here of 2
+        ((1.0, 0.2525), 0.25, 23.0),
+        ((5.0, -0.2525), -0.25, -17.0),
+        # no line, or one that rises: a proximal step
+        ((1.0, 0.25), 0.25, 5.0),
+        ((1.0, 0.125), 0.25, 5.0),
+        ((3.0, 0.5), 0.25, 5.0),
+        ((5.0, 0.5), 0.25, 5.0),
+    ],
+)
+def test_the_next_center_is_where_a_line_is_zero(last, s, b):
+    """The line through the last two residuals, but no nearer than a proximal step."""
+    assert move(s, last=last).b == pytest.approx(b)
+
+
+@pytest.mark.parametrize(
+    ("s", "last", "low", "high", "b"),
+    [
+        # the line leads to 13, the proximal step to 5
+        (0.25, (1.0, 0.3), -math.inf, math.inf, 13.0),
+        (0.25, (1.0, 0.3), -math.inf, 13.5, 13.0),
+        (0.25, (1.0, 0.3), -math.inf, 9.0, 7.0),
+        (0.25, (1.0, 0.3), 12.5, 20.0, 13.0),
+        (0.25, (1.0, 0.3), 15.0, 20.0, 17.5),
+        (0.25, (1.0, 0.3), 15.0, math.inf, 5.0),
+        (0.25, None, -math.inf, 9.0, 5.0),
+        (-0.25, (5.0, -0.3), -math.inf, math.inf, -7.0),
+        (-0.25, (5.0, -0.3), -3.0, math.inf, -1.0),
+        (-0.25, (5.0, -0.3), -math.inf, -9.0, 1.0),
+        (-0.25, None, -5.0, math.inf, 1.0),
+        # bounds that contradict each other bound nothing
+        (0.25, (1.0, 0.3), -math.inf, 4.0, 13.0),
+        (-0.25, (5.0, -0.3), 2.0, math.inf, -7.0),
+    ],
+)
+def test_a_center_that_cannot_be_the_best_one_is_not_tried(s, last, low, high, b):
+    """The middle of the bounds is, or else the proximal step."""
+    state = move(s, last=last, low=low, high=high)
+    assert state.b == pytest.approx(b)
+    nearest = 5.0 if s > 0.0 else 1.0
+    assert state.low == (max(low, nearest) if s > 0.0 else low)
+    assert state.high == (high if s > 0.0 else min(high, nearest))
+
+
+def free_intercept(loss=HINGE, n=16):
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(n) < 0.4, 1, -1)
+    X = rng.standard_normal((n, 2)) + 0.8 * y[:, None] + 5.0
+    weights = rng.uniform(0.5, 2.0, n)
+    return ss.Problem(ss.FreeIntercept.from_points(X, y, weights=weights), loss)
+
+
+def test_a_penalised_problem_has_its_intercept_around_the_center():
+    problem = free_intercept()
+    signs = problem.terms.signs
+    around = penalised(problem, 1.5)
+    np.testing.assert_allclose(around.terms.threshold, 1.0 - signs * 1.5)
+    assert around.loss is problem.loss and around.terms.offers.issuperset({"sweeps"})
+
+
+@pytest.fixture
+def inner(monkeypatch):
+    """Penalised problems that are not solved: x moves by one in 5 iterations, and has the dual
+    point that it is given.
+    """
+    record = SimpleNamespace(asked=[], alpha=None)
+
+    def drive(reduction, solver, policy, start, limits):
+        asked = SimpleNamespace(
+            threshold=reduction.problem.terms.threshold, start=start, limits=limits, solver=solver
+        )
+        record.asked.append(asked)
+        assert policy is None
+        dual_point = None
+        if record.alpha is not None:
+            dual_point = SimpleNamespace(unpack=lambda: record.alpha)
+        evaluation = SimpleNamespace(x=start.x + 1.0)
+        return SimpleNamespace(evaluation=evaluation, dual_point=dual_point, n_iter=5)
+
+    monkeypatch.setattr(proximal_intercept, "drive", drive)
+    return record
+
+
+@pytest.mark.parametrize("loss", [HINGE, ss.SmoothedHinge(0.5)], ids=str)
+@pytest.mark.parametrize("rtol", [1e-6, 0.25])
+def test_the_first_penalised_problem_is_around_the_best_intercept(inner, loss, rtol):
+    problem = free_intercept(loss)
+    terms = problem.terms
+    inner.alpha = np.linspace(0.1, 0.9, 16) if loss is HINGE else None
+    solver = ProximalIntercept("inner solver")
+    assert solver.rough <= 0.1 and solver.pace <= 1.0 and solver.accuracy <= 0.5
+    x = np.array([0.3, -0.4, 0.25])
+    b = terms.intercept(x, loss)
+    assert abs(b) > 0.5
+    given = np.full(16, 0.3)
+    trace = trace_of(tol=1e-7, rtol=rtol)
+    point, state = solver.init(problem, Start(x, LAM, alpha=given), trace)
+    (asked,) = inner.asked
+    np.testing.assert_allclose(asked.threshold, 1.0 - terms.signs * b)
+    assert asked.start.x is x and asked.start.alpha is given and asked.start.lam == LAM
+    assert asked.solver == "inner solver"
+    limits = asked.limits
+    assert (limits.tol, limits.max_iter, limits.max_seconds) == (1e-7, 100, 50.0)
+    assert limits.rtol == max(solver.rough, rtol)
+    # its dual point says where to go on
+    around = penalised(problem, b)
+    alpha = around.alpha(x + 1.0) if inner.alpha is None else inner.alpha
+    s = terms.residual(alpha)[0]
+    assert state.last == (b, s) and state.b == pytest.approx(b + s * terms.constant**2 / LAM)
+    assert point.iterations == 5 and np.array_equal(point.x, x + 1.0)
+    if loss is HINGE:
+        assert state.alpha is inner.alpha
+        np.testing.assert_array_equal(point.alpha, terms.balanced(inner.alpha, x + 1.0, loss))
+    else:
+        assert point.alpha is None and state.alpha is given
+    half = np.arange(16) < 8
+    before = state.alpha
+    assert np.array_equal(solver.reduce(problem, state, half).alpha, before[half])
+
+
+def test_a_best_intercept_of_zero_is_the_first_center(inner):
+    X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
+    problem = ss.Problem(ss.FreeIntercept.from_points(X, [1, 1, -1, -1]), HINGE)
+    inner.alpha = np.full(4, 0.5)
+    _, state = ProximalIntercept(None).init(problem, Start(np.zeros(2), LAM), trace_of())
+    np.testing.assert_array_equal(inner.asked[0].threshold, np.ones(4))
+    assert state.last == (0.0, 0.0) and state.b == 0.0
+
+
+class Moved(ProximalIntercept):
+    """Rounds that are not solved, and of which the tolerance is noted."""
+
+    def _solve(self, problem, trace, state, tol, rtol=0.0):
+        return (tol, rtol), state
+
+
+@pytest.mark.parametrize(
+    ("gap", "n_stalled", "after", "tol"),
+    [
+        (0.5, 0, 0, 0.25 * 0.5),
+        (0.89, 3, 0, 0.25 * 0.89),
+        (0.9, 0, 1, 0.25**2 * 0.9),
+        (0.95, 0, 1, 0.25**2 * 0.95),
+        (2.0, 1, 2, 0.25**3),
+        (1e-3, 0, 0, 0.25 * 0.02),
+    ],
+)
+def test_a_round_that_has_not_lowered_the_gap_makes_the_next_one_more_exact(
+    gap, n_stalled, after, tol
+):
+    """And the bounds of the center are forgotten."""
+    state = Centre(b=0.0, x=None, alpha=None, low=-1.0, high=2.0, lowest=1.0, n_stalled=n_stalled)
+    trace = trace_of(gap, primal=-2.0, rtol=0.01)
+    asked, following = Moved(None, accuracy=0.25).step(None, trace, state)
+    assert following is state and state.n_stalled == after and state.lowest == min(gap, 1.0)
+    assert asked == (pytest.approx(tol), 0.0)
+    unbounded = (-math.inf, math.inf)
+    assert (state.low, state.high) == (unbounded if after else (-1.0, 2.0))
+
+
+@pytest.mark.parametrize(("lowest", "after"), [(2.0, 0), (0.5, 1), (math.inf, 0)])
+def test_progress_is_a_tenth_of_the_lowest_gap(lowest, after):
+    state = Centre(b=0.0, x=None, alpha=None, lowest=lowest)
+    Moved(None).step(None, trace_of(1.0), state)
+    assert state.n_stalled == after
+
+
+def test_rounds_that_bring_nothing_end():
+    for n_stalled, ends in ((2, False), (3, True), (4, True)):
+        state = Centre(b=0.0, x=None, alpha=None, lowest=1.0, n_stalled=n_stalled)
+        following = Moved(None, stalled=3).step(None, trace_of(1.0), state)
+        assert (following is None) == ends
+    assert Centre(b=0.0, x=None, alpha=None).n_stalled == 0
+
+
+def test_later_rounds_have_an_absolute_goal(inner):
+    problem = free_intercept()
+    inner.alpha = np.linspace(0.1, 0.9, 16)
+    state = Centre(b=0.5, x=np.zeros(3), alpha=None, lowest=1.0)
+    ProximalIntercept(None).step(problem, trace_of(0.5), state)
+    assert inner.asked[0].limits.rtol == 0.0
+    np.testing.assert_allclose(inner.asked[0].threshold, 1.0 - problem.terms.signs * 0.5)
+
+
+@pytest.mark.parametrize("loss", [HINGE, ss.SmoothedHinge(0.5), ss.SquaredHinge(0.5)], ids=str)
+def test_a_few_rounds_find_the_intercept(loss):
+    problem = free_intercept(loss)
+    solver = ProximalIntercept(Newton() if loss.smoothing else ProximalHinge(Newton()))
+    start = Start(problem.cone.zeros(), LAM)
+    trace = Trace(start, Limits(0.0, 1e-8, 100_000))
+    point, state = solver.init(problem, start, trace)
+    trace.move(problem, point)
+    n = 1
+    while not trace.limits.reached(trace.evaluation):
+        point, state = solver.step(problem, trace, state)
+        trace.move(problem, point)
+        n += 1
+        assert n <= 20
+    assert n <= 10
