@@ -253,7 +253,7 @@ def test_the_first_jump_is_after_three_gradient_steps():
 
 def step_after(monkeypatch, primal, gap, t=0.5, wait=4):
     """Return the point and the state after a jump from 0 to (2, 4), whose objective was 10 and
-    before which the lowest gap was 1; None for the point where the jump is kept.
+    before which the lowest gap was 2; None for the point where the jump is kept.
     """
     searches = []
 
@@ -267,7 +267,7 @@ def step_after(monkeypatch, primal, gap, t=0.5, wait=4):
     origin = SimpleNamespace(primal=10.0, x=np.zeros(2))
     e = SimpleNamespace(primal=primal, gap=gap, x=np.array([2.0, 4.0]))
     walk = Walk(0.75, n_steps=20)
-    state = NewtonWalk(walk, 20, 3, wait=wait, origin=origin, gap_before=1.0)
+    state = NewtonWalk(walk, 20, 3, wait=wait, origin=origin, gap_before=2.0)
     following = solver.step(Made(HALF), SimpleNamespace(evaluation=e), state)
     assert state.origin is None and state.first_gap == gap
     if following is None:
@@ -283,9 +283,9 @@ def step_after(monkeypatch, primal, gap, t=0.5, wait=4):
         (9.0, 5.0, True),
         (10.0, 5.0, False),
         (11.0, 5.0, False),
-        (11.0, 0.4, True),
-        (11.0, 0.5, False),
-        (11.0, 0.6, False),
+        (11.0, 0.9, True),
+        (11.0, 1.0, False),
+        (11.0, 1.1, False),
     ],
 )
 def test_a_jump_is_kept_where_it_lowers_the_objective_or_halves_the_gap(
