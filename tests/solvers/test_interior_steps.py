@@ -726,12 +726,12 @@ def test_some_tens_of_steps_whatever_lam_is(loss, diagonal):
     """Some 20, and from the solution of a neighbouring lam some 6."""
     problem = triplets(loss, diagonal)
     lam_max = triplets(SMOOTHED, diagonal).lam_max()
-    counts = [n_steps(problem, lam_max * 10.0**-k)[0] for k in range(0, 10, 3)]
+    counts = [n_steps(problem, lam_max * 10.0**-k)[0] for k in (0, 4, 8)]
     assert max(counts) <= 18, counts
-    lams = lam_max * 0.05 * 0.7 ** np.arange(5)
+    lams = lam_max * 0.05 * 0.7 ** np.arange(4)
     x = None
     warm = []
     for lam in lams:
         n, x = n_steps(problem, lam, x)
         warm.append(n)
-    assert sum(warm[1:]) <= 4 * 8, warm
+    assert sum(warm[1:]) <= 3 * 8, warm

@@ -168,10 +168,12 @@ def jump(solver, problem, n_steps, fallen, left, products=20, after=3):
     """Return where a jump leads to after gradient steps, when the gap has fallen by that many
     powers of two and as many are left; and the state.
     """
-    e = SimpleNamespace(gap=1.0, primal=10.0, x=np.zeros(2))
-    best = SimpleNamespace(gap=0.5)
-    trace = SimpleNamespace(limits=Limits(2.0**-left, 0.0, 99), evaluation=e, best=best)
-    state = NewtonWalk(Walk(None, n_steps=n_steps), products, after, first_gap=2.0**fallen)
+    gap = 0.25
+    e = SimpleNamespace(gap=gap, primal=10.0, x=np.zeros(2))
+    limits = Limits(gap * 2.0**-left, 0.0, 99)
+    trace = SimpleNamespace(limits=limits, evaluation=e, best=SimpleNamespace(gap=0.5))
+    first_gap = gap * 2.0**fallen
+    state = NewtonWalk(Walk(None, n_steps=n_steps), products, after, first_gap=first_gap)
     return solver._jump(problem, trace, state, e, 0.7), state
 
 
@@ -206,7 +208,7 @@ def test_what_a_jump_is_asked_for():
     problem = Made(HALF)
     _, state = jump(Noted(), problem, 20, 1.0, 40.0)
     assert problem.asked == [(0.7, ([0, 1, 4, 5], 0.25))]
-    assert state.products == 33 and state.gap_before == 0.5 and state.origin.gap == 1.0
+    assert state.products == 33 and state.gap_before == 0.5 and state.origin.gap == 0.25
 
 
 def test_no_jump_where_a_few_gradient_steps_will_do():
