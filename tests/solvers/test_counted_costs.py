@@ -74,6 +74,7 @@ def test_the_parameters_of_the_policy_of_auto():
     policy = Counted()
     assert policy.fallen == 0.5 and policy.budget == 0.02 and policy.profit == 1.25
     assert policy.call == pytest.approx(2e5, rel=1e-3)
+    assert (policy.done, policy.spent, policy.missed) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(("gap", "due"), [(0.9, True), (1.0, False), (1.1, False)])
