@@ -69,7 +69,7 @@ def test_equal_entries_of_terms_that_cancel():
 @pytest.mark.parametrize("loss", [HINGE, SMOOTHED], ids=str)
 def test_elsewhere_sweeps_start_from_alpha_of_x(loss, kernel):
     problem = samples(loss, kernel=kernel)
-    x = problem.x_of(np.full(20, 0.1), 1.0)
+    x = problem.x_of(np.full(20, 0.1), 100.0)
     np.testing.assert_array_equal(first_alpha(problem, x, LAM), problem.alpha(x))
     nothing = problem.cone.zeros()
     start = first_alpha(problem, nothing, LAM)
