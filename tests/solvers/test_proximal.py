@@ -284,6 +284,7 @@ def test_a_method_that_has_stalled_ends():
     for n_stalled, ends in ((2, False), (3, True), (9, True)):
         assert (following(1.0, 1.0, n_stalled=n_stalled, stalled=4) is None) == ends
     assert following(0.9, 1.0, n_stalled=9, stalled=4) is not None
+    assert Rounds(None, None, 0.1, None).n_stalled == 0
 
 
 @pytest.mark.parametrize(
