@@ -490,6 +490,8 @@ def test_the_first_penalised_problem_is_around_the_best_intercept(inner, loss, r
     alpha = around.alpha(x + 1.0) if inner.alpha is None else inner.alpha
     s = terms.residual(alpha)[0]
     assert state.last == (b, s) and state.b == pytest.approx(b + s * terms.constant**2 / LAM)
+    bounds = (state.b, math.inf) if s > 0.0 else (-math.inf, state.b)
+    assert (state.low, state.high) == bounds
     assert point.iterations == 5 and np.array_equal(point.x, x + 1.0)
     if loss is HINGE:
         assert state.alpha is inner.alpha
