@@ -43,7 +43,7 @@ SLACKS = np.array([-1e9, -3.0, -1e-9, 0.0, 0.02, 0.5, 1.0, 1.5, 3.0, 1e9])
 def test_central_duals_in_40_digits(cap, g, mu):
     if g == 0.0 and cap == math.inf:
         return
-    duals = np.empty((3, SLACKS.size))
+    duals = np.full((3, SLACKS.size), np.nan)
     kernels.center(SLACKS, g, cap, mu, 0.0, np.empty(0), duals)
     with mpmath.workdps(60):
         for r, (a, above, below) in zip(SLACKS, duals.T, strict=True):
@@ -63,7 +63,7 @@ def test_duals_that_are_pulled(cap, g):
     """``r = g alpha + pull (alpha - towards) + above - below``."""
     towards = np.linspace(0.0, 1.0, SLACKS.size)
     for mu, pull in ((1e-3, 10.0), (0.2, 0.5)):
-        duals = np.empty((3, SLACKS.size))
+        duals = np.full((3, SLACKS.size), np.nan)
         kernels.center(SLACKS, g, cap, mu, pull, towards, duals)
         with mpmath.workdps(60):
             for r, wanted, (a, _, below) in zip(SLACKS, towards, duals.T, strict=True):
@@ -106,8 +106,8 @@ class Scene:
         if cap == math.inf:
             self.goal[0] = 0.0
         self.changes = rng.standard_normal(n)
-        self.scales = np.empty(n)
-        self.residuals = np.empty(n)
+        self.scales = np.full(n, np.nan)
+        self.residuals = np.full(n, np.nan)
 
     @property
     def room(self):
@@ -132,9 +132,9 @@ class Scene:
 
     def direct(self):
         self.total = self.eliminate()
-        self.unmoved = np.empty(self.n)
+        self.unmoved = np.full(self.n, np.nan)
         kernels.unmoved(self.duals, self.residuals, self.goal, self.scales, self.cap, self.unmoved)
-        self.direction = np.empty((3, self.n))
+        self.direction = np.full((3, self.n), np.nan)
         return kernels.direct(
             self.duals,
             self.goal,
@@ -255,7 +255,7 @@ def test_a_direction_along_which_everything_grows_has_no_end():
 
 @pytest.mark.parametrize("mu", [0.0, 0.7])
 def test_products_are_to_become_mu(scene, mu):
-    out = np.empty((2, scene.n))
+    out = np.full((2, scene.n), np.nan)
     kernels.targets(scene.duals, scene.cap, mu, out)
     expected = mu - scene.products(scene.duals)
     if scene.cap == math.inf:
