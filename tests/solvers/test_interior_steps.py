@@ -49,11 +49,11 @@ def triplets(loss, diagonal=False, weighted=False, moved=False, apart=1.2):
 
 
 CASES = [
-    pytest.param(loss, diagonal, plain, id=f"{loss}-{diagonal}-{plain}")
-    for loss in LOSSES
+    pytest.param(loss, diagonal, diagonal == is_odd, id=f"{loss}-{diagonal}")
+    for loss, is_odd in zip(LOSSES, (True, False, True), strict=True)
     for diagonal in (False, True)
-    for plain in (False, True)
 ]
+"""Each loss over both cones; half of them with weights and a linear term."""
 
 
 class Scene:
@@ -231,7 +231,7 @@ def test_the_goal_of_a_corrector(loss, diagonal, plain):
 @pytest.mark.parametrize(
     ("longest", "length"), [(0.2, 0.5), (0.6, 0.9), (0.64, 0.96), (0.8, 1.0), (3.0, 1.0)]
 )
-@pytest.mark.parametrize(("loss", "diagonal", "plain"), CASES[:8])
+@pytest.mark.parametrize(("loss", "diagonal", "plain"), CASES[:4])
 def test_the_goal_of_a_further_corrector(loss, diagonal, plain, longest, length):
     """Half as long a step again, by 0.3 at least and no longer than 1: products that would leave
     their band are brought back.
@@ -726,12 +726,12 @@ def test_some_tens_of_steps_whatever_lam_is(loss, diagonal):
     """Some 20, and from the solution of a neighbouring lam some 6."""
     problem = triplets(loss, diagonal)
     lam_max = triplets(SMOOTHED, diagonal).lam_max()
-    counts = [n_steps(problem, lam_max * 10.0**-k)[0] for k in (0, 4, 8)]
+    counts = [n_steps(problem, lam_max * 10.0**-k)[0] for k in (2, 7)]
     assert max(counts) <= 18, counts
-    lams = lam_max * 0.05 * 0.7 ** np.arange(4)
+    lams = lam_max * 0.05 * 0.7 ** np.arange(3)
     x = None
     warm = []
     for lam in lams:
         n, x = n_steps(problem, lam, x)
         warm.append(n)
-    assert sum(warm[1:]) <= 3 * 8, warm
+    assert sum(warm[1:]) <= 2 * 8, warm
