@@ -240,17 +240,18 @@ def test_the_goal_of_a_further_corrector(loss, diagonal, plain, longest, length)
     step = scene.step
     made = step.predict()
     way = SimpleNamespace(longest=longest, duals=made.duals, scaled=made.scaled)
-    mu = 0.2
-    goal = step.goal(made, mu)
-    found = step.corrected(goal, way, mu)
-    low, high = (bound * mu for bound in BAND)
-    assert 0.0 < BAND[0] < 1.0 < BAND[1]
     after = scene.bounds(scene.state.duals + length * made.duals)
-    change = np.maximum(np.clip(after, low, high) - after, -high)
-    np.testing.assert_allclose(found.bounds - goal.bounds, change, atol=1e-12)
-    low, high = (bound * scene.unit * mu for bound in BAND)
-    cone = step.scaling.correct(*made.scaled, length, low, high)
-    np.testing.assert_allclose(found.cone - goal.cone, cone, atol=1e-12)
+    assert 0.0 < BAND[0] < 1.0 < BAND[1]
+    for mu in (0.2, 0.002):  # some products are above the band
+        goal = step.goal(made, mu)
+        found = step.corrected(goal, way, mu)
+        low, high = (bound * mu for bound in BAND)
+        change = np.maximum(np.clip(after, low, high) - after, -high)
+        np.testing.assert_allclose(found.bounds - goal.bounds, change, atol=1e-12)
+        low, high = (bound * scene.unit * mu for bound in BAND)
+        cone = step.scaling.correct(*made.scaled, length, low, high)
+        np.testing.assert_allclose(found.cone - goal.cone, cone, atol=1e-12)
+    assert (after > 1.1 * BAND[1] * mu).any()
 
 
 def test_products_that_rounding_has_made_negative_end_a_solve():
@@ -264,6 +265,16 @@ def test_products_that_rounding_has_made_negative_end_a_solve():
             pytest.raises(np.linalg.LinAlgError, match="products of a state negative"),
         ):
             _Step(scene.problem, scene.parts, LAM, state)
+
+
+def test_products_that_have_overflowed_end_a_solve():
+    scene = Scene(SMOOTHED, True, True)
+    x = np.array([np.inf, 1.0, 1.0])
+    with (
+        np.errstate(invalid="ignore"),
+        pytest.raises(np.linalg.LinAlgError, match="products of a state negative"),
+    ):
+        _Step(scene.problem, scene.parts, LAM, State(x, np.ones(3), scene.state.duals, 0.0))
 
 
 def test_a_state_after_a_step():
@@ -573,6 +584,14 @@ def test_multiples_of_nothing_are_not_tried():
         of = problem if alpha[0] == 0.0 else triplets(SMOOTHED, moved=True)
         found = _best_scaled(of, e, alpha)
         assert found[0] is e and found[1] is None
+    # H has no positive part: nothing is curved
+    X = np.array([[0.0, 0.0], [3.0, 3.0], [1.0, 1.0]])
+    tip = ss.Problem(ss.Triplets(X, [[0, 1, 2]]), HINGE)
+    e = tip.evaluate(np.zeros((2, 2)), LAM, np.array([0.5]))
+    assert not e.plus.any() and _best_scaled(tip, e, np.array([0.5])) == (e, None)
+    moved = ss.Problem(problem.terms, SMOOTHED, linear=1e-9 * np.eye(3))
+    e = moved.evaluate(0.02 * np.eye(3), 3.0, np.full(n, 1e-3))
+    assert _best_scaled(moved, e, np.full(n, 1e-3)) == (e, None)
     still = ss.Problem(problem.terms, SMOOTHED, linear=np.zeros((3, 3)))
     e = still.evaluate(0.02 * np.eye(3), 3.0, np.full(n, 1e-3))
     assert _best_scaled(still, e, np.full(n, 1e-3))[1] is not None
@@ -584,7 +603,7 @@ def test_a_start_that_is_near_is_left_for_the_central_path(loss, diagonal):
     """For fifteen times its gap: x and S solve ``lam x - S = h`` and their product is mu."""
     problem = triplets(loss, diagonal, weighted=True)
     solver = InteriorPoint()
-    near = ss.solve(problem, LAM, rtol=1e-3, method="interior", screening=())
+    near = ss.solve(problem, LAM, rtol=1e-3, method="interior", screening=(), max_iter=60)
     start = Start(near.x, LAM, alpha=near.alpha if loss is HINGE else None)
     point, state = solver.init(problem, start, None)
     assert point.x is near.x and point.evaluation.gap < 0.1 * point.evaluation.primal
@@ -606,7 +625,7 @@ def test_a_multiple_that_is_used_pulls_the_duals():
     """Their equations hold with a pull towards it, and without one where it is not used."""
     problem = triplets(SMOOTHED, apart=9.0)
     lam = 1e-5 * problem.lam_max()
-    x = ss.solve(problem, 2.0 * lam, rtol=1e-6, method="interior", screening=()).x
+    x = ss.solve(problem, 2.0 * lam, rtol=1e-6, method="interior", screening=(), max_iter=60).x
     solver = InteriorPoint()
     point, state = solver.init(problem, Start(x, lam), None)
     e, towards = _best_scaled(problem, point.evaluation, None)
@@ -625,7 +644,7 @@ def test_a_multiple_that_is_used_pulls_the_duals():
 @pytest.mark.parametrize(("near", "warm"), [(1e-9, False), (0.9, True)])
 def test_a_start_that_is_not_near_is_not_used(near, warm):
     problem = triplets(SMOOTHED)
-    x = ss.solve(problem, LAM, rtol=1e-3, method="interior", screening=()).x
+    x = ss.solve(problem, LAM, rtol=1e-3, method="interior", screening=(), max_iter=60).x
     solver = InteriorPoint(near=near)
     _, state = solver.init(problem, Start(x, LAM), None)
     cold, _, _ = solver._cold(problem, _Parts.of(problem, problem.terms.system()), LAM)
@@ -643,7 +662,7 @@ def test_a_start_that_is_not_near_is_not_used(near, warm):
 
 def test_a_start_just_as_near_as_asked_for_is_used():
     problem = triplets(SMOOTHED)
-    x = ss.solve(problem, LAM, rtol=1e-3, method="interior", screening=()).x
+    x = ss.solve(problem, LAM, rtol=1e-3, method="interior", screening=(), max_iter=60).x
     e, _ = _best_scaled(problem, problem.evaluate(x, LAM), None)
     x_cold, _, _ = InteriorPoint()._cold(problem, _Parts.of(problem, problem.terms.system()), LAM)
     for factor, warm in ((0.9, False), (1.1, True)):
