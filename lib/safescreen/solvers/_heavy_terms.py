@@ -69,7 +69,7 @@ class HeavyTerms:
 
     def _factorize(self, budget):
         self._budget = budget
-        heavy = self._sizes > kernels.largest_sum(self._sizes, budget)
+        heavy = self._sizes >= kernels.largest_sum(self._sizes, budget)
         self._complete = bool(heavy.all())
         n, blocks = self._system.rows(np.where(heavy, self._scales, 0.0), self._scaling.root)
         width = self._system.width

@@ -49,7 +49,8 @@ def nearer(goal, g, mu):
     """
     low = 0.0
     high = 0.5
-    b = min(0.5, mu / (goal + 2.0 * mu))
+    # f > 0 here, and f is convex: steps stay on this side of the root, up to rounding
+    b = mu / (goal + 2.0 * mu)
     for _ in range(60):
         f = g * (0.5 - b) + mu / b - mu / (1.0 - b) - goal
         if f > 0.0:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safescreen.problem import Problem
-from safescreen.rounding import ElementLike
+from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.trace import Point, Start, Trace
 
 
@@ -194,15 +194,10 @@ def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
         return np.zeros(len(problem))
     if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
         return problem.terms.alpha(x, problem.loss)
-    ones = np.ones(len(problem))
-    loss = problem.loss
     cone = problem.cone
     total = problem.terms.total()[0]
-    height = problem.terms.conjugates(loss, ones)
-    square = cone.inner(total, total) / lam
-    weight = len(problem) if problem.terms.weights is None else float(problem.terms.weights.sum())
-    pull = 0.0 if problem.linear is None else cone.inner(problem.linear, total) / lam
-    height += 0.5 * loss.smoothing * weight - pull
-    square += loss.smoothing * weight
-    entry = min(max(height / square, 0.0), loss.cap) if square > 0.0 else 0.0
-    return ones * entry
+    height = problem.terms.conjugates(problem.loss, np.ones(len(problem)))
+    if problem.linear is not None:
+        height -= cone.inner(problem.linear, total) / lam
+    square = max(TINY, cone.inner(total, total) / lam)
+    return np.full(len(problem), min(max(0.0, height / square), 1.0))

@@ -156,17 +156,17 @@ class Semismooth:
         into, back, Z = problem.cone.slope(y)
         way = into(problem.cone.project(y) - e.x)
         F = lam * way + into(product(back(way))) - way / s
-        inside = Z > 0.0
         n = 2
-        bend = np.where(inside, (1.0 / np.where(inside, Z, 1.0) - 1.0) / s + lam, 0.0)
+        # where Z vanishes, so does `towards`
+        bend = (1.0 / np.where(Z > 0.0, Z, 1.0) - 1.0) / s + lam
         w = np.zeros_like(F)
-        residual = np.where(inside, -F, 0.0)
+        residual = -F
         conditioned = Z * residual
         towards = conditioned
         square = float(np.vdot(residual, conditioned))
         goal = self.accuracy * self.accuracy * square
         while square > goal and n < self.products:
-            applied = np.where(inside, bend * towards + into(product(back(towards))), 0.0)
+            applied = bend * towards + into(product(back(towards)))
             length = square / float(np.vdot(towards, applied))
             w = w + length * towards
             residual = residual - length * applied
