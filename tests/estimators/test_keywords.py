@@ -26,6 +26,7 @@ def made():
         {"dual": True, "penalty": "l2", "multi_class": "ovr"},
         {"shrinking": False, "cache_size": 500},
         {"decision_function_shape": "ovr", "break_ties": True, "probability": False},
+        {"decision_function_shape": "ovo"},
         {"max_iter": -1},
     ],
 )
@@ -40,8 +41,9 @@ def test_they_change_nothing(options):
     ("options", "error", "advice"),
     [
         ({"penalty": "l1"}, ValueError, r"LinearSVC\(penalty='l1'"),
+        ({"penalty": "l1"}, ValueError, "Unsupported set of arguments.*'l1'.*'hinge'.*'auto'"),
         ({"multi_class": "crammer_singer"}, ValueError, "crammer_singer"),
-        ({"decision_function_shape": "ovo"}, ValueError, "OneVsOneClassifier"),
+        ({"decision_function_shape": "all"}, ValueError, "OneVsOneClassifier"),
         ({"probability": True}, ValueError, "CalibratedClassifierCV"),
         ({"dual": 3}, ValueError, "method"),
         ({"kernel": "sigmoid"}, ValueError, "not positive semidefinite"),
@@ -52,6 +54,16 @@ def test_they_change_nothing(options):
 def test_what_is_refused_says_what_does_it(options, error, advice):
     with pytest.raises(error, match=advice):
         SafeSVC(**options).fit(*made())
+
+
+def test_one_against_one_is_refused_for_three_classes():
+    with pytest.raises(ValueError, match="must be 'ovr', got 'ovo'.*\n.*OneVsOneClassifier"):
+        SafeSVC(decision_function_shape="ovo").fit(*load_iris(return_X_y=True))
+
+
+def test_a_sparse_kernel_matrix_is_refused():
+    with pytest.raises(TypeError, match=r"Sparse precomputed .*toarray\(\)"):
+        SafeSVC(kernel="precomputed").fit(sparse.eye_array(2), [0, 1])
 
 
 def test_the_advice_works():
@@ -71,10 +83,10 @@ def test_weights_that_are_not_positive_are_left_out_as_in_svc():
     assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     for weights, text in (
         (-np.ones(60), "zero or negative weights"),
-        (np.where(y, 1.0, -1.0), "have the same label"),
+        (np.where(y, 1.0, -1.0), "belong to the same class"),
     ):
         for model in (SVC(), SafeSVC()):
-            with pytest.raises(ValueError, match=f"Invalid input.*{text}|same class"):
+            with pytest.raises(ValueError, match=f"Invalid input.*{text}"):
                 model.fit(X, y, weights)
 
 
@@ -97,6 +109,8 @@ def test_coefficients_can_be_sparse_and_changed(form):
 def test_iterations_are_told_as_scikit_learn_does():
     X, y = load_iris(return_X_y=True)
     assert type(SafeSVC().fit(X, y).n_iter_) is type(LinearSVC().fit(X, y).n_iter_) is int
+    free = SafeSVC(intercept="free").fit(X, y)
+    assert free.n_iter_.shape == (3,) and (free.n_iter_ >= 1).all()
     machine = SafeSVC(kernel="rbf").fit(X, y)
     assert machine.n_iter_.dtype == SVC().fit(X, y).n_iter_.dtype
     assert machine.n_iter_.shape == (3,) and (machine.n_iter_ >= 1).all()

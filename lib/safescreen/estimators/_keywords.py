@@ -39,14 +39,20 @@ CALLABLE = (
 )
 
 
-def check_keywords(model):
+def check_keywords(model, n_classes):
     """Raise a ValueError, which says what to do, for a value that has no meaning here."""
     for name, (values, advice) in ONLY.items():
         value = getattr(model, name)
+        if name == "decision_function_shape" and n_classes == 2:
+            values = ("ovr", "ovo")  # one class against the other either way
         # True is 1, but no word
         if not isinstance(value, str | bool | np.bool_) or value not in values:
             shown = " or ".join(map(repr, values))
-            raise ValueError(f"{name} must be {shown}, got {value!r}: {advice}")
+            text = f"{name} must be {shown}, got {value!r}: {advice}"
+            if name == "penalty":
+                arguments = (f"{key}={getattr(model, key)!r}" for key in ("penalty", "loss", "dual"))
+                text = f"Unsupported set of arguments, {', '.join(arguments)}: {text}"
+            raise ValueError(text)
 
 
 def check_kernel(kernel, names):

@@ -115,7 +115,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Keep the problems, and so the training data or their kernel matrix, with the solutions.
     penalty, multi_class, decision_function_shape, probability : "l2", "ovr", "ovr", False
         Keywords of SVC and LinearSVC that have one meaning here; the error for another value says
-        what to do instead, such as ``OneVsOneClassifier(SafeSVC())``.
+        what to do instead, such as ``OneVsOneClassifier(SafeSVC())``. With two classes
+        `decision_function_shape` may be "ovo" too, which is the same there.
     break_ties, dual, shrinking, cache_size, random_state
         Keywords of SVC and LinearSVC without a meaning here, which change nothing: the largest
         decision value is predicted, `method` chooses the solver, `max_gigabytes` is the size of its
@@ -136,8 +137,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     n_support_ : array of shape (n_classes,)
         How many there are of each class.
     n_iter_ : int or array of shape (1 or n_classes,)
-        Largest number of iterations of the problems, as in LinearSVC; with a kernel those of each
-        problem, as in SVC.
+        Largest number of iterations of the problems, as in LinearSVC; with a kernel or a free
+        intercept those of each problem, as in SVC.
     reason_ : str
         Why training ended, as :class:`safescreen.Solution` tells it; "converged", or the reason of
         the first machine that has not.
@@ -335,11 +336,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     def _read(self, X, y, sample_weight):
         """Return points, labels and weights, None standing for 1; sets `classes_`."""
         check_kernel(self.kernel, list(KERNELS))
-        check_keywords(self)
+        if self.kernel == "precomputed" and sparse.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported: use X.toarray()")
         X, y, weights = read_labelled(self, X, y, sample_weight, non_negative=False)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square kernel matrix, got shape {X.shape}")
         self.classes_ = np.unique(y)
+        check_keywords(self, self.classes_.size)
         return X, y, weights
 
     def _fit(self, X, y, weights):
@@ -414,7 +417,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         signs = setup.signs
         self.solutions_ = solutions
         n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
-        self.n_iter_ = int(n_iter.max()) if features.kernel == "linear" else n_iter
+        as_in_svc = features.kernel != "linear" or features.is_free
+        self.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
         self.reason_ = _reason(solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
         self.screening_ = [s.screened for s in solutions]
