@@ -127,8 +127,8 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
         )
     if np.unique(y[weights > 0.0]).size < 2:
         raise ValueError(
-            "Invalid input - all samples with positive weights belong to the same class: y must hold "
-            "at least two classes with positive weight, got one class: "
+            "Invalid input - all samples with positive weights belong to the same class: y must "
+            "hold at least two classes with positive weight, got one class: "
             f"{label(y[weights > 0.0][0])}"
         )
     return X, y, None if (weights == 1.0).all() else weights

@@ -50,8 +50,8 @@ def check_keywords(model, n_classes):
             shown = " or ".join(map(repr, values))
             text = f"{name} must be {shown}, got {value!r}: {advice}"
             if name == "penalty":
-                arguments = (f"{key}={getattr(model, key)!r}" for key in ("penalty", "loss", "dual"))
-                text = f"Unsupported set of arguments, {', '.join(arguments)}: {text}"
+                given = f"penalty={value!r}, loss={model.loss!r}, dual={model.dual!r}"
+                text = f"Unsupported set of arguments, {given}: {text}"
             raise ValueError(text)
 
 
