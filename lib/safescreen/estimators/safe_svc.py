@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
@@ -133,7 +135,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         SVC, for more a class against the others.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
         Support vectors of any problem and their numbers among the training samples, class by class;
-        no points with "precomputed".
+        no points with "precomputed". Copies and pickles of a linear machine of sparse points X
+        leave the points out, which are ``X[model.support_]``.
     n_support_ : array of shape (n_classes,)
         How many there are of each class.
     n_iter_ : int or array of shape (1 or n_classes,)
@@ -246,22 +249,42 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        """Return what is pickled: of wide coefficients the columns that are not 0."""
-        state = super().__getstate__()
+        """Return what is pickled: of a linear machine each coefficient once and, of sparse points,
+        a checksum in place of the support vectors, which nobody needs for predictions.
+        """
+        state = {**super().__getstate__()}
         coef = state.get("coef_")
-        if isinstance(coef, np.ndarray):
-            used = np.flatnonzero(coef.any(axis=0))
-            if 2 * used.size < coef.shape[1]:
-                state = {**state, "coef_": _Columns(coef.shape, used, coef[:, used])}
+        if coef is None:
+            return state
+        if sparse.issparse(state.get("support_vectors_")):
+            state["_support_checksum"] = checksum(state.pop("support_vectors_"))
+        if not isinstance(coef, np.ndarray):
+            return state
+        values = coef[:, self._columns]
+        solutions = self.solutions_
+        size = values.shape[1]
+        if np.count_nonzero(values) < np.count_nonzero(coef) or not all(
+            np.array_equal(s.x[:size], row) for s, row in zip(solutions, values, strict=True)
+        ):
+            return state  # somebody has changed the coefficients
+        del state["screening_"]
+        state["solutions_"] = [replace(s, x=s.x[size:]) for s in solutions]
+        is_sparse = 2 * np.count_nonzero(values) < values.size
+        state["coef_"] = _Packed(coef.shape, sparse.csr_array(values) if is_sparse else values)
         return state
 
     def __setstate__(self, state):
         """Take over what was pickled."""
         super().__setstate__(state)
-        coef = state.get("coef_")
-        if isinstance(coef, _Columns):
-            self.coef_ = np.zeros(coef.shape)
-            self.coef_[:, coef.used] = coef.values
+        packed = state.get("coef_")
+        if not isinstance(packed, _Packed):
+            return
+        values = packed.values.toarray() if sparse.issparse(packed.values) else packed.values
+        self.coef_ = np.zeros(packed.shape)
+        self.coef_[:, self._columns] = values
+        pairs = zip(self.solutions_, values, strict=True)
+        self.solutions_ = [replace(s, x=np.append(row, s.x)) for s, row in pairs]
+        self.screening_ = [s.screened for s in self.solutions_]
 
     @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -442,12 +465,14 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         elements = np.array([np.asarray(s.x) for s in solutions])
         self._free_intercepts = np.array([s.intercept or 0.0 for s in solutions])
         if features.kernel == "linear":
+            self._columns = features.columns
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
             self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
             self.intercept_ = self._free_intercepts.copy()
             if constant:
                 self.intercept_ += constant * elements[:, -1]
             return
+        self.__dict__.pop("coef_", None)
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # those of the dual point, as a rule
         self._weights = coefs[:, others]
@@ -473,12 +498,20 @@ def _reason(solutions):
     return next((s.reason for s in solutions if not s.converged), "converged")
 
 
-class _Columns(NamedTuple):
-    """A matrix that is 0 but for some columns."""
+def checksum(points):
+    """Return a number of rows by which the same ones are known again, dense or sparse."""
+    rows = sparse.csr_array(points, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    parts = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data)
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+
+
+class _Packed(NamedTuple):
+    """Coefficients of the columns that the problems have; elsewhere they are 0."""
 
     shape: tuple[int, int]
-    used: np.ndarray
-    values: np.ndarray
+    values: Any
 
 
 class Setup(NamedTuple):
