@@ -6,26 +6,16 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh_tridiagonal
 
-from safescreen._checks import check_scalar, free_memory
+from safescreen._checks import check_scalar
 from safescreen._numba import njit
 from safescreen.cones.kernel_matrix import Kernel, KernelRows, is_dense, row_length, squares
+from safescreen.memory import BLOCK, WHOLE, kernel_limit, matrix_bytes
 from safescreen.rounding import UNIT
 
 KERNELS = ("linear", "polynomial", "rbf")
 
 LARGEST_ERROR = 0.1
 """Largest relative error of a kernel matrix that is worked with."""
-
-BLOCK = 256
-"""How many rows of a kernel matrix are computed together."""
-
-WHOLE = 2000
-"""Points, dense or with enough entries to be computed with as dense ones, beyond which only the
-rows that a solver asks for are computed: those of support vectors are fewer than all.
-"""
-
-SHARE = 0.7
-"""Part of the memory that is free which a kernel matrix or its cache may take."""
 
 EIGENVALUES_UP_TO = 500
 """Up to which n all eigenvalues are looked at."""
@@ -78,12 +68,11 @@ def kernel_matrix(X, kernel, max_gigabytes):
     """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger,
     else :class:`KernelRows`.
 
-    So it is of more than `WHOLE` dense points. No more is taken than `SHARE` of the memory that is
-    free."""
-    limit = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True)
+    So it is of more than `WHOLE` dense points. No more is taken than
+    :func:`~safescreen.memory.kernel_limit` allows."""
+    limit = kernel_limit(max_gigabytes)
     n = X.shape[0]
     norms = squares(X)
-    limit = min(limit, 1e-9 * SHARE * free_memory())
     error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
         raise ValueError(
@@ -91,8 +80,8 @@ def kernel_matrix(X, kernel, max_gigabytes):
             f"{error:.1g}; center or scale the points"
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        if (n > WHOLE and is_dense(X)) or 8e-9 * n * n > limit:
-            K = KernelRows(X, kernel, limit)
+        if (n > WHOLE and is_dense(X)) or matrix_bytes(n) > limit:
+            K = KernelRows(X, kernel, 1e-9 * limit)
         else:
             K = _products(X)
             norms = K.diagonal().copy()
