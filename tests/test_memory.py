@@ -74,7 +74,8 @@ def test_a_kernel_matrix_that_is_given_takes_what_is_said():
 )
 def test_a_metric_takes_what_is_said(n, d, k, diagonal):
     X, y = points(n, d)
-    model = ss.TripletMetric(k=k, diagonal=diagonal, lam_ratio=0.1, tol=1e-2)
+    options = {"lam_ratio": 0.1, "tol": 1e-2, "screening": ("PGB",)}
+    model = ss.TripletMetric(k=k, diagonal=diagonal, **options)
     used = taken(model, X, y)
     said = ss.estimate_memory(n, d, n_triplets=model.solution_.n_terms, diagonal=diagonal)
     assert 0.5 < used / said < 2.0

@@ -113,7 +113,8 @@ def estimate_memory(
     -----
     What is refused with a MemoryError is one of the summands, by the same formula: triplets, a
     metric's matrices, a sparse X that is written out. A kernel matrix that does not fit is not
-    refused: a cache of its rows takes its place.
+    refused: a cache of its rows takes its place. Triplets are counted with what screening adds; a
+    fit that screens none of them takes half of that.
 
     Cost: none; nothing is allocated.
 
