@@ -269,8 +269,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             return state  # somebody has changed the coefficients
         del state["screening_"]
         state["solutions_"] = [replace(s, x=s.x[size:]) for s in solutions]
-        is_sparse = 2 * np.count_nonzero(values) < values.size
-        state["coef_"] = _Packed(coef.shape, sparse.csr_array(values) if is_sparse else values)
+        state["coef_"] = _Packed.of(values)
+        if isinstance(self.dual_coef_, np.ndarray):
+            state["dual_coef_"] = _Packed.of(self.dual_coef_)
+        if isinstance(self._columns, np.ndarray):
+            steps = np.diff(self._columns, prepend=0)
+            state["_columns"] = steps.astype(np.min_scalar_type(steps.max()))
         return state
 
     def __setstate__(self, state):
@@ -279,8 +283,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         packed = state.get("coef_")
         if not isinstance(packed, _Packed):
             return
-        values = packed.values.toarray() if sparse.issparse(packed.values) else packed.values
-        self.coef_ = np.zeros(packed.shape)
+        if isinstance(self._columns, np.ndarray):
+            self._columns = np.cumsum(self._columns, dtype=np.int64)
+        if isinstance(self.dual_coef_, _Packed):
+            self.dual_coef_ = self.dual_coef_.unpack()
+        values = packed.unpack()
+        self.coef_ = np.zeros((len(values), self.n_features_in_))
         self.coef_[:, self._columns] = values
         pairs = zip(self.solutions_, values, strict=True)
         self.solutions_ = [replace(s, x=np.append(row, s.x)) for s, row in pairs]
@@ -508,10 +516,23 @@ def checksum(points):
 
 
 class _Packed(NamedTuple):
-    """Coefficients of the columns that the problems have; elsewhere they are 0."""
+    """A matrix as it is pickled: a bit an entry, whether it is 0, and the entries that are not."""
 
     shape: tuple[int, int]
-    values: Any
+    bits: np.ndarray
+    entries: np.ndarray
+
+    @classmethod
+    def of(cls, values):
+        """Return the packed form of an array."""
+        return cls(values.shape, np.packbits(values != 0.0), values[values != 0.0])
+
+    def unpack(self):
+        """Return the array."""
+        values = np.zeros(self.shape)
+        used = np.unpackbits(self.bits, count=values.size).reshape(self.shape)
+        values[used == 1] = self.entries
+        return values
 
 
 class Setup(NamedTuple):
