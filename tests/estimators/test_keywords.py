@@ -83,6 +83,7 @@ def test_weights_that_are_not_positive_are_left_out_as_in_svc():
     assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     for weights, text in (
         (-np.ones(60), "zero or negative weights"),
+        (np.zeros(60), "zero or negative weights"),
         (np.where(y, 1.0, -1.0), "belong to the same class"),
     ):
         for model in (SVC(), SafeSVC()):

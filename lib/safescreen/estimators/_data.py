@@ -116,9 +116,11 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
     _check_classes(y)
     if sample_weight is None:
         return X, y, None
-    weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=non_negative
-    )
+    weights = sample_weight
+    if np.any(weights):
+        weights = _check_sample_weight(
+            weights, X, dtype=np.float64, ensure_non_negative=non_negative
+        )
     weights = np.maximum(weights, 0.0)
     if not weights.any():
         raise ValueError(
