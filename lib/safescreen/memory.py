@@ -124,9 +124,9 @@ def estimate_memory(
     >>> round(ss.estimate_memory(1_000_000, 20) / 1e9, 1)  # linear, dense
     0.8
     >>> round(ss.estimate_memory(1_500, 20, kernel="rbf") / 1e6)
-    26
-    >>> round(ss.estimate_memory(10_000, 50, n_triplets=250_000) / 1e6)
     22
+    >>> round(ss.estimate_memory(10_000, 50, n_triplets=250_000) / 1e6)
+    191
     """
     n = check_count(n, "n")
     d = check_count(d, "d")
