@@ -7,6 +7,7 @@ from safescreen import hdsl, ranges, rules, spheres, svm
 from safescreen.cluster import ShardedTriplets
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 from safescreen.losses import Hinge, Loss, SmoothedHinge, SquaredHinge
+from safescreen.memory import estimate_memory
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
 from safescreen.records import ConvergenceWarning, Progress
@@ -61,6 +62,7 @@ __all__ = [
     "TripletMetric",
     "TripletMetricCV",
     "Triplets",
+    "estimate_memory",
     "hdsl",
     "path",
     "pull",

@@ -26,6 +26,7 @@ from safescreen._checks import check_lam, check_mask, check_vector, need_memory
 from safescreen._repr import brief_repr
 from safescreen._threads import with_small_blas
 from safescreen.losses import Loss
+from safescreen.memory import problem_bytes
 from safescreen.rounding import UNIT, ElementLike, magnitude, upper
 from safescreen.terms.base import LossSums, Terms
 
@@ -151,22 +152,16 @@ class Problem:
         self.linear = None if linear is None else self.cone.check(linear, "linear")
         self.constant = float(constant)
         self.linear_error = 0.0
-        kinked = loss.smoothing == 0.0
-        if self.cone.is_whole_space:
-            elements = 10.0
-        elif kinked:
-            elements = 30.0
-        else:
-            elements = 17.0
-        singles = 0.0
-        if terms.explicit:
-            singles = (24.0 if kinked else 2.0) * len(terms)
+        n_bytes = problem_bytes(
+            math.prod(self.cone.shape),
+            len(terms) if terms.explicit else 0,
+            is_whole_space=self.cone.is_whole_space,
+            is_kinked=loss.smoothing == 0.0,
+        )
         advice = (
             "take fewer features (PCA, diagonal=True) or fewer terms (a smaller k, ProductTriplets)"
         )
-        need_memory(
-            8.0 * elements * math.prod(self.cone.shape) + singles, f"solving {self!r}", advice
-        )
+        need_memory(n_bytes, f"solving {self!r}", advice)
 
     def __len__(self):
         return len(self.terms)

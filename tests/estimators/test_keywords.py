@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from safescreen import SafeSVC
+from safescreen import SafeSVC, screen_fitted
 
 
 def made():
@@ -26,6 +26,7 @@ def made():
         {"dual": True, "penalty": "l2", "multi_class": "ovr"},
         {"shrinking": False, "cache_size": 500},
         {"decision_function_shape": "ovr", "break_ties": True, "probability": False},
+        {"decision_function_shape": "ovo"},
         {"max_iter": -1},
     ],
 )
@@ -40,8 +41,9 @@ def test_they_change_nothing(options):
     ("options", "error", "advice"),
     [
         ({"penalty": "l1"}, ValueError, r"LinearSVC\(penalty='l1'"),
+        ({"penalty": "l1"}, ValueError, "Unsupported set of arguments.*'l1'.*'hinge'.*'auto'"),
         ({"multi_class": "crammer_singer"}, ValueError, "crammer_singer"),
-        ({"decision_function_shape": "ovo"}, ValueError, "OneVsOneClassifier"),
+        ({"decision_function_shape": "all"}, ValueError, "OneVsOneClassifier"),
         ({"probability": True}, ValueError, "CalibratedClassifierCV"),
         ({"dual": 3}, ValueError, "method"),
         ({"kernel": "sigmoid"}, ValueError, "not positive semidefinite"),
@@ -52,6 +54,16 @@ def test_they_change_nothing(options):
 def test_what_is_refused_says_what_does_it(options, error, advice):
     with pytest.raises(error, match=advice):
         SafeSVC(**options).fit(*made())
+
+
+def test_one_against_one_is_refused_for_three_classes():
+    with pytest.raises(ValueError, match="must be 'ovr', got 'ovo'.*\n.*OneVsOneClassifier"):
+        SafeSVC(decision_function_shape="ovo").fit(*load_iris(return_X_y=True))
+
+
+def test_a_sparse_kernel_matrix_is_refused():
+    with pytest.raises(TypeError, match=r"Sparse precomputed .*toarray\(\)"):
+        SafeSVC(kernel="precomputed").fit(sparse.eye_array(2), [0, 1])
 
 
 def test_the_advice_works():
@@ -71,10 +83,11 @@ def test_weights_that_are_not_positive_are_left_out_as_in_svc():
     assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     for weights, text in (
         (-np.ones(60), "zero or negative weights"),
-        (np.where(y, 1.0, -1.0), "have the same label"),
+        (np.zeros(60), "zero or negative weights"),
+        (np.where(y, 1.0, -1.0), "belong to the same class"),
     ):
         for model in (SVC(), SafeSVC()):
-            with pytest.raises(ValueError, match=f"Invalid input.*{text}|same class"):
+            with pytest.raises(ValueError, match=f"Invalid input.*{text}"):
                 model.fit(X, y, weights)
 
 
@@ -97,23 +110,84 @@ def test_coefficients_can_be_sparse_and_changed(form):
 def test_iterations_are_told_as_scikit_learn_does():
     X, y = load_iris(return_X_y=True)
     assert type(SafeSVC().fit(X, y).n_iter_) is type(LinearSVC().fit(X, y).n_iter_) is int
+    free = SafeSVC(intercept="free").fit(X, y)
+    assert free.n_iter_.shape == (3,) and (free.n_iter_ >= 1).all()
     machine = SafeSVC(kernel="rbf").fit(X, y)
     assert machine.n_iter_.dtype == SVC().fit(X, y).n_iter_.dtype
     assert machine.n_iter_.shape == (3,) and (machine.n_iter_ >= 1).all()
 
 
-def test_a_model_of_text_is_small():
-    """What is stored grows with the columns that have an entry, not with all of them."""
+def text(n=300, d=2**20):
+    """Return rows of 30 words out of 2,000, in so many columns."""
     rng = np.random.default_rng(0)
-    n, d = 300, 2**20
     columns = rng.choice(d, 2000, replace=False)[rng.integers(0, 2000, (n, 30))]
     indptr = np.arange(0, 30 * n + 1, 30)
     X = sparse.csr_array((np.ones(30 * n), columns.ravel(), indptr), shape=(n, d))
     X.sum_duplicates()
-    model = SafeSVC(tol=1e-3).fit(X, rng.integers(0, 7, n))
+    return X, rng.integers(0, 7, n)
+
+
+def test_a_model_of_text_is_small():
+    """What is stored grows with the columns that have an entry, not with all of them, and each
+    coefficient is stored once.
+    """
+    X, y = text()
+    d = X.shape[1]
+    model = SafeSVC(tol=1e-3).fit(X, y)
     packed = pickle.dumps(model)
-    assert model.coef_.shape == (7, d) and len(packed) < 2e6
+    # 8 bytes a coefficient, and a dual variable twice, at most 4 the number of a column
+    n_dual = np.count_nonzero(model.dual_coef_)
+    least = 8 * np.count_nonzero(model.coef_) + 4 * 2000 + 8 * 2 * n_dual
+    assert model.coef_.shape == (7, d) and len(packed) < 1.2 * least + 10_000
     again = pickle.loads(packed)
     assert np.array_equal(again.coef_, model.coef_) and again.coef_.flags.writeable
     assert np.array_equal(again.decision_function(X), model.decision_function(X))
     assert clone(again).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, np.asarray])
+@pytest.mark.parametrize("options", [{}, {"intercept": "free"}, {"fit_intercept": False}])
+def test_a_copy_starts_fits_and_gives_certificates_as_the_model(form, options):
+    X, y = made()
+    if form is not np.asarray:
+        X = np.where(np.abs(X) > 0.7, X, 0.0)
+        X = np.hstack([X, np.zeros((60, 40))])  # columns without an entry are left out
+    X = form(X)
+    model = SafeSVC(0.3, warm_start=True, tol=1e-8, **options).fit(X, y)
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(model))))
+    assert hasattr(again, "support_vectors_") is (form is np.asarray)
+    assert np.array_equal(again.coef_, model.coef_) and again.coef_.flags.writeable
+    assert np.array_equal(again.dual_coef_, model.dual_coef_)
+    for one, other in zip(again.solutions_, model.solutions_, strict=True):
+        assert np.array_equal(one.x, other.x) and np.array_equal(one.alpha, other.alpha)
+    assert np.array_equal(again.screening_[0].in_R, model.screening_[0].in_R)
+    told, same = (screen_fitted(it, X, y, 0.3) for it in (model, again))
+    assert np.array_equal(told.in_R, same.in_R) and told.in_R.any()
+    with pytest.raises(ValueError, match="found other support vectors"):
+        screen_fitted(again, 1.1 * X, y)
+    cold = SafeSVC(0.31, tol=1e-8, **options).fit(X, y)
+    assert again.set_params(C=0.31).fit(X, y).n_iter_ <= cold.n_iter_
+    assert np.allclose(again.coef_, cold.coef_, atol=1e-3)
+    assert hasattr(again, "support_vectors_")
+
+
+def test_a_copy_keeps_what_somebody_has_changed():
+    X, y = made()
+    model = SafeSVC().fit(sparse.csr_array(X), y)
+    model.coef_ *= 2.0
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.coef_, model.coef_)
+    assert np.array_equal(again.solutions_[0].x, model.solutions_[0].x)
+    again = pickle.loads(pickle.dumps(model.sparsify()))
+    assert sparse.issparse(again.coef_)
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_coefficients_go_with_their_kernel():
+    X, y = made()
+    model = SafeSVC().fit(sparse.csr_array(X), y)
+    model.set_params(kernel="rbf").fit(sparse.csr_array(X), y)
+    assert not hasattr(model, "coef_")
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert (again.support_vectors_ != model.support_vectors_).nnz == 0

@@ -20,7 +20,7 @@ from sklearn.preprocessing import minmax_scale, normalize
 from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
-from safescreen import SafeSVC, SafeSVCCV
+from safescreen import SafeSVC, SafeSVCCV, memory
 from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.estimators._features import Features, largest_slope
 from safescreen.terms import _kernel_matrices
@@ -239,10 +239,10 @@ def test_a_fitted_model_keeps_no_data(options):
 def test_no_more_memory_is_taken_than_there_is(monkeypatch):
     X, y = made(600, 20)
     for free, kind in ((1e9, np.ndarray), (2.7e6, KernelRows)):
-        monkeypatch.setattr(_kernel_matrices, "free_memory", lambda: free)  # noqa: B023
+        monkeypatch.setattr(memory, "free_memory", lambda: free)  # noqa: B023
         model = SafeSVC(kernel="rbf", tol=1e-3, keep_problem=True).fit(X, y)
         assert type(model.solutions_[0].problem.cone.K) is kind
-    monkeypatch.setattr(_kernel_matrices, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
     with pytest.raises(
         ValueError, match=r"needs 0\.00128 GB at least, 0\.0007 GB are allowed: raise"
     ):
@@ -250,7 +250,7 @@ def test_no_more_memory_is_taken_than_there_is(monkeypatch):
 
 
 def test_free_memory_is_that_of_the_system():
-    assert 1e6 < _kernel_matrices.free_memory()
+    assert 1e6 < memory.free_memory()
 
 
 def test_a_model_without_its_problem_starts_the_next_fit():

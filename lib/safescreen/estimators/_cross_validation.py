@@ -10,7 +10,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, metadata_routing
@@ -19,6 +25,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted
 
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
+from safescreen.estimators._metric import Metric
 
 
 class Judge(NamedTuple):
@@ -229,19 +236,6 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Judge(self._scorer(), score, X, y),
         )
 
-    def _fit_triplets(self, X, triplets, triplet_weight, groups):
-        """Choose the parameter by the agreement with held-out triplets, and learn from all of them
-        with it.
-        """
-        model = clone(self._prototype())
-        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
-        scorer = self.prototype.score_triplets if self.scoring is None else self.scoring
-        if not callable(scorer):
-            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
-        params = {} if weights is None else {"triplet_weight": weights}
-        splits = check_cv(self.cv).split(triplets, groups=groups)
-        return self._choose(model, data, splits, Judge(scorer, params, X, triplets))
-
     def _choose(self, model, data, splits, judge):
         """Choose the parameter of a copy of the prototype, which has read the data."""
         for known in ("classes_", "n_features_in_", "feature_names_in_"):
@@ -396,3 +390,66 @@ def delegated(method):
         return getattr(self.best_estimator_, method.__name__)(*args, **options)
 
     return ask
+
+
+class MetricSearch(TransformerMixin, CrossValidation):
+    """A search whose prototype is a metric: it passes on to the best one, and learns from
+    judgements too.
+    """
+
+    predict = delegated(Metric.predict)
+    transform = delegated(Metric.transform)
+    pair_distance = delegated(Metric.pair_distance)
+    pair_score = delegated(Metric.pair_score)
+    score_pairs = delegated(Metric.score_pairs)
+    score_triplets = delegated(Metric.score_triplets)
+    get_metric = delegated(Metric.get_metric)
+    get_feature_names_out = delegated(Metric.get_feature_names_out)
+
+    @with_small_blas
+    def fit_triplets(
+        self,
+        X: ArrayLike,
+        triplets: ArrayLike | None = None,
+        triplet_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose the parameter by the agreement with judgements that are held out, and learn from
+        all of them with it.
+
+        Parameters
+        ----------
+        X, triplets, triplet_weight
+            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function
+            ``(model, X, triplets, triplet_weight=...)``, left out
+            :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs
+            of them: shuffle what is sorted.
+        groups : array of shape (T,), optional
+            Who has judged, say, for a splitter such as ``GroupKFold``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for the prototype, or triplets of weight 0 beside groups.
+
+        Examples
+        --------
+        >>> from safescreen import HDSL, HDSLCV
+        >>> X = np.array([[2.0, 0.0], [1.0, 0.1], [0.0, 2.0], [0.1, 1.0]])
+        >>> judgements = [[0, 1, 2], [1, 0, 3], [2, 3, 1], [3, 2, 0]]
+        >>> search = HDSLCV(HDSL(max_iter=20), scales=[0.1, 1.0], cv=2).fit_triplets(X, judgements)
+        >>> search.scores_.shape, search.score_triplets(X, judgements)
+        ((2, 2), 1.0)
+        """
+        model = clone(self._prototype())
+        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
+        scorer = self.prototype.score_triplets if self.scoring is None else self.scoring
+        if not callable(scorer):
+            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
+        params = {} if weights is None else {"triplet_weight": weights}
+        splits = check_cv(self.cv).split(triplets, groups=groups)
+        return self._choose(model, data, splits, Judge(scorer, params, X, triplets))

@@ -118,19 +118,22 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
     _check_classes(y)
     if sample_weight is None:
         return X, y, None
-    weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=non_negative
-    )
+    weights = sample_weight
+    if np.any(weights):
+        weights = _check_sample_weight(
+            weights, X, dtype=np.float64, ensure_non_negative=non_negative
+        )
     weights = np.maximum(weights, 0.0)
     if not weights.any():
         raise ValueError(
-            "Invalid input - all samples have zero or negative weights: sample_weight must hold a "
+            "Invalid input - all samples have zero or negative weights. sample_weight must hold a "
             "positive weight"
         )
     if np.unique(y[weights > 0.0]).size < 2:
         raise ValueError(
-            "Invalid input - all samples with positive weights have the same label: y must hold at "
-            f"least two classes with positive weight, got one class: {label(y[weights > 0.0][0])}"
+            "Invalid input - all samples with positive weights belong to the same class: y must "
+            "hold at least two classes with positive weight, got one class: "
+            f"{label(y[weights > 0.0][0])}"
         )
     return X, y, None if (weights == 1.0).all() else weights
 

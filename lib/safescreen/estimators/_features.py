@@ -61,7 +61,7 @@ class Features:
         diagonal = np.diagonal(points) if self.kernel == "precomputed" else squares(points)
         self.constant = self._constant_of(model, diagonal)
         if sparse.issparse(points):
-            used = np.flatnonzero(np.bincount(points.indices))
+            used = np.flatnonzero(np.bincount(points.indices)).astype(points.indices.dtype)
             self.columns = used if 0 < 2 * used.size < points.shape[1] else self.columns
         self.data = self.rows(points)
 

@@ -39,14 +39,20 @@ CALLABLE = (
 )
 
 
-def check_keywords(model):
+def check_keywords(model, n_classes):
     """Raise a ValueError for a value that is not supported; it says what to do instead."""
     for name, (values, advice) in ONLY.items():
         value = getattr(model, name)
+        if name == "decision_function_shape" and n_classes == 2:
+            values = ("ovr", "ovo")  # one class against the other either way
         # 1 == True, but 1 is not a value that is supported
         if not isinstance(value, str | bool | np.bool_) or value not in values:
             shown = " or ".join(map(repr, values))
-            raise ValueError(f"{name} must be {shown}, got {value!r}: {advice}")
+            text = f"{name} must be {shown}, got {value!r}: {advice}"
+            if name == "penalty":
+                given = f"penalty={value!r}, loss={model.loss!r}, dual={model.dual!r}"
+                text = f"Unsupported set of arguments, {given}: {text}"
+            raise ValueError(text)
 
 
 def check_kernel(kernel, names):

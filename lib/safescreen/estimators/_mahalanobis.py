@@ -18,6 +18,7 @@ from safescreen._checks import check_lam, check_scalar, need_memory
 from safescreen.estimators._metric import LinearMap
 from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
+from safescreen.memory import dense_bytes, matrix_bytes
 from safescreen.paths import Path
 from safescreen.problem import Problem
 from safescreen.solvers import Solution
@@ -32,7 +33,7 @@ def dense(X):
     if not sparse.issparse(X):
         return X
     need_memory(
-        24.0 * X.shape[0] * X.shape[1],
+        dense_bytes(*X.shape),
         f"a metric of sparse X of shape {X.shape}",
         "put a TruncatedSVD before it, or use HDSL",
     )
@@ -70,7 +71,7 @@ class Mahalanobis(LinearMap):
         """
         check_is_fitted(self)
         d = self.n_features_in_
-        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "use its factor, components_")
+        need_memory(matrix_bytes(d), f"a matrix of shape ({d}, {d})", "use its factor, components_")
         return self.components_.T @ self.components_
 
     # ------------------------------------------------------------------ pieces of fit

@@ -21,7 +21,7 @@ from safescreen.cones.kernel_matrix import Kernel, row_length, squares
 from safescreen.estimators._features import Features
 from safescreen.estimators.hdsl import HDSL
 from safescreen.estimators.hdsl_cv import HDSLCV
-from safescreen.estimators.safe_svc import SafeSVC
+from safescreen.estimators.safe_svc import SafeSVC, checksum
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
@@ -227,7 +227,7 @@ def _safe(model, X, signs, C, weights, numbers):
     used = np.flatnonzero(coef)
     by_class = used[np.argsort(signs[used], kind="stable")]
     if model.kernel != "precomputed":
-        _check_support(X[by_class], model.support_vectors_)
+        _check_support(X[by_class], model)
     if not np.allclose(coef[by_class], model.dual_coef_[0], rtol=1e-9, atol=0.0):
         difference = "found other coefficients of support vectors"
         raise ValueError(
@@ -259,11 +259,13 @@ def _need_number(value, number):
         raise ValueError(f"{text}: fit with the number it stands for, gamma={number:.6g}")
 
 
-def _check_support(points, support_vectors):
-    """Raise a ValueError if these points are not the support vectors."""
-    same = points.shape == support_vectors.shape
-    if same:
-        same = (sparse.csr_array(points) != sparse.csr_array(support_vectors)).nnz == 0
+def _check_support(points, model):
+    """Raise a ValueError if these are not the support vectors."""
+    vectors = getattr(model, "support_vectors_", None)
+    if vectors is None:  # a copy of a sparse model
+        same = checksum(points) == model._support_checksum
+    elif same := points.shape == vectors.shape:
+        same = (sparse.csr_array(points) != sparse.csr_array(vectors)).nnz == 0
     if not same:
         difference = "found other support vectors"
         raise ValueError(f"X must be what the model was fitted to, {difference}; {USE_KEPT}")
@@ -295,7 +297,7 @@ def _free(model, X, signs, C, weights, numbers):
     if model.kernel != "linear":
         _need_number(model.gamma, model._gamma)
     inside = model.support_[model.support_ < numbers.size]
-    _check_support(X[numbers[inside]], model.support_vectors_)
+    _check_support(X[numbers[inside]], model)
     machine = _machine(model, X, signs, weights, numbers)
     norms = machine.norms
     moved = 0.0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 
-from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import (
-    CrossValidation,
+    MetricSearch,
     Trial,
     delegated,
     until_interrupted,
@@ -22,7 +21,7 @@ from safescreen.estimators.hdsl import HDSL
 from safescreen.hdsl import default_scale
 
 
-class HDSLCV(TransformerMixin, CrossValidation):
+class HDSLCV(MetricSearch):
     """:class:`HDSL` with the scale of the best cross-validated score.
 
     Parameters
@@ -84,56 +83,7 @@ class HDSLCV(TransformerMixin, CrossValidation):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    predict = delegated(HDSL.predict)
-    transform = delegated(HDSL.transform)
-    pair_distance = delegated(HDSL.pair_distance)
-    pair_score = delegated(HDSL.pair_score)
-    score_pairs = delegated(HDSL.score_pairs)
-    score_triplets = delegated(HDSL.score_triplets)
-    get_metric = delegated(HDSL.get_metric)
     get_mahalanobis_matrix = delegated(HDSL.get_mahalanobis_matrix)
-    get_feature_names_out = delegated(HDSL.get_feature_names_out)
-
-    @with_small_blas
-    def fit_triplets(
-        self,
-        X: ArrayLike,
-        triplets: ArrayLike | None = None,
-        triplet_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose the scale by the agreement with held-out judgements, and learn from all of them
-        with it.
-
-        Parameters
-        ----------
-        X, triplets, triplet_weight
-            As in :meth:`HDSL.fit_triplets`. `scoring` is a function
-            ``(model, X, triplets, triplet_weight=...)``, by default :meth:`HDSL.score_triplets`.
-            `cv` splits the triplets; an int or None splits them into runs, so shuffle them if they
-            are sorted.
-        groups : array of shape (T,), optional
-            Group of each triplet, such as the person who judged, for a splitter such as
-            ``GroupKFold``.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As for the prototype, or `groups` are given with triplets of weight 0.
-
-        Examples
-        --------
-        >>> X = np.array([[2.0, 0.0], [1.0, 0.1], [0.0, 2.0], [0.1, 1.0]])
-        >>> judgements = [[0, 1, 2], [1, 0, 3], [2, 3, 1], [3, 2, 0]]
-        >>> search = HDSLCV(HDSL(max_iter=20), scales=[0.1, 1.0], cv=2).fit_triplets(X, judgements)
-        >>> search.scores_.shape, search.score_triplets(X, judgements)
-        ((2, 2), 1.0)
-        """
-        return self._fit_triplets(X, triplets, triplet_weight, groups)
 
     def _grid(self, model, data):
         grid = check_values(self.scales, "scales", (1.0 / 30.0, 30.0), "HDSL")

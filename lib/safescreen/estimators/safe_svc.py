@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
@@ -122,7 +124,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Keep the problems, and so the training data or their kernel matrix, with the solutions.
     penalty, multi_class, decision_function_shape, probability : "l2", "ovr", "ovr", False
         Keywords of SVC and LinearSVC of which one value is supported. The error for another value
-        says what to do instead, such as ``OneVsOneClassifier(SafeSVC())``.
+        says what to do instead, such as ``OneVsOneClassifier(SafeSVC())``. With two classes
+        `decision_function_shape` may be "ovo" too, which is the same there.
     break_ties, dual, shrinking, cache_size, random_state
         Keywords of SVC and LinearSVC that have no effect here. The class with the largest decision
         value is predicted, `method` chooses the solver, `max_gigabytes` is the size of its cache,
@@ -139,12 +142,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         as in SVC, for more each row is a class against the others.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
         The support vectors of all problems, class by class: their numbers among the training
-        samples, and the points. With "precomputed" there are no points.
+        samples, and the points. With "precomputed" there are no points. Copies and pickles of a linear machine of sparse points X
+        leave the points out, which are ``X[model.support_]``.
     n_support_ : array of shape (n_classes,)
         Number of support vectors of each class.
     n_iter_ : int or array of shape (1 or n_classes,)
-        Linear kernel: the largest number of iterations of a problem, as in LinearSVC. Other
-        kernels: the number of each problem, as in SVC.
+        The largest number of iterations of a problem, as in LinearSVC. With a kernel or a free
+        intercept the number of each problem, as in SVC.
     reason_ : str
         Why the training ended, see :class:`safescreen.Solution`: "converged", or the reason of the
         first problem that did not converge.
@@ -252,22 +256,50 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        """Return what is pickled; of wide coefficients only the columns that are not 0."""
-        state = super().__getstate__()
+        """Return what is pickled: of a linear machine each coefficient once and, of sparse points,
+        a checksum in place of the support vectors, which nobody needs for predictions.
+        """
+        state = {**super().__getstate__()}
         coef = state.get("coef_")
-        if isinstance(coef, np.ndarray):
-            used = np.flatnonzero(coef.any(axis=0))
-            if 2 * used.size < coef.shape[1]:
-                state = {**state, "coef_": _Columns(coef.shape, used, coef[:, used])}
+        if coef is None:
+            return state
+        if sparse.issparse(state.get("support_vectors_")):
+            state["_support_checksum"] = checksum(state.pop("support_vectors_"))
+        if not isinstance(coef, np.ndarray):
+            return state
+        values = coef[:, self._columns]
+        solutions = self.solutions_
+        size = values.shape[1]
+        if np.count_nonzero(values) < np.count_nonzero(coef) or not all(
+            np.array_equal(s.x[:size], row) for s, row in zip(solutions, values, strict=True)
+        ):
+            return state  # somebody has changed the coefficients
+        del state["screening_"]
+        state["solutions_"] = [replace(s, x=s.x[size:]) for s in solutions]
+        state["coef_"] = _Packed.of(values)
+        if isinstance(self.dual_coef_, np.ndarray):
+            state["dual_coef_"] = _Packed.of(self.dual_coef_)
+        if isinstance(self._columns, np.ndarray):
+            steps = np.diff(self._columns, prepend=0)
+            state["_columns"] = steps.astype(np.min_scalar_type(steps.max()))
         return state
 
     def __setstate__(self, state):
         """Restore what was pickled."""
         super().__setstate__(state)
-        coef = state.get("coef_")
-        if isinstance(coef, _Columns):
-            self.coef_ = np.zeros(coef.shape)
-            self.coef_[:, coef.used] = coef.values
+        packed = state.get("coef_")
+        if not isinstance(packed, _Packed):
+            return
+        if isinstance(self._columns, np.ndarray):
+            self._columns = np.cumsum(self._columns, dtype=np.int64)
+        if isinstance(self.dual_coef_, _Packed):
+            self.dual_coef_ = self.dual_coef_.unpack()
+        values = packed.unpack()
+        self.coef_ = np.zeros((len(values), self.n_features_in_))
+        self.coef_[:, self._columns] = values
+        pairs = zip(self.solutions_, values, strict=True)
+        self.solutions_ = [replace(s, x=np.append(row, s.x)) for s, row in pairs]
+        self.screening_ = [s.screened for s in self.solutions_]
 
     @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -344,11 +376,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     def _read(self, X, y, sample_weight):
         """Return points, labels and weights, None for weights of 1; set `classes_`."""
         check_kernel(self.kernel, list(KERNELS))
-        check_keywords(self)
+        if self.kernel == "precomputed" and sparse.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported: use X.toarray()")
         X, y, weights = read_labelled(self, X, y, sample_weight, non_negative=False)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square kernel matrix, got shape {X.shape}")
         self.classes_ = np.unique(y)
+        check_keywords(self, self.classes_.size)
         return X, y, weights
 
     def _fit(self, X, y, weights):
@@ -425,7 +459,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         signs = setup.signs
         self.solutions_ = solutions
         n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
-        self.n_iter_ = int(n_iter.max()) if features.kernel == "linear" else n_iter
+        as_in_svc = features.kernel != "linear" or features.is_free
+        self.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
         self.reason_ = _reason(solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
         self.screening_ = [s.screened for s in solutions]
@@ -449,12 +484,14 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         elements = np.array([np.asarray(s.x) for s in solutions])
         self._free_intercepts = np.array([s.intercept or 0.0 for s in solutions])
         if features.kernel == "linear":
+            self._columns = features.columns
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
             self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
             self.intercept_ = self._free_intercepts.copy()
             if constant:
                 self.intercept_ += constant * elements[:, -1]
             return
+        self.__dict__.pop("coef_", None)
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # mostly the same as those of the dual point
         self._weights = coefs[:, others]
@@ -484,12 +521,33 @@ def _reason(solutions):
     return next((s.reason for s in solutions if not s.converged), "converged")
 
 
-class _Columns(NamedTuple):
-    """A matrix all of whose columns but some are 0."""
+def checksum(points):
+    """Return a number of rows by which the same ones are known again, dense or sparse."""
+    rows = sparse.csr_array(points, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    parts = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data)
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+
+
+class _Packed(NamedTuple):
+    """A matrix as it is pickled: a bit an entry, whether it is 0, and the entries that are not."""
 
     shape: tuple[int, int]
-    used: np.ndarray
-    values: np.ndarray
+    bits: np.ndarray
+    entries: np.ndarray
+
+    @classmethod
+    def of(cls, values):
+        """Return the packed form of an array."""
+        return cls(values.shape, np.packbits(values != 0.0), values[values != 0.0])
+
+    def unpack(self):
+        """Return the array."""
+        values = np.zeros(self.shape)
+        used = np.unpackbits(self.bits, count=values.size).reshape(self.shape)
+        values[used == 1] = self.entries
+        return values
 
 
 class Setup(NamedTuple):

@@ -16,17 +16,13 @@ from safescreen._warnings import warn
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
 from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense
 from safescreen.estimators._metric import Metric
+from safescreen.memory import triplets_bytes
 from safescreen.records import Progress
 from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
 
 LISTED = 10_000_000
 """The largest number of triplets that ``product="auto"`` lists."""
-
-TRIPLET_BYTES = 40.0
-"""Bytes of memory that a listed triplet takes in a fit: two pairs, a norm, masks, and those of the
-triplets that screening leaves.
-"""
 
 
 class TripletMetric(Mahalanobis, Metric):
@@ -283,7 +279,7 @@ class TripletMetric(Mahalanobis, Metric):
         if not product:
             advice = "leave sample_weight out" if weights is not None else "use product=True"
             need_memory(
-                TRIPLET_BYTES * n,
+                triplets_bytes(n),
                 f"k={self.k} makes {n:.3g} triplets, which",
                 f"{advice}, or take a smaller k",
             )

@@ -5,21 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 
-from safescreen._threads import with_small_blas
-from safescreen.estimators._cross_validation import CrossValidation, Trial, delegated
+from safescreen.estimators._cross_validation import MetricSearch, Trial, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators._training import solver_options
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
 
-class TripletMetricCV(TransformerMixin, CrossValidation):
+class TripletMetricCV(MetricSearch):
     """:class:`TripletMetric` with the lam of the best cross-validated score. Each fold is one path,
     in which each solution is the start for the next lam.
 
@@ -103,51 +102,11 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    predict = delegated(TripletMetric.predict)
     predict_proba = delegated(TripletMetric.predict_proba)
-    transform = delegated(TripletMetric.transform)
-    pair_distance = delegated(TripletMetric.pair_distance)
-    pair_score = delegated(TripletMetric.pair_score)
-    score_pairs = delegated(TripletMetric.score_pairs)
-    score_triplets = delegated(TripletMetric.score_triplets)
-    get_metric = delegated(TripletMetric.get_metric)
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
-    get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
 
     def _grid(self, model, data):
         return Lams(self.lams)
-
-    @with_small_blas
-    def fit_triplets(
-        self,
-        X: ArrayLike,
-        triplets: ArrayLike | None = None,
-        triplet_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose lam by the agreement with held-out judgements, and learn from all of them with it.
-
-        Parameters
-        ----------
-        X, triplets, triplet_weight
-            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function
-            ``(model, X, triplets, triplet_weight=...)``, by default
-            :meth:`TripletMetric.score_triplets`. `cv` splits the triplets; an int or None splits
-            them into runs, so shuffle them if they are sorted.
-        groups : array of shape (T,), optional
-            Group of each triplet, such as the person who judged, for a splitter such as
-            ``GroupKFold``.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As for the prototype, or `groups` are given with triplets of weight 0.
-        """
-        return self._fit_triplets(X, triplets, triplet_weight, groups)
 
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):

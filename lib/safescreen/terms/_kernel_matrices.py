@@ -6,26 +6,16 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh_tridiagonal
 
-from safescreen._checks import check_scalar, free_memory
+from safescreen._checks import check_scalar
 from safescreen._numba import njit
 from safescreen.cones.kernel_matrix import Kernel, KernelRows, is_dense, row_length, squares
+from safescreen.memory import BLOCK, WHOLE, kernel_limit, matrix_bytes
 from safescreen.rounding import UNIT
 
 KERNELS = ("linear", "polynomial", "rbf")
 
 LARGEST_ERROR = 0.1
 """Largest relative error that a kernel matrix may have."""
-
-BLOCK = 256
-"""Number of rows of a kernel matrix that are computed together."""
-
-WHOLE = 2000
-"""The number of dense points beyond which only the rows that a solver asks for are computed, which
-are mostly those of support vectors. Sparse points with many entries count as dense.
-"""
-
-SHARE = 0.7
-"""The part of the free memory that a kernel matrix or its cache may take."""
 
 EIGENVALUES_UP_TO = 500
 """The largest n for which all eigenvalues are computed."""
@@ -79,13 +69,12 @@ def kernel_matrix(X, kernel, max_gigabytes):
     """Return ``(K, relative error)`` of checked points, dense or CSR. K is an array, or
     :class:`KernelRows` if that would be too large.
 
-    It is :class:`KernelRows` for more than `WHOLE` dense points too. No more than `SHARE` of the
-    free memory is taken.
+    It is :class:`KernelRows` for more than `WHOLE` dense points too. No more memory is taken than
+    :func:`~safescreen.memory.kernel_limit` allows.
     """
-    limit = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True)
+    limit = kernel_limit(max_gigabytes)
     n = X.shape[0]
     norms = squares(X)
-    limit = min(limit, 1e-9 * SHARE * free_memory())
     error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
         raise ValueError(
@@ -93,8 +82,8 @@ def kernel_matrix(X, kernel, max_gigabytes):
             f"{error:.1g}: center or scale X"
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        if (n > WHOLE and is_dense(X)) or 8e-9 * n * n > limit:
-            K = KernelRows(X, kernel, limit)
+        if (n > WHOLE and is_dense(X)) or matrix_bytes(n) > limit:
+            K = KernelRows(X, kernel, 1e-9 * limit)
         else:
             K = _products(X)
             norms = K.diagonal().copy()

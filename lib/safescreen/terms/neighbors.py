@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from safescreen.memory import NEIGHBORS
 from safescreen.rounding import gamma
 
 
@@ -69,7 +70,7 @@ class AnchorLists:
 
 
 def anchor_lists(
-    X: NDArray, y: NDArray, k: int | None = None, block_bytes: int = 1 << 26
+    X: NDArray, y: NDArray, k: int | None = None, block_bytes: int = NEIGHBORS
 ) -> AnchorLists:
     """Return the :class:`AnchorLists` of labelled points. An anchor with no partner on one side has
     two empty lists.
