@@ -142,8 +142,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         as in SVC, for more each row is a class against the others.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
         The support vectors of all problems, class by class: their numbers among the training
-        samples, and the points. With "precomputed" there are no points. Copies and pickles of a linear machine of sparse points X
-        leave the points out, which are ``X[model.support_]``.
+        samples, and the points. With "precomputed" there are no points. Copies and pickles of a
+        linear machine of sparse points X leave the points out, which are ``X[model.support_]``.
     n_support_ : array of shape (n_classes,)
         Number of support vectors of each class.
     n_iter_ : int or array of shape (1 or n_classes,)
