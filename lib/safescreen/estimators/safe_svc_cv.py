@@ -35,7 +35,7 @@ class SafeSVCCV(CrossValidation):
     of another C, or equal to that of a smaller one.
 
     With `gammas` the coefficient of the kernel is chosen together with C. The kernel matrix for a
-    gamma is computed once, for all folds. All pairs are first solved to a relative gap of 1e-6.
+    gamma is computed once, for all folds. All pairs are first solved to a relative gap of 1e-4.
     Only pairs that may still be the best are solved further.
 
     Parameters
