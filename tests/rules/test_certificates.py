@@ -79,7 +79,7 @@ def test_over_an_orthant_what_is_certified_is_what_the_bound_says(size):
     for trial in range(250):
         d = int(rng.integers(1, 6))
         if trial % 2:  # zeros, several changes of sign at one y, pieces on which nothing rises
-            a = -rng.integers(-2, 3, size=d).astype(float)  # a zero is -0.0
+            a = rng.integers(-2, 3, size=d) * rng.choice([-1.0, 1.0], size=d)  # zeros of both signs
             Q = rng.integers(-2, 3, size=d).astype(float)
         else:
             a, Q = rng.normal(size=(2, d))
