@@ -79,7 +79,7 @@ def test_over_an_orthant_what_is_certified_is_what_the_bound_says(size):
     for trial in range(250):
         d = int(rng.integers(1, 6))
         if trial % 2:  # zeros, several changes of sign at one y, pieces on which nothing rises
-            a = -rng.integers(-2, 3, size=d).astype(float)  # a zero is -0.0
+            a = rng.integers(-2, 3, size=d) * rng.choice([-1.0, 1.0], size=d)  # zeros of both signs
             Q = rng.integers(-2, 3, size=d).astype(float)
         else:
             a, Q = rng.normal(size=(2, d))
@@ -102,14 +102,15 @@ def test_over_an_orthant_what_is_certified_is_what_the_bound_says(size):
     assert certified > 200 and without_end > 10
 
 
-def test_over_an_orthant_where_sums_lose_their_digits():
+@pytest.mark.parametrize("length", [1.0, 2.0**-20])
+def test_over_an_orthant_where_sums_lose_their_digits(length):
     """Some coordinates of a term are so large that, once they are 0, sums from which they are
     taken know nothing of the others.
     """
     rng = np.random.default_rng(5)
     for _ in range(100):
         a = np.append(-(2.0 ** rng.uniform(21.0, 24.0, 2)), rng.uniform(0.5, 1.0, 3) * 2.0**-10)
-        Q = rng.uniform(0.3, 1.0, size=5)
+        Q = length * rng.uniform(0.3, 1.0, size=5)
         product = float(a @ Q)
         C = float(a[2:] @ Q[2:]) * float(rng.uniform(1.5, 3.0))
         square = bound(a, Q, C)
@@ -530,13 +531,15 @@ def test_roundings_in_one_direction():
 
 def test_squares_that_underflow():
     """A point that is nearer than the radius, however small both are, is not certified away."""
-    a = np.ones(1)
+    a, Q = np.ones(1), np.zeros(1)
     for C in 2.0 ** np.arange(-540.0, -480.0, 8.0):
         for share, expected in ((0.9, C > 1e-149), (1.1, False)):
-            region, claims = region_and_claim(a, np.zeros(1), C, share * C * C, 0.0)
-            assert certify_orthant(region, claims, 1)[0] == expected, C
-            region, claims = region_and_claim(a[:, None], np.zeros((1, 1)), C, share * C * C, 0.0)
-            assert certify_semidefinite(region, claims, 20)[0] == expected, C
+            numbers = (C, share * C * C, 0.0)
+            with np.errstate(all="ignore"):
+                got = certify_orthant(*region_and_claim(a, Q, *numbers), 1)[0]
+                matrices = region_and_claim(a[:, None], Q[:, None], *numbers)
+                of_matrices = certify_semidefinite(*matrices, 20)[0]
+            assert got == of_matrices == expected, C
 
 
 @pytest.mark.parametrize("name", ["q_error", "C_error"])
