@@ -1,5 +1,19 @@
 """A plugin of pytest that puts our classes in the place of other projects' before their tests are
 imported, and writes down what becomes of the tests that make one.
+
+In the place of SVC stands what the errors of :class:`safescreen.SafeSVC` tell people to type.
+These are the translations, all of them:
+
+* `tol`: theirs bounds a violation of optimality conditions, of which our gap is about the square.
+  The square is asked for, at most 1e-14 for SVC: its tests compare two solutions digit by digit.
+* ``decision_function_shape="ovo"`` with several classes: ``OneVsOneClassifier(SafeSVC(...))``. Its
+  attributes are those of the machines of the pairs, one after the other, in the order of SVC.
+* A kernel that is a function: ``SafeSVC(kernel="precomputed")``, fitted to ``kernel(X, X)``, asked
+  for ``kernel(X_new, X)``.
+* ``probability=True``: left out, where a test asks for no probabilities; there is no
+  `predict_proba`.
+* Sparse points: `coef_` after :meth:`~safescreen.SafeSVC.sparsify`, `dual_coef_` as a CSR matrix.
+* The private `_gamma` is the number that `gamma` stands for.
 """
 
 import functools
@@ -13,7 +27,10 @@ import types
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.multiclass import OneVsOneClassifier
 
 import safescreen as ss
 
@@ -41,6 +58,94 @@ def counted(ours, name=None, dropped=(), **defaults):
     return type(name or ours.__name__, (ours,), {"__init__": __init__, "__module__": __name__})
 
 
+FINEST = 1e-14
+"""No smaller gap is asked for."""
+
+
+class Squared(ss.SafeSVC):
+    """A SafeSVC whose `tol` is that of other solvers."""
+
+    _largest = 1.0
+
+    def _fit(self, *data):
+        theirs = self.tol
+        self.tol = min(max(theirs**2, FINEST), self._largest)
+        try:
+            return super()._fit(*data)
+        finally:
+            self.tol = theirs
+
+
+class AsSVC(Squared):
+    """What stands in the place of SVC."""
+
+    _largest = 1e-14
+
+    @property
+    def _gamma(self):
+        return self._features.function.gamma
+
+    def fit(self, X, y, sample_weight=None):
+        self.__dict__.pop("_pairs", None)
+        is_paired = self.decision_function_shape == "ovo" and np.unique(y).size > 2
+        if is_paired and sample_weight is None:
+            return self._fit_pairs(X, y)
+        given = self.get_params()
+        known = X
+        if self.probability is True:
+            self.probability = False
+        if callable(self.kernel):
+            self._fitted_to = X
+            X = _values(self.kernel, X, X)
+            self.kernel = "precomputed"
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            self.set_params(**given)
+        if sparse.issparse(known):
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
+            if self.kernel == "linear":
+                self.sparsify()
+        return self
+
+    def decision_function(self, X):
+        if "_pairs" in self.__dict__:  # SVC's sign: the first of two classes is the positive one
+            return -np.column_stack([one.decision_function(X) for one in self._pairs.estimators_])
+        if not callable(self.kernel):
+            return super().decision_function(X)
+        function = self.kernel
+        self.kernel = "precomputed"
+        try:
+            return super().decision_function(_values(function, X, self._fitted_to))
+        finally:
+            self.kernel = function
+
+    def predict(self, X):
+        return self._pairs.predict(X) if "_pairs" in self.__dict__ else super().predict(X)
+
+    def _fit_pairs(self, X, y):
+        options = {**self.get_params(), "decision_function_shape": "ovr"}
+        self._pairs = OneVsOneClassifier(type(self)(**options)).fit(X, y)
+        machines = self._pairs.estimators_
+        self.classes_ = self._pairs.classes_
+        self.support_ = np.concatenate([one.support_ for one in machines])
+        stacked = {"coef_": -1.0} if self.kernel == "linear" else {}
+        for name, sign in {**stacked, "support_vectors_": 1.0}.items():
+            values = [sign * getattr(one, name) for one in machines]
+            is_sparse = any(sparse.issparse(value) for value in values)
+            setattr(self, name, sparse.vstack(values) if is_sparse else np.vstack(values))
+        values = [-one.dual_coef_ for one in machines]
+        is_sparse = any(sparse.issparse(value) for value in values)
+        self.dual_coef_ = sparse.hstack(values) if is_sparse else np.hstack(values)
+        self.intercept_ = -np.concatenate([one.intercept_ for one in machines])
+        return self
+
+
+def _values(kernel, X, Y):
+    values = kernel(X, Y)
+    return values.toarray() if sparse.issparse(values) else values
+
+
 TRAINING = ("shrinking", "cache_size", "random_state", "dual", "break_ties", "multi_class")
 """How other solvers go about it."""
 
@@ -48,16 +153,12 @@ TRAINING = ("shrinking", "cache_size", "random_state", "dual", "break_ties", "mu
 def swap_scikit_learn(files):
     from sklearn import svm
 
-    for name, keywords in {
-        "SVC": {"kernel": "rbf", "coef0": 0.0, "tol": 1e-3, "intercept": "free"},
-        "LinearSVC": {"kernel": "linear", "loss": "squared_hinge", "tol": 1e-4},
-    }.items():
-        meaningless = [
-            ("decision_function_shape", "ovr"),
-            ("penalty", "l2"),
-            ("probability", False),
-        ]
-        ours = counted(ss.SafeSVC, name, (*TRAINING, *meaningless, ("max_iter", -1)), **keywords)
+    for name, kind, keywords in (
+        ("SVC", AsSVC, {"kernel": "rbf", "coef0": 0.0, "tol": 1e-3, "intercept": "free"}),
+        ("LinearSVC", Squared, {"kernel": "linear", "loss": "squared_hinge", "tol": 1e-4}),
+    ):
+        meaningless = [("penalty", "l2"), ("max_iter", -1)]
+        ours = counted(kind, name, (*TRAINING, *meaningless), **keywords)
         setattr(svm, name, ours)
         setattr(sys.modules[__name__], name, ours)  # for pickle
 
@@ -69,7 +170,7 @@ def swap_skglm(files):
     import skglm
     from skglm import estimators
 
-    ours = counted(ss.SafeSVC, "LinearSVC", fit_intercept=False, tol=1e-6)
+    ours = counted(Squared, "LinearSVC", fit_intercept=False, tol=1e-6)
     skglm.LinearSVC = estimators.LinearSVC = ours
 
 
