@@ -1,4 +1,4 @@
-"""The optimal face of a small HDSL problem in exact fractions: every atom that some optimum may use.
+"""The optimal face of a small HDSL problem in exact fractions: all atoms that an optimum may use.
 
 A guess of the optimum comes from an outside solver. The optimality conditions are then solved in
 fractions on a basis of its atoms, and checked in fractions for all terms and all atoms. What is

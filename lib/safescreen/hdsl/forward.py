@@ -58,7 +58,7 @@ def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:
     The feature is drawn uniformly from all d, stored entries or not. Cost O(P s + nnz(X)) at most,
     whatever d is."""
     diagonal = constraints.diagonal()
-    first = constraints.compact(rng.integers(constraints.d))
+    first = constraints.draw(rng)
     second = kernels._best_partner(first, diagonal, constraints.row(first))[0]
     partner, sign, value = kernels._best_partner(second, diagonal, constraints.row(second))
     return Direction(min(second, partner), max(second, partner), sign, value)

@@ -18,7 +18,7 @@ are *values*, ``-T/scale <G, B>``, as in :mod:`safescreen.hdsl.forward`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,15 @@ class Sizes:
     allowances: np.ndarray
     counts: np.ndarray
     growth: float
+
+    def restricted(self, places: np.ndarray) -> Sizes:
+        """Return the sizes of the constraints restricted to the features at `places`."""
+        return replace(
+            self,
+            singles=self.singles[places],
+            crosses=self.crosses[places],
+            allowances=self.allowances[places],
+        )
 
     @classmethod
     def of(cls, constraints: Constraints) -> Sizes:
@@ -200,7 +209,7 @@ def slope_ball(
     margins /= float(np.sum(weights))
     errors = upper(gamma(2 * len(weights) + 40) * scale * sizes.margins, 8) + FLOOR
     slopes = loss.alpha(margins)
-    cap = 1.0 if loss.name == "smoothed_hinge" else np.inf
+    cap = loss.cap
     slack = np.clip(1.0 - margins, 0.0, 2.0 * loss.smoothing * cap)
     moved = upper(errors + gamma(8) * slack, 4)
     weighted = slopes if factors is None else factors * slopes
