@@ -45,7 +45,8 @@ from safescreen_book import datasets, figures
 # | $\ell$ is convex with a Lipschitz slope | (a); the exponential loss has none |
 # | $\delta$ is the gap over all atoms, or over all that are left | (a); the gap of a heuristic direction is smaller |
 # | $M$ is feasible | (a) |
-#
+
+# %% [markdown]
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -123,8 +124,10 @@ def all_atoms(d):
 def scores(X, triplets, scale):
     """<A_t, B> of all terms and atoms."""
     x, y, z = X[np.asarray(triplets).T]
-    i, j, s = np.array(all_atoms(X.shape[1])).T
-    return scale * (x[:, i] + s * x[:, j]) * ((y - z)[:, i] + s * (y - z)[:, j])
+    P = np.empty((len(x), X.shape[1] * (X.shape[1] - 1)), order="F")
+    for k, (i, j, s) in enumerate(all_atoms(X.shape[1])):
+        P[:, k] = scale * (x[:, i] + s * x[:, j]) * ((y - z)[:, i] + s * (y - z)[:, j])
+    return P
 
 
 def excluded(P, w, width=1.0, factor=1.0):
@@ -133,10 +136,11 @@ def excluded(P, w, width=1.0, factor=1.0):
     g = np.clip((1.0 - u) / width, 0.0, 1.0)
     products = -(g @ P) / len(P)
     ahead = products - products @ w
-    q = P - u[:, None]
-    harmful = np.where(q > 0.0, (g < 1.0)[:, None], (g > 0.0)[:, None]) * q
-    reach = np.sqrt(-ahead.min() / width / len(P)) * np.linalg.norm(harmful, axis=0)
-    return ahead > factor * reach
+    distances = np.empty(len(w))
+    for k, scored in enumerate(P.T):
+        q = scored - u
+        distances[k] = np.linalg.norm(np.where(q > 0.0, g < 1.0, g > 0.0) * q)
+    return ahead > factor * np.sqrt(-ahead.min() / width / len(P)) * distances
 
 
 # %% [markdown]
@@ -297,16 +301,17 @@ assert used <= np.sum(~gone) < gone.size / 5
 
 # %%
 def forms(P, w):
-    """Shares excluded: first form, smaller radius, the iterate as reference, one-sided slopes."""
+    """Shares excluded by each form, from the first to the last."""
     u, T = P @ w, len(P)
     g = np.clip(1.0 - u, 0.0, 1.0)
     products = -(g @ P) / T
     best, here = products.argmin(), products @ w
     r = np.sqrt((here - products[best]) / T)
-    from_best = np.linalg.norm(P - P[:, [best]], axis=0)
+    from_best = np.array([np.linalg.norm(scored - P[:, best]) for scored in P.T])
+    from_iterate = np.array([np.linalg.norm(scored - u) for scored in P.T])
     yield (products - products[best] > np.sqrt(2) * r * from_best).mean()
     yield (products - products[best] > r * from_best).mean()
-    yield (products - here > r * np.linalg.norm(P - u[:, None], axis=0)).mean()
+    yield (products - here > r * from_iterate).mean()
     yield excluded(P, w).mean()
 
 

@@ -86,6 +86,8 @@ class Constraints:
     """
 
     is_whole = True
+    n_searched = 0
+    """Rows that the last exact direction computed."""
 
     def __init__(
         self, X: Any, triplets: ArrayLike, weights: ArrayLike | None = None, used: ArrayLike = ()
@@ -180,10 +182,16 @@ class Constraints:
         """
         return 2.0 * float(np.diff(self.X.indptr) @ np.diff(self._near[0]))
 
+    @property
+    def iteration_work(self) -> float:
+        """Operations of the last exact forward direction: its bounds, and the rows it computed."""
+        return self.search_work + self.n_searched * float(self.X.nnz + 2 * self.features.size)
+
     def restricted(self, places: np.ndarray) -> Constraints:
         """Return the constraints with the features at `places`, sorted, alone; O(nnz(X) + P s).
 
-        The order of constraints, their weights and pairs are shared."""
+        The order of constraints, the pairs and their weights are shared: set the slopes of one
+        before its use."""
         part = copy.copy(self)
         columns = take_columns(self.X, places)
         part.features = self.features[places]

@@ -48,6 +48,7 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
         constraints._row,
     )
     kernels._search_rows(order, bounds, diagonal, *work, best)
+    constraints.n_searched = int(best[4])
     return Direction(int(best[0]), int(best[1]), int(best[2]), float(best[3]))
 
 

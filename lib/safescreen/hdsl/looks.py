@@ -33,8 +33,8 @@ class Looks:
     """
 
     mode: str
-    share: float = 20.0
-    least: float = 1e6
+    share: float = 4.0
+    least: float = 3e6
     last_gap: float = math.inf
     spent: float = 0.0
     wait: float = field(init=False)
@@ -49,14 +49,13 @@ class Looks:
         ``[u]^2`` over the smoothing, of the margins u that matter."""
         if self.mode == "none":
             return False
-        self.spent += constraints.search_work
+        work = constraints.iteration_work
+        self.spent += work
         if not gap <= 0.5 * self.last_gap or not inner > math.sqrt(max(gap, 0.0)) * norm:
             return False
         if self.mode == "always":
             return True
-        return constraints.search_work >= self.least and self.spent >= self.wait * look_work(
-            constraints
-        )
+        return work >= self.least and self.spent >= self.wait * look_work(constraints)
 
     def record(self, gap, n_excluded):
         """Note that there was a look at this gap, and how many features it excluded."""
