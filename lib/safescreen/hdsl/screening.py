@@ -255,9 +255,12 @@ def atoms_excluded(constraints: Constraints, ball: SlopeBall, atoms: np.ndarray)
     highest = values + ball.allowances[atoms[:, 0]] + ball.allowances[atoms[:, 1]]
     highest += gamma(8) * np.abs(highest)
     distances = np.empty(len(atoms))
+    scores = np.empty(len(constraints))
+    factors = np.ones(scores.size) if constraints.factors is None else constraints.factors
     for k, atom in enumerate(atoms.tolist()):
-        q = constraints.atom_scores(*atom, ball.scale) - ball.margins
-        distances[k] = ball.distance(q, constraints.factors)
+        constraints.atom_scores(*atom, ball.scale, scores)
+        distances[k] = _square(scores, ball.margins, factors, ball.rises, ball.falls)
+    distances = upper(np.sqrt(distances), scores.size + 8) + _norm(ball.errors, constraints.factors)
     reach = upper(ball.radius * distances / ball.scale, 8)
     return ball.here - highest > reach
 
@@ -337,6 +340,17 @@ def _squared_overlaps(constraints, counts):
         np.empty(0),
     )
     return sums
+
+
+@njit
+def _square(scores, margins, factors, rises, falls):
+    """Return ``sum_t c_t q_t^2``, ``q = scores - margins``, over slopes that can do harm."""
+    total = 0.0
+    for t in range(scores.size):
+        q = scores[t] - margins[t]
+        if rises[t] if q > 0.0 else falls[t]:
+            total += factors[t] * q * q
+    return total
 
 
 @njit
