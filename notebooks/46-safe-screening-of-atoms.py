@@ -203,7 +203,7 @@ for ax, (scale, goal) in zip(axes, ((1.0, 1e-1), (1.0, 1e-3), (10.0, 1e-3)), str
     ax.set(title=f"lambda {scale:g}, gap {goal:g}", xlabel="pixel", ylabel="pixel")
 figures.show(
     "Three squares of 64 by 64 pixels of the digits; a black dot is a pair with an atom that is left. At lambda 1 and a relative gap "
-    "of 0.1 about a third of the pairs, along rows and columns of few pixels; at a gap of 0.001 a few dots. At lambda 10 and a gap "
+    "of 0.1 a part of the pairs, along rows and columns of few pixels; at a gap of 0.001 a few dots. At lambda 10 and a gap "
     "of 0.001 still many."
 )
 
