@@ -181,13 +181,14 @@ def test_an_excluded_feature_has_only_excluded_atoms(seed):
     triplets = np.array([rng.choice(15, 3, replace=False) for _ in range(40)])
     weights = rng.exponential(1.0, 40) if seed % 3 == 0 else None
     settings = {"scale": 1.0, "smoothing": 1.0, "loss": "smoothed_hinge"}
-    similarity = iterates(X, triplets, weights, settings, 200, forward="exact")[-1]
-    constraints, sizes, ball, atoms = screening(X, triplets, weights, settings, similarity)
-    features = features_excluded(constraints, sizes, ball)
-    mask = atoms_excluded(constraints, ball, atoms)
+    seen = iterates(X, triplets, weights, settings, 200, forward="exact")
+    for similarity in (*seen[:60], seen[-1]):
+        constraints, sizes, ball, atoms = screening(X, triplets, weights, settings, similarity)
+        features = features_excluded(constraints, sizes, ball)
+        mask = atoms_excluded(constraints, ball, atoms)
+        for i in np.flatnonzero(features):
+            assert mask[(atoms[:, 0] == i) | (atoms[:, 1] == i)].all()
     assert 0 < features.sum() < features.size - 1
-    for i in np.flatnonzero(features):
-        assert mask[(atoms[:, 0] == i) | (atoms[:, 1] == i)].all()
 
 
 @pytest.mark.parametrize("seed", range(6))
