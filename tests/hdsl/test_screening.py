@@ -189,6 +189,8 @@ def test_an_excluded_feature_has_only_excluded_atoms(seed):
         for i in np.flatnonzero(features):
             assert mask[(atoms[:, 0] == i) | (atoms[:, 1] == i)].all()
     assert 0 < features.sum() < features.size - 1
+    heavy = replace(sizes, singles=np.full(features.size, 1e9))
+    assert not features_excluded(constraints, heavy, ball).any()
 
 
 @pytest.mark.parametrize("seed", range(6))
