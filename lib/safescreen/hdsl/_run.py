@@ -11,7 +11,15 @@ from safescreen.hdsl.active import ActiveSet
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD, exact
 from safescreen.hdsl.line_search import LINE_SEARCHES
+from safescreen.hdsl.looks import Looks
 from safescreen.hdsl.losses import MarginLoss
+from safescreen.hdsl.screening import (
+    SCREENED_LOSSES,
+    Sizes,
+    atoms_excluded,
+    features_excluded,
+    slope_ball,
+)
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.records import Progress
 
@@ -48,6 +56,9 @@ class Training:
     ):
         self.settings = settings
         self.constraints = constraints
+        self.all_constraints = constraints
+        self.sizes: Sizes | None = None
+        self.looks = looks_of(settings)
         self.monitor = monitor
         self.callback = callback
         self.T = len(constraints)
@@ -108,11 +119,15 @@ class Training:
                     self.reason = "time"
                 if self.reason:
                     return
-                objective = self.objective()
                 direction, gap, place, away_gap = self.directions()
+                if self.is_look_due(gap):
+                    self.look(gap)
+                    direction, gap, place, away_gap = self.directions()
+                objective = self.objective()
                 if gap <= goal and k - last_exact >= settings.check_every:
                     last_exact = k
-                    is_reached = (gap if self.is_exact else self.exact_gap()) <= goal
+                    is_whole = self.is_exact and self.constraints.is_whole
+                    is_reached = (gap if is_whole else self.exact_gap()) <= goal
                     self.reason = "converged" if is_reached else ""
                 elif self.is_exact and max(gap, away_gap) <= 0.0:
                     self.reason = "converged"
@@ -186,15 +201,66 @@ class Training:
         )
 
     def exact_gap(self):
-        """Return ``max over atoms of <G, M - B>`` over all constraints and atoms: an upper bound of
-        ``f(M) - f*``.
+        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms, those that
+        screening has excluded among them: an upper bound of ``f(M) - f*``.
         """
         slopes = self.slopes()
-        self.constraints.set_slopes(slopes)
-        return (
-            max(self.settings.scale * exact(self.constraints).value - float(slopes @ self.u), 0.0)
-            / self.T
+        self.all_constraints.set_slopes(slopes)
+        best = exact(self.all_constraints).value
+        return max(self.settings.scale * best - float(slopes @ self.u), 0.0) / self.T
+
+    def is_look_due(self, gap):
+        """Say whether to look for features that no optimum uses."""
+        if self.looks.mode == "none":
+            return False
+        slopes = self.loss.alpha(self.u)
+        counts = 1.0 if self.factors is None else self.factors
+        inner = float((counts * slopes) @ self.u) / self.T
+        harmful = np.where(self.u > 0.0, slopes > 0.0, slopes < self.loss.cap) * self.u
+        norm = math.sqrt(float(np.sum(counts * harmful**2)) / self.T / self.loss.smoothing)
+        return self.looks.is_due(self.constraints, gap, inner, norm)
+
+    def look(self, gap):
+        """Take excluded active atoms out, and leave excluded features out of the constraints.
+
+        The margins are computed anew. One line search moves away from all excluded active atoms at
+        once: each is worse than the iterate, so that is a direction of descent. Features of atoms
+        that keep a weight stay."""
+        constraints = self.constraints
+        if self.sizes is None:
+            self.sizes = Sizes.of(constraints)
+        atoms = self.active.atoms
+        settings = self.settings
+        ball = slope_ball(
+            constraints, self.sizes, self.loss, settings.scale, atoms, self.active.weights
         )
+        self.u = ball.margins.copy()
+        gone = atoms_excluded(constraints, ball, atoms)
+        if gone.any() and not gone.all():
+            self.move_away(gone)
+        left = ~features_excluded(constraints, self.sizes, ball)
+        left[self.active.atoms[:, :2].ravel()] = True
+        n_excluded = int(left.size - np.count_nonzero(left))
+        if n_excluded:
+            places = np.flatnonzero(left)
+            self.constraints = constraints.restricted(places)
+            self.sizes = self.sizes.restricted(places)
+            self.active.rename(np.cumsum(left) - 1)
+        self.looks.record(gap, n_excluded)
+
+    def move_away(self, gone):
+        """Move weight from the atoms marked in `gone` to the others, as far as the loss falls."""
+        weights = self.active.weights
+        share = float(weights[gone].sum())
+        away = np.zeros(self.T)
+        for atom, weight in zip(self.active.atoms[gone].tolist(), weights[gone], strict=True):
+            away += weight * self.atom_scores(tuple(atom), self.scores)
+        # the others alone, with all the weight, less the iterate
+        change = (self.u - away) / (1.0 - share) - self.u
+        size = self.search(self.u, change, 1.0, self.loss, weights=self.factors)
+        if size > 0.0:
+            self.active.lighten(gone, size)
+            self.u = self.margins()
 
     def step(self, direction, gap, place, away_gap):
         """Take the step, and return its kind and its size."""
@@ -284,3 +350,13 @@ class Training:
         return SparseSimilarity(
             atoms[order], weights[order], self.settings.scale, self.constraints.d
         )
+
+
+def looks_of(settings):
+    """Return the looks that settings ask for. Those of "auto" need a gap that is a certificate
+    in every iteration: that of the exact direction, of all constraints.
+    """
+    is_exact = FORWARD[settings.forward] is exact and settings.batch is None
+    if settings.screening == "auto" and not (is_exact and settings.loss in SCREENED_LOSSES):
+        return Looks("none")
+    return Looks(settings.screening)

@@ -86,6 +86,19 @@ class ActiveSet:
         self.weights = self.weights[positive]
         self.weights /= self.weights.sum()
 
+    def lighten(self, marked, size):
+        """Move the part `size` of the weight of the marked atoms to the others, in proportion;
+        with all of it the marked atoms leave.
+        """
+        share = float(self.weights[marked].sum())
+        factor = 1.0 + size * share / (1.0 - share)
+        self.weights = np.where(marked, (1.0 - size) * self.weights, factor * self.weights)
+        self.move(1.0, 0.0)
+
+    def rename(self, places):
+        """Replace each feature i by ``places[i]``."""
+        self.atoms[:, :2] = places[self.atoms[:, :2]]
+
     def _add(self, atom, weight):
         same = (self.atoms == atom).all(axis=1)
         if same.any():

@@ -4,6 +4,7 @@ column, and the distinct pairs.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,10 @@ class Constraints:
     >>> constraints.atom_scores(0, 1, 1, 1.0).tolist()
     [1.0]
     """
+
+    is_whole = True
+    n_searched = 0
+    """Rows that the last exact direction computed."""
 
     def __init__(
         self, X: Any, triplets: ArrayLike, weights: ArrayLike | None = None, used: ArrayLike = ()
@@ -168,6 +173,49 @@ class Constraints:
             *lists,
         )
         return lists if room else starts
+
+    @property
+    def search_work(self) -> float:
+        """Operations of the bounds of an exact forward direction: two for each entry of X and
+        neighbour of its point.
+        """
+        return 2.0 * float(np.diff(self.X.indptr) @ np.diff(self._near[0]))
+
+    @property
+    def iteration_work(self) -> float:
+        """Operations of the last exact forward direction: its bounds, and the rows it computed."""
+        return self.search_work + self.n_searched * float(self.X.nnz + 2 * self.features.size)
+
+    def restricted(self, places: np.ndarray) -> Constraints:
+        """Return the constraints with the features at `places`, sorted, alone; O(nnz(X) + P s).
+
+        The order of constraints, the pairs and their weights are shared: set the slopes of one
+        before its use."""
+        part = copy.copy(self)
+        columns = take_columns(self.X, places)
+        part.features = self.features[places]
+        part.X = columns
+        part._rows = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data
+        by_column = columns.tocsc()
+        part._columns = (
+            by_column.indptr.astype(np.int64),
+            by_column.indices.astype(np.int32),
+            by_column.data,
+        )
+        part.column_norms = self.column_norms[places]
+        part._row, part._diagonal = np.zeros((2, places.size))
+        if self._overlaps is not None:
+            starts = part._add_overlaps(np.ones(self.weights.size), 0)
+            part._overlaps = (starts, *part._add_overlaps(self.weights, starts[-1] + 1))
+        part._known = False
+        part.is_whole = False
+        return part
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """Return the place of a random feature: of all d, or of those that are left."""
+        if self.is_whole:
+            return self.compact(rng.integers(self.d))
+        return int(rng.integers(self.features.size))
 
     def compact(self, feature: int) -> int:
         """Return the place of a feature of X in `features`. A feature without entries has the place

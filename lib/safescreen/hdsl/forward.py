@@ -54,6 +54,7 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
         constraints._row,
     )
     kernels._search_rows(order, bounds, diagonal, *work, best)
+    constraints.n_searched = int(best[4])
     return Direction(int(best[0]), int(best[1]), int(best[2]), float(best[3]))
 
 
@@ -65,7 +66,7 @@ def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:
     Cost: at most O(P s + nnz(X)), which does not depend on d.
     """
     diagonal = constraints.diagonal()
-    first = constraints.compact(rng.integers(constraints.d))
+    first = constraints.draw(rng)
     second = kernels._best_partner(first, diagonal, constraints.row(first))[0]
     partner, sign, value = kernels._best_partner(second, diagonal, constraints.row(second))
     return Direction(min(second, partner), max(second, partner), sign, value)

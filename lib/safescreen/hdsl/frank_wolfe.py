@@ -17,7 +17,9 @@ from safescreen.hdsl.active import check_start
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD
 from safescreen.hdsl.line_search import LINE_SEARCHES
+from safescreen.hdsl.looks import SCREENING
 from safescreen.hdsl.losses import LOSSES
+from safescreen.hdsl.screening import SCREENED_LOSSES
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.records import ConvergenceWarning, Progress
 
@@ -68,6 +70,12 @@ class FrankWolfe:
         Number of iterations between two calls of the monitor.
     patience : int
         Stop when so many calls of the monitor in a row found no smaller error.
+    screening : {"auto", "always", "none"}
+        Whether features that no optimum can use leave the search, see
+        :mod:`safescreen.hdsl.screening`; the optimum stays what it is. "always" looks for them each
+        time the gap has halved, "auto" if the counted operations of the iterations since the last
+        look are many times those of a look, and only with ``forward="exact"``, no `batch` and a
+        hinge. Gaps of iterations are then those over the atoms that are left; `gap_` is over all.
     random_state : int or numpy.random.Generator
         Draws the first atom, features and batches.
     progress : bool
@@ -85,6 +93,9 @@ class FrankWolfe:
         step and its size, error of the monitor, and seconds.
     n_iter_ : int
         Number of iterations.
+    n_features_left_ : int
+        Features that the last iterations searched: all that have an entry in X, and up to two
+        others, if nothing was excluded.
     converged_ : bool
         Whether `tol` was reached.
     reason_ : str
@@ -130,6 +141,7 @@ class FrankWolfe:
         tol: float | None = None,
         check_every: int = 50,
         patience: int = 20,
+        screening: str = "auto",
         random_state: int | np.random.Generator = 0,
         progress: bool = False,
     ):
@@ -149,6 +161,11 @@ class FrankWolfe:
         self.max_seconds = max_seconds
         self.check_every = check_count(check_every, "check_every")
         self.patience = check_count(patience, "patience")
+        self.screening = _check_choice(screening, "screening", SCREENING)
+        if screening == "always" and loss not in SCREENED_LOSSES:
+            raise ValueError(
+                f"screening='always' needs the loss {' or '.join(SCREENED_LOSSES)}, got {loss!r}"
+            )
         self.random_state = random_state
         self.progress = progress
 
@@ -236,6 +253,7 @@ class FrankWolfe:
         interrupted = run.reason == "interrupted"
         self.history_: list[Iteration] = run.history
         self.n_iter_ = len(run.history)
+        self.n_features_left_ = run.constraints.features.size
         self.reason_ = run.reason
         self.converged_ = run.reason == "converged"
         self.similarity_ = run.similarity() if run.best is None else run.best

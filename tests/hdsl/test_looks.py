@@ -1,0 +1,202 @@
+"""Training that leaves excluded features out: the same optimum, a certificate over all atoms, and
+looks only where counted operations say so.
+"""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from naive.similarities import instance
+from safescreen.hdsl import FrankWolfe, nearest_triplets
+from safescreen.hdsl._run import Training
+from safescreen.hdsl.active import ActiveSet
+from safescreen.hdsl.constraints import Constraints
+from safescreen.hdsl.frank_wolfe import VARIANTS
+from safescreen.hdsl.looks import Looks, look_work
+from safescreen_book import datasets
+
+
+def rare(seed, d=40, n=40, T=120):
+    """Features from common to rare, so that some leave."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d)) * (rng.random((n, d)) < 0.9 / (1.0 + np.arange(d)) ** 0.7)
+    X *= np.where(np.arange(d) < d // 2, 1.0, 0.1)
+    return sparse.csr_array(X), np.array([rng.choice(n, 3, replace=False) for _ in range(T)])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("loss", "seed"), [("smoothed_hinge", 0), ("squared_hinge", 1)])
+def test_the_optimum_stays(variant, loss, seed):
+    X, triplets = rare(seed)
+    weights = np.random.default_rng(seed).exponential(1.0, len(triplets)) if seed % 2 else None
+    runs = {}
+    for screening in ("none", "always"):
+        solver = FrankWolfe(
+            1.0,
+            forward="exact",
+            variant=variant,
+            loss=loss,
+            screening=screening,
+            max_iter=1500 if variant != "plain" else 200,
+        )
+        runs[screening] = solver.fit(X, triplets, weights=weights)
+    plain, screened = runs["none"], runs["always"]
+    tol = max(plain.gap_, screened.gap_)
+    assert abs(plain.history_[-1].objective - screened.history_[-1].objective) <= tol + 1e-12
+    # the gap is over all atoms, whatever was left out
+    whole = FrankWolfe(1.0, forward="exact", loss=loss, max_iter=1, screening="none")
+    start = whole.fit(X, triplets, weights=weights, start=screened.similarity_)
+    assert start.history_[0].gap == pytest.approx(screened.gap_, abs=1e-12)
+    if variant != "plain":
+        assert tol < 1e-9
+        assert screened.n_features_left_ < plain.n_features_left_ == 40
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_looks_never_raise_the_objective_and_leave_what_the_iterate_uses(seed):
+    X, triplets = rare(seed)
+    settings = FrankWolfe(1.0, forward="exact", variant="pairwise", screening="always")
+    run = Training(settings, Constraints(X, triplets))
+    before = np.inf
+    sizes = []
+    for _ in range(200):
+        direction, gap, place, away_gap = run.directions()
+        if run.is_look_due(gap):
+            run.look(gap)
+            direction, gap, place, away_gap = run.directions()
+        assert run.objective() <= before + 1e-14
+        before = run.objective()
+        similarity = run.similarity()
+        assert np.allclose(similarity.margins(X, triplets)[run.constraints.order], run.u)
+        assert set(similarity.features) <= set(run.constraints.features)
+        assert run.exact_gap() >= -1e-15
+        run.constraints.set_slopes(run.slopes())
+        sizes.append(run.constraints.features.size)
+        run.step(direction, gap, place, away_gap)
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] < 40
+
+
+def test_restricted_constraints_are_those_of_the_features_alone():
+    X, triplets = rare(5)
+    whole = Constraints(X, triplets)
+    places = np.array([0, 3, 4, 11, 30])
+    part = whole.restricted(places)
+    slopes = np.random.default_rng(0).random(len(whole))
+    whole.set_slopes(slopes)
+    rows = np.array([whole.row(i)[places] for i in places])
+    diagonal = whole.diagonal()[places].copy()
+    scores = whole.atom_scores(3, 30, -1, 2.0)
+    part.set_slopes(slopes)
+    assert np.allclose(part.diagonal(), diagonal, atol=1e-14)
+    assert np.allclose([part.row(k).copy() for k in range(5)], rows, atol=1e-14)
+    assert np.array_equal(part.atom_scores(1, 4, -1, 2.0), scores)
+    assert part.features.tolist() == whole.features[places].tolist()
+    assert part.search_work < whole.search_work and not part.is_whole
+    rng = np.random.default_rng(0)
+    assert {part.draw(rng) for _ in range(100)} == set(range(5))
+
+
+def test_excluded_atoms_leave_with_one_line_search():
+    """An iterate with weight on an atom that is far from good."""
+    X, triplets = rare(1)
+    settings = FrankWolfe(1.0, forward="exact", variant="pairwise", screening="none")
+    run = Training(settings, Constraints(X, triplets))
+    for _ in range(150):
+        run.step(*run.directions())
+    atoms, weights = run.active.atoms, run.active.weights
+    run.active = ActiveSet([*atoms.tolist(), [30, 35, -1]], [*(0.999 * weights), 0.001])
+    run.u = run.margins()
+    before = run.objective()
+    gap = run.directions()[1]
+    run.look(gap)
+    assert run.objective() < before
+    kept = {tuple(run.constraints.features[a[:2]]) for a in run.active.atoms}
+    assert (30, 35) not in kept
+
+
+def test_lighten_moves_weight():
+    active = ActiveSet([(0, 1, 1), (0, 2, 1), (1, 2, -1)], [0.5, 0.25, 0.25])
+    active.lighten(np.array([False, True, False]), 0.5)
+    assert np.allclose(active.weights, [0.5 * 7 / 6, 0.125, 0.25 * 7 / 6])
+    active.lighten(np.array([False, True, False]), 1.0)
+    assert len(active) == 2 and active.weights.sum() == pytest.approx(1.0)
+
+
+def test_a_start_goes_on_where_screening_ended():
+    X, triplets = rare(2)
+    settings = {"forward": "exact", "variant": "pairwise", "screening": "always"}
+    first = FrankWolfe(1.0, max_iter=60, **settings).fit(X, triplets)
+    both = FrankWolfe(1.0, max_iter=3000, **settings).fit(X, triplets, start=first.similarity_)
+    at_once = FrankWolfe(1.0, max_iter=3000, **settings).fit(X, triplets)
+    assert first.history_[-1].objective >= both.history_[0].objective
+    assert both.history_[-1].objective == pytest.approx(
+        at_once.history_[-1].objective, abs=both.gap_ + at_once.gap_ + 1e-12
+    )
+
+
+def test_the_heuristic_direction_and_batches_may_be_screened_too():
+    X, triplets = rare(3)
+    best = FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=2000).fit(X, triplets)
+    for more in ({}, {"batch": 40}):
+        solver = FrankWolfe(1.0, max_iter=1500, screening="always", **more).fit(X, triplets)
+        value = solver.history_[-1].objective
+        low = best.history_[-1].objective - best.gap_
+        assert low - 1e-12 <= value <= low + solver.gap_ + 1e-9
+
+
+def test_auto_stays_out_of_small_problems_and_of_heuristics():
+    X, triplets = instance(0)
+    for settings in ({"forward": "exact"}, {}, {"forward": "exact", "loss": "log_loss"}):
+        runs = [
+            FrankWolfe(2.0, max_iter=200, screening=screening, **settings).fit(X, triplets)
+            for screening in ("none", "auto")
+        ]
+        assert runs[0].similarity_.weights.tolist() == runs[1].similarity_.weights.tolist()
+        assert runs[0].n_features_left_ == runs[1].n_features_left_
+
+
+def test_auto_looks_where_iterations_are_long():
+    X, y = datasets.sparse_topics(300, 4000, 80, 0, n_classes=3, n_words=40, share=0.15)
+    triplets = nearest_triplets(X, y)
+    settings = {"forward": "exact", "variant": "pairwise", "max_iter": 600, "tol": 1e-6}
+    plain = FrankWolfe(2.0, screening="none", **settings).fit(X, triplets)
+    auto = FrankWolfe(2.0, **settings).fit(X, triplets)
+    assert auto.converged_ and auto.gap_ <= 1e-6
+    assert auto.n_features_left_ < 0.2 * plain.n_features_left_
+    assert auto.history_[-1].objective == pytest.approx(plain.history_[-1].objective, abs=1e-6)
+
+
+class Work:
+    iteration_work = 4e6
+
+
+def test_a_look_waits_for_its_turn(monkeypatch):
+    monkeypatch.setattr("safescreen.hdsl.looks.look_work", lambda constraints: 8e6)
+    looks = Looks("auto")
+    due = [looks.is_due(Work, 1.0, 2.0, 1.0) for _ in range(9)]
+    assert due == [False] * 7 + [True] * 2
+    looks.record(1.0, 0)
+    assert not looks.is_due(Work, 0.6, 2.0, 1.0)  # the gap has not halved
+    assert [looks.is_due(Work, 0.5, 2.0, 1.0) for _ in range(15)] == [False] * 14 + [True]
+    assert not looks.is_due(Work, 0.5, 0.7, 1.0)  # nothing could be excluded
+    always = Looks("always")
+    assert always.is_due(Work, 1.0, 2.0, 1.0) and not Looks("none").is_due(Work, 1.0, 2.0, 1.0)
+
+
+def test_work_of_a_look_bounds_what_is_visited():
+    X, triplets = rare(0)
+    constraints = Constraints(X, triplets)
+    visited = 0
+    for i in range(constraints.features.size):
+        points = X[:, [i]].nonzero()[0]
+        near = [constraints._near[1][slice(*constraints._near[0][b : b + 2])] for b in points]
+        reached = np.unique(np.concatenate([*near, []])).astype(int)
+        visited += np.diff(X.indptr)[reached].sum()
+    assert look_work(constraints) >= visited
+
+
+def test_what_cannot_be_screened_is_said():
+    with pytest.raises(ValueError, match="screening must be one of auto, always, none; got 'gap'"):
+        FrankWolfe(1.0, screening="gap")
+    with pytest.raises(ValueError, match="screening='always' needs the loss smoothed_hinge or"):
+        FrankWolfe(1.0, screening="always", loss="log_loss")
