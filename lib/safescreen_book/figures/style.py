@@ -5,6 +5,8 @@ has, the quiet style, axes to draw on.
 import re
 from contextlib import contextmanager
 
+import numpy as np
+
 COLOURS = {
     "L": "#0072B2",
     "C": "#8A8A8A",
@@ -151,6 +153,32 @@ def show(text):
     display(figure, metadata={"image/png": {"alt": text}})
     plt.close(figure)
     display({"text/plain": text, "text/markdown": f"*{text}*"}, metadata=CAPTION, raw=True)
+
+
+def listed(values, number="{:.2f}"):
+    """Return names with their numbers as words of a sentence, for :func:`show`.
+
+    Parameters
+    ----------
+    values : dict of float, of sequences or of tuples (x, y)
+        By name, as :func:`bars` and :func:`lines` take them. Of a curve the mean is said; what is
+        NaN is left out.
+    number : str
+        Format of the numbers.
+
+    Examples
+    --------
+    >>> listed({"PGB": 0.5, "DGB": ([3.0, 1.0], [0.25, 0.5])})
+    'PGB 0.50, DGB 0.38'
+    """
+    words = []
+    for name, value in values.items():
+        heights = value[1] if isinstance(value, tuple) else value
+        finite = np.extract(np.isfinite(heights), heights)
+        if finite.size:
+            plain = str(name).replace("$", "").replace("\\", "")
+            words.append(f"{plain} {number.format(finite.mean())}")
+    return ", ".join(words)
 
 
 CAPTION = {"caption": True}
