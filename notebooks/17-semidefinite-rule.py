@@ -152,18 +152,9 @@ def in_R(H, Q, r, C=1.0):
 # %% [markdown]
 # ## Does it match?
 #
-# First cvxpy, which finds the minimum of $\langle H, X\rangle$ over ball and cone by a program of another kind:
+# cvxpy finds the minimum of $\langle H, X\rangle$ over ball and cone by a program of another kind:
 # a threshold a little below it must be certified, one a little above must not, by the lines above and by the
 # library.
-#
-# Then the turning point itself. The squared distance of $Q$ from the points of the cone beyond the threshold is
-# the maximum of $D$; with a radius a millionth below that distance the library must decide, a millionth above
-# it must not. For L and for R, and for each way in which the library splits $Z = Q + yH$: by all eigenpairs
-# ($d = 3$, or a center outside of the cone), and by the lowest alone ($d = 16$, a center in the cone).
-#
-# And at the last bit: with $Q = \mathrm{diag}(-3, N)$, $r = 5$ and $H = \mathrm{diag}(-s^2, t^2)$, $s$ not too large, the
-# extreme values over ball and cone are $t^2(N \mp 4)$. For integers, thresholds within three units in the last place
-# of them may be undecided and never decided wrongly.
 
 
 # %%
@@ -229,8 +220,13 @@ assert tally[1] == tally[2] == tally[3] == tally[0] // 2 and tally[4] < tally[1]
 
 
 # %% [markdown]
-# At the turning points, which are known in closed form: a ball a millionth smaller decides, one a millionth larger does
-# not. A loss without a linear part puts nothing into L.
+# ### The turning point
+#
+# The squared distance of $Q$ from the points of the cone beyond the threshold is the maximum of $D$. With a radius a
+# millionth below that distance the library must decide, and with one a millionth above it must not. This is tried for L
+# and for R, and for each way in which the library splits $Z = Q + yH$: by all eigenpairs ($d = 3$, or a center outside
+# of the cone), and by the lowest alone ($d = 16$, a center in the cone). A loss without a linear part puts nothing
+# into L.
 
 # %%
 def decided_at(terms, mask, a, C, tau, Q):
@@ -262,7 +258,11 @@ for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lo
     assert decided.tolist() == [20, 0] and alone < 20
 
 # %% [markdown]
-# And at the last bit, where the extreme margins are integers:
+# ### The last bit
+#
+# Take $Q = \mathrm{diag}(-3, N)$, $r = 5$ and $H = \mathrm{diag}(-s^2, t^2)$, with $s$ not too large. The extreme
+# values over ball and cone are $t^2(N \mp 4)$. For integers, thresholds within three units in the last place of them
+# may stay undecided, and none may be decided wrongly.
 
 # %% tags=["STS19-D4.2"]
 false = decided = 0
