@@ -212,7 +212,7 @@ print("RRPB with eps = 0.01: the same center, radius", round(float(relaxed_radiu
 # %% [markdown]
 # ## The library, and does it match?
 #
-# Centers to rounding; the library's radii are upper bounds, larger by rounding only.
+# The centers agree to rounding. The library's radii are upper bounds, and larger by rounding only.
 
 # %%
 rpb = ss.spheres.path_bound(x0, lam0, lam1)
@@ -360,7 +360,14 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
         assert row[0] > 1.0 and row[1] > 0
 
 # %% [markdown]
-# Even at $\lambda_1 = \lambda_0$, where RPB is a point, the solution is elsewhere:
+# With a reference whose gap is a thousandth of the objective, the solution for $\lambda_1$ is four radii away from the
+# center of RPB. Triplets that have a loss are discarded: the "safe" answer is wrong, without a warning. The radius shrinks
+# with the step $|\lambda_0 - \lambda_1|$, and the error of the reference does not. The gap at which this stops happening
+# depends on the step, on $\lambda$ and on the data. RRPB does not depend on luck: none of its balls misses the solution,
+# and no decision is wrong.
+#
+# The extreme case is $\lambda_1 = \lambda_0$. The radius of RPB is 0 there, whatever the reference, and the solution is
+# elsewhere:
 
 # %%
 rough = ss.solve(larger, a, tol=0.0, rtol=1e-3, screening=())
@@ -371,14 +378,6 @@ assert away > 1e3 * point.radius
 
 
 # %% [markdown]
-# With a reference whose gap is a thousandth of the objective the solution for $\lambda_1$ is four radii away
-# from the center of RPB, and triplets are discarded that have a loss: the "safe" answer is wrong, without a
-# warning. The radius shrinks with the step $|\lambda_0 - \lambda_1|$, the error of the reference does not. The
-# gap at which this stops happening depends on the step, on $\lambda$ and on the data. RRPB has no such luck to
-# count on: none of its balls misses, and no decision is wrong.
-#
-# The extreme case is $\lambda_1 = \lambda_0$, where the radius of RPB is 0 whatever the reference.
-#
 # ## RRPB over three cones
 #
 # The random problems again, now with references of all qualities: the exact solution moved inside the cone by a
@@ -454,7 +453,7 @@ print(f"RRPB at lam1 = lam0 with the eps of DGB: {min(dgb_ratios):.9f} to {max(d
 assert abs(np.array(dgb_ratios) - 1.0).max() < 1e-9
 
 # %% [markdown]
-# The line: the next solution is on the surface for all four pairs of $\lambda$.
+# On the line the next solution is on the surface, for four pairs of $\lambda$ and three $\varepsilon$ each:
 
 # %% tags=["STS19-T6"]
 one_term, surface = ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), []

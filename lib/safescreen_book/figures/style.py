@@ -170,15 +170,19 @@ def listed(values, number="{:.2f}"):
     --------
     >>> listed({"PGB": 0.5, "DGB": ([3.0, 1.0], [0.25, 0.5])})
     'PGB 0.50, DGB 0.38'
+    >>> listed({"iris, k = 5": 18, "wine, k = 5": 30}, "{:.0f}")
+    'iris, k = 5: 18; wine, k = 5: 30'
     """
+    with_commas = any("," in str(name) for name in values)
+    between, after = (": ", "; ") if with_commas else (" ", ", ")
     words = []
     for name, value in values.items():
         heights = value[1] if isinstance(value, tuple) else value
         finite = np.extract(np.isfinite(heights), heights)
         if finite.size:
             plain = str(name).replace("$", "").replace("\\", "")
-            words.append(f"{plain} {number.format(finite.mean())}")
-    return ", ".join(words)
+            words.append(f"{plain}{between}{number.format(finite.mean())}")
+    return after.join(words)
 
 
 CAPTION = {"caption": True}
