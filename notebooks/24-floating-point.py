@@ -460,8 +460,9 @@ assert worst < 0.25
 # near-optimal ones, on the four kinds of data, the gap from its definition in 50 digits:
 
 # %%
-def high_gap(terms, x, alpha, weight, width=mpmath.mpf(0.05)):
+def high_gap(terms, x, alpha, weight):
     """The duality gap of a matrix problem in 50 digits; x counts as its nearest point of the cone."""
+    width = mpmath.mpf(0.05)
     z = exact_positive_part(x)
     value = weight / mpmath.mpf(2) * mpmath.norm(z) ** 2
     H = mpmath.matrix(3, 3)

@@ -260,7 +260,7 @@ record.figure("lambda", figure)
 figures.show(
     f"The range of lambda of the path, a row each for {', '.join(chosen)}; lambda is logarithmic and falls to the right. "
     "A thick black line is ours; a thin grey one above it, where the paper has the data set, is the paper's. "
-    f"Ours begin at lambda {figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
+    f"The largest lambda of ours: {figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
 )
 
 # %% tags=["nbval-ignore-output"]

@@ -192,7 +192,7 @@ else:
     record.figure("progress", draw_progress(progress))
     figures.show(
         "Staircases of the share screened against the iteration of one solve, a line a method. Shares in the end: "
-        f"{figures.listed(progress.groupby('method', sort=False)['screened'].max() / removable)}."
+        f"{figures.listed((progress.groupby('method', sort=False)['screened'].max() / removable).drop(['none', 'product'], errors='ignore'))}."
     )
 
 # %% [markdown]

@@ -172,9 +172,12 @@ def listed(values, number="{:.2f}"):
     'PGB 0.50, DGB 0.38'
     >>> listed({"iris, k = 5": 18, "wine, k = 5": 30}, "{:.0f}")
     'iris, k = 5: 18; wine, k = 5: 30'
+    >>> listed({10: 0.9, 20: 1.0})
+    '10: 0.90; 20: 1.00'
     """
-    with_commas = any("," in str(name) for name in values)
-    between, after = (": ", "; ") if with_commas else (" ", ", ")
+    names = [str(name) for name, _ in values.items()]
+    joined = any("," in name or NUMBER.search(name) for name in names)
+    between, after = (": ", "; ") if joined else (" ", ", ")
     words = []
     for name, value in values.items():
         heights = value[1] if isinstance(value, tuple) else value
@@ -184,6 +187,9 @@ def listed(values, number="{:.2f}"):
             words.append(f"{plain}{between}{number.format(finite.mean())}")
     return after.join(words)
 
+
+NUMBER = re.compile(r"(^| )[\d.]+(e[-+]?\d+)?$")
+"""A name that ends with a number; another one behind it would be read together with it."""
 
 CAPTION = {"caption": True}
 """Metadata of an output that repeats the alternative text of the picture above it."""
