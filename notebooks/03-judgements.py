@@ -23,6 +23,7 @@ import pandas as pd
 from sklearn.model_selection import GroupKFold
 
 import safescreen as ss
+from safescreen_book import figures
 
 rng = np.random.default_rng(seed)
 X = rng.standard_normal((n_things, 8))
@@ -120,7 +121,10 @@ right.bar(np.arange(8) - 0.2, shares[0], 0.4, label="what people see")
 right.bar(np.arange(8) + 0.2, shares[1], 0.4, label="learned")
 right.set(xlabel="feature", ylabel="share of the diagonal", title="What the metric looks at")
 right.legend()
-plt.show()
+figures.show(
+    "Left, the agreement with held-out judges against lambda, a dot a fold and a line through their means; a vertical line marks the choice. Right, bars of the share of "
+    "each feature in the diagonal of the metric, what people see beside what was learned."
+)
 closeness = np.sum(M * truth) / np.linalg.norm(M) / np.linalg.norm(truth)
 print(
     f"cosine of the learned matrix and the true one: {closeness:.3f}; of the identity: {np.trace(truth) / np.linalg.norm(truth) / np.sqrt(8):.3f}"

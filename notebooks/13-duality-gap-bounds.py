@@ -10,19 +10,6 @@
 #   solution; DGB uses one of them, CDGB has both in the same place, which makes it smaller by $\sqrt2$;
 # * the gap as a function of the primal point alone is *twice* as strongly convex as the objective;
 # * each of the two balls needs its primal point to be feasible, and can have the solution on its surface.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -50,6 +37,19 @@ from safescreen_book import figures
 # of DGB need not have anything to do with each other. In CDGB $x_\Gamma$ is the primal reference and $(\alpha,
 # \Gamma)$ the dual one: the primal objective lives on $K$, so $P(x_\Gamma)$ presupposes $x_\Gamma \in K$, and the
 # proof in both papers starts from it.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 rng = np.random.default_rng(3)
@@ -157,6 +157,7 @@ def norm2(v):
     return float(np.vdot(v, v))
 
 
+# %%
 def semidefinite(Q):
     """The projection of a matrix, given and returned as the vector of its entries."""
     d = round(np.sqrt(Q.size))
@@ -179,43 +180,64 @@ def gap_balls(A, x, alpha, lam, gamma, project):
     return (x, wide), (plus / lam, narrow)
 
 
-# %% tags=["STS19-T4"]
+# %%
 projections = {"metric": semidefinite, "diagonal metric": lambda Q: np.maximum(Q, 0.0), "support vectors": lambda Q: Q}
+
+def instances(rng, kinds, repeats):
+    """Random problems, their terms as rows, a lam, and the solution."""
+    for kind in kinds:
+        for repeat in range(repeats):
+            instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
+            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
+            weight = max(instance.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
+            yield kind, instance, rows, weight, ss.solve(instance, weight, tol=1e-12, rtol=1e-13)
+
+
+def both_distances(x_alpha, reference, best, weight):
+    """What the distances of x and of x(alpha) from the solution take of the gap, and what its accuracy allows."""
+    distances = np.linalg.norm(best.x - reference), np.linalg.norm(x_alpha - best.x.ravel())
+    both = weight / 2 * (distances[0] ** 2 + distances[1] ** 2)
+    return both, weight * best.eps * (sum(distances) + best.eps)
+
+
+# %% tags=["STS19-T4"]
 rng = np.random.default_rng(4)
 kinds, solved = tuple(projections), []  # what is solved here serves CDGB below
-used, largest, attained = dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 1.0)
-count, apart = 0, 0.0
-for kind in kinds:
-    for repeat in range(30):
-        instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-        rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
-        lam_max = max(instance.lam_max(), 1.0)
-        weight = lam_max * rng.choice([2.0, 0.5, 0.1, 0.02])
-        best = ss.solve(instance, weight, tol=1e-12, rtol=1e-13)
-        solved.append((kind, instance, rows, weight, best))
-        for reference, alpha in pairs(instance, best.x, weight, rng):
-            DGB = ss.spheres.duality_gap_bound(instance, reference, weight, alpha)
-            (_, radius), (x_alpha, _) = gap_balls(rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind])
-            gap, size = weight / 2 * DGB.radius**2, np.linalg.norm(reference) + np.linalg.norm(rows.sum(axis=0)) / weight
-            apart = max(apart, abs(DGB.radius - radius) / size)
-            distance = np.linalg.norm(best.x - DGB.center)
-            assert np.array_equal(DGB.center, reference) and distance <= DGB.radius + best.eps
-            distances = distance, np.linalg.norm(x_alpha - best.x.ravel())
-            both = weight / 2 * (distances[0] ** 2 + distances[1] ** 2)
-            assert both <= gap + weight * best.eps * (sum(distances) + best.eps)  # accuracy of the computed solution
-            if distance > 1e3 * best.eps:
-                largest[kind] = max(largest[kind], distance / DGB.radius)
-                used[kind] = max(used[kind], both / gap)
-            count += 1
-        if np.any(exact := instance.all_linear() / (1.5 * lam_max)):
-            origin = ss.spheres.duality_gap_bound(instance, instance.cone.zeros(), 1.5 * lam_max)
-            attained[kind] = min(attained[kind], np.linalg.norm(exact) / origin.radius)
+used, largest, count, apart = dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 0.0), 0, 0.0
+for kind, instance, rows, weight, best in instances(rng, kinds, 30):
+    solved.append((kind, instance, rows, weight, best))
+    for reference, alpha in pairs(instance, best.x, weight, rng):
+        DGB = ss.spheres.duality_gap_bound(instance, reference, weight, alpha)
+        (_, radius), (x_alpha, _) = gap_balls(rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind])
+        gap, size = weight / 2 * DGB.radius**2, np.linalg.norm(reference) + np.linalg.norm(rows.sum(axis=0)) / weight
+        apart = max(apart, abs(DGB.radius - radius) / size)
+        distance = np.linalg.norm(best.x - DGB.center)
+        assert np.array_equal(DGB.center, reference) and distance <= DGB.radius + best.eps
+        both, accuracy = both_distances(x_alpha, reference, best, weight)
+        assert both <= gap + accuracy
+        if distance > 1e3 * best.eps:
+            largest[kind] = max(largest[kind], distance / DGB.radius)
+            used[kind] = max(used[kind], both / gap)
+        count += 1
 print(f"{count} pairs; radii of the library and of numpy differ by {apart:.5f} at most (bound 0.00001)")
 for kind in kinds:
-    print(f"{kind:16} largest distance {largest[kind]:.2f} radii (bound 1); both use up to {100 * used[kind]:.0f} % of the gap;", end=" ")
-    print(f"at 1.5 lam_max from x = 0: {attained[kind]:.6f} in all")
-assert apart < 1e-5 and 0.5 < min(used.values()) and max(used.values()) <= 1.001
-assert max(largest.values()) <= 1.0 and 1.0 - 1e-6 < min(attained.values()) and max(attained.values()) <= 1.0
+    print(f"{kind:16} largest distance {largest[kind]:.2f} radii (bound 1); both use up to {100 * used[kind]:.0f} % of the gap")
+assert apart < 1e-5 and 0.5 < min(used.values()) and max(used.values()) <= 1.001 and max(largest.values()) <= 1.0
+
+# %% [markdown]
+# Above $\lambda_{\max}$ the solution is on the surface of the ball around $x = 0$:
+
+# %% tags=["STS19-T4"]
+attained = dict.fromkeys(kinds, 1.0)
+for kind, instance, *_ in solved:
+    above = 1.5 * max(instance.lam_max(), 1.0)
+    exact = instance.all_linear() / above
+    if np.any(exact):
+        origin = ss.spheres.duality_gap_bound(instance, instance.cone.zeros(), above)
+        attained[kind] = min(attained[kind], np.linalg.norm(exact) / origin.radius)
+for kind, value in attained.items():
+    print(f"{kind:16} at 1.5 lam_max from x = 0: {value:.6f} radii in all")
+assert 1.0 - 1e-6 < min(attained.values()) and max(attained.values()) <= 1.0
 
 # %% [markdown]
 # ### Step 5: the paper's way to CDGB, and the question of the factor
@@ -254,6 +276,7 @@ def constrained_minimum(x, lam):
     return gamma / 2 * alpha @ alpha - alpha.sum()
 
 
+# %%
 def value_1d(x, lam):
     slope = np.clip((1.0 - numbers * x) / gamma, 0.0, 1.0)
     return np.sum(slope * (1.0 - numbers * x) - gamma * slope**2 / 2) + lam / 2 * x**2, slope
@@ -274,6 +297,8 @@ lam_line = 2.0
 grid = np.linspace(0.0, 1.6, 641)
 P, simple, G = curves_1d(lam_line, grid)
 best = grid[np.argmin(P)]
+
+# %%
 figure, axes = figures.panels(2, height=3.4)
 for ax, top in zip(axes, (9.0, 0.5), strict=True):
     gap, dual, primal = figures.OTHERS[4], "#999999", figures.OTHERS[0]
@@ -293,12 +318,22 @@ figures.show(
     "and half lambda times the squared distance; the gap with the slopes of x is steeper."
 )
 
+# %% [markdown]
+# The primal error is at least $\frac\lambda2|x - x^\star|^2$, the constrained gap at least twice that, and what is
+# left of it after $\lambda x^2$ is convex:
+
+# %%
 h = grid[1] - grid[0]
 assert np.all(P - P.min() >= lam_line / 2 * (grid - best) ** 2 - 1e-3)
 assert np.all(G >= lam_line * (grid - best) ** 2 - 1e-2) and np.all(simple >= P - P.min() - 1e-9)
 rest = np.diff(G - lam_line * grid**2, 2) / h**2
 print(f"smallest second difference of G - lam x^2 on the grid: {rest.min() + 0.0:.3f} (bound -0.000001)")
+assert rest.min() > -1e-6
 
+# %% [markdown]
+# Where all else is straight, above $\lambda_{\max}$, the two curvatures can be read off:
+
+# %%
 above = 2.0 * numbers.max() * numbers.sum() / (1.0 - gamma)  # twice lam_max
 fine = np.linspace(1.001 * numbers.sum() / above, 0.999 * (1.0 - gamma) / numbers.max(), 21)
 P, _, G = curves_1d(above, fine)
@@ -306,7 +341,6 @@ curvature = [np.diff(v, 2) / np.diff(fine)[0] ** 2 / above for v in (P, G)]
 print(
     f"where all else is straight, curvature over lam: P {curvature[0].mean():.3f}, G {curvature[1].mean():.3f}"
 )
-assert rest.min() > -1e-6
 assert np.allclose(curvature[0], 1.0, atol=1e-5) and np.allclose(curvature[1], 2.0, atol=1e-5)
 
 # %% [markdown]
@@ -401,6 +435,7 @@ for alpha in duals:
         ss.spheres.constrained_duality_gap_bound(machine, alpha, lam_machine).radius
     )
 
+# %%
 figure, axes = figures.panels(2, height=3.2)
 titles = {"metric": "metric, projected gradient", "machine": "support vectors, dual ascent"}
 for ax, (name, curves) in zip(axes, radii.items(), strict=True):
@@ -411,6 +446,7 @@ figures.show(
     "fall alike, CDGB somewhat below DGB."
 )
 
+# %%
 metric, vectors = (np.array(list(r.values())) for r in radii.values())
 ratio = metric[0] / metric[1]
 print(f"projected gradient: DGB over CDGB between {ratio.min():.1f} and {ratio[:12].max():.1f}: neither is always smaller")
@@ -418,6 +454,7 @@ assert ratio.min() < 0.9 and ratio[:12].max() > 1.1
 ratios = vectors[0][:8] / vectors[1][:8]
 print("dual ascent: DGB over CDGB, the first eight passes:", np.round(ratios, 3))
 assert np.allclose(ratios, np.sqrt(2.0), rtol=1e-3) and max(metric[:, -1]) < 1e-3
+
 
 # %% [markdown]
 # ## CDGB over three cones
@@ -429,6 +466,17 @@ assert np.allclose(ratios, np.sqrt(2.0), rtol=1e-3) and max(metric[:, -1]) < 1e-
 # = 1$, at the kink, with $\alpha^\star = 1$. For any $\alpha = s$ between 0 and 1, $x(\alpha) = s$, and the gap is
 # $(1-s) + \frac{s^2}2 - \big(s - \frac{s^2}2\big) = (1-s)^2$: the squared distance of the solution. It is on the
 # surface of CDGB for every $s$.
+
+# %%
+def with_another_multiplier(kind, instance, ball, alpha, weight, best, rng):
+    """A feasible x_Gamma, for Gamma = H_- + E with E in the cone, and the radius of its gap."""
+    E = rng.standard_normal(best.x.shape)
+    E = instance.cone.project(E + E.T if E.ndim == 2 else E) if kind != "support vectors" else 0.0 * E
+    x_Gamma = ball.center + E * rng.uniform(0.0, 0.5) * np.linalg.norm(best.x)
+    D_Gamma = instance.dual(alpha, weight) - weight / 2 * (norm2(x_Gamma) - norm2(ball.center))
+    radius = np.sqrt(max(instance.primal(x_Gamma, weight) - D_Gamma, 0.0) / weight)
+    return x_Gamma, radius
+
 
 # %% tags=["STS19-T14"]
 rng = np.random.default_rng(14)
@@ -443,25 +491,26 @@ for kind, instance, rows, weight, best in solved:
         assert distance <= ball.radius + best.eps
         if distance > 1e3 * best.eps:
             position[kind] = max(position[kind], distance / ball.radius)
-        # another Gamma, H_- + E with E in the cone: x_Gamma stays feasible, D falls
-        E = rng.standard_normal(best.x.shape)
-        E = instance.cone.project(E + E.T if E.ndim == 2 else E) if kind != "support vectors" else 0.0 * E
-        x_Gamma = ball.center + E * rng.uniform(0.0, 0.5) * np.linalg.norm(best.x)
-        D_Gamma = instance.dual(alpha, weight) - weight / 2 * (norm2(x_Gamma) - norm2(ball.center))
-        radius = np.sqrt(max(instance.primal(x_Gamma, weight) - D_Gamma, 0.0) / weight)
+        x_Gamma, radius = with_another_multiplier(kind, instance, ball, alpha, weight, best, rng)
         assert np.linalg.norm(best.x - x_Gamma) <= radius + best.eps + 1e-6 * np.linalg.norm(best.x)
         held += 2
+print(f"{held} balls hold the solution; the library and numpy differ by {apart:.5f} at most (bound 0.00001)")
+print("largest distance in radii:", ", ".join(f"{kind} {value:.2f}" for kind, value in position.items()), "(bound 1)")
+assert apart < 1e-5 and max(position.values()) <= 1.0
 
+# %% [markdown]
+# The one term, on the line and on the half-line: the solution is on the surface for every $s$.
+
+# %% tags=["STS19-T14"]
 surface = []
 for terms in (ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Triplets(np.array([[0.0], [0.0], [1.0]]), [[0, 1, 2]], diagonal=True)):
     one_term = ss.Problem(terms, ss.Hinge())  # a = 1; the sample of zeros only adds a constant
     for s in np.linspace(0.0, 0.95, 20):
         ball = ss.spheres.constrained_duality_gap_bound(one_term, np.append(s, np.ones(len(terms) - 1)), 1.0)
         surface.append(abs(1.0 - ball.center[0]) / ball.radius)
-print(f"{held} balls hold the solution; the library and numpy differ by {apart:.5f} at most (bound 0.00001)")
-print("largest distance in radii:", ", ".join(f"{kind} {value:.2f}" for kind, value in position.items()), "(bound 1)")
 print(f"one term, {len(surface)} dual points: distance {min(surface):.6f} to {max(surface):.6f}")
-assert apart < 1e-5 and max(position.values()) <= 1.0 and 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
+assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
+
 
 # %% [markdown]
 # ## Break it

@@ -13,19 +13,6 @@
 # * used with a solution that is *nearly* right it loses the next solution, and screens triplets wrongly;
 # * the relaxed bound (RRPB) pays for the error $\varepsilon$ of the reference with
 #   $\max(1, \lambda_0/\lambda_1)\,\varepsilon$, and at $\lambda_1 = \lambda_0$ becomes the duality gap bound.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -63,6 +50,19 @@ from safescreen_book import datasets, figures
 #
 # The small problem of `11-gradient-bound`: twelve points of the plane, their triplets, a $2 \times 2$ metric,
 # solved for two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell them apart.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 rng = np.random.default_rng(3)
@@ -212,7 +212,7 @@ print("RRPB with eps = 0.01: the same center, radius", round(float(relaxed_radiu
 # %% [markdown]
 # ## The library, and does it match?
 #
-# Centers to rounding; the library's radii are upper bounds, larger by rounding only.
+# The centers agree to rounding. The library's radii are upper bounds, and larger by rounding only.
 
 # %%
 rpb = ss.spheres.path_bound(x0, lam0, lam1)
@@ -346,6 +346,7 @@ def wrong(found):
     return np.sum(found.in_R & ~(true_margin > 1.0)) + np.sum(found.in_L & ~(true_margin < 1.0 - loss.gamma))
 
 
+# %%
 print(f"iris, {len(larger)} triplets, lam1 = 0.99 lam0")
 print("relative gap   RPB: distance/r  wrong     RRPB: distance/r  wrong")
 for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
@@ -358,21 +359,25 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
     if rtol >= 1e-3:
         assert row[0] > 1.0 and row[1] > 0
 
+# %% [markdown]
+# With a reference whose gap is a thousandth of the objective, the solution for $\lambda_1$ is four radii away from the
+# center of RPB. Triplets that have a loss are discarded: the "safe" answer is wrong, without a warning. The radius shrinks
+# with the step $|\lambda_0 - \lambda_1|$, and the error of the reference does not. The gap at which this stops happening
+# depends on the step, on $\lambda$ and on the data. RRPB does not depend on luck: none of its balls misses the solution,
+# and no decision is wrong.
+#
+# The extreme case is $\lambda_1 = \lambda_0$. The radius of RPB is 0 there, whatever the reference, and the solution is
+# elsewhere:
+
+# %%
 rough = ss.solve(larger, a, tol=0.0, rtol=1e-3, screening=())
 point, exact = ss.spheres.path_bound(rough.x, a, a), ss.solve(larger, a, tol=0.0, rtol=1e-12).x
 away = np.linalg.norm(exact - point.center)
 print(f"lam1 = lam0: radius of RPB {point.radius:.6f}, distance of the solution {away:.3f}")
 assert away > 1e3 * point.radius
 
+
 # %% [markdown]
-# With a reference whose gap is a thousandth of the objective the solution for $\lambda_1$ is four radii away
-# from the center of RPB, and triplets are discarded that have a loss: the "safe" answer is wrong, without a
-# warning. The radius shrinks with the step $|\lambda_0 - \lambda_1|$, the error of the reference does not. The
-# gap at which this stops happening depends on the step, on $\lambda$ and on the data. RRPB has no such luck to
-# count on: none of its balls misses, and no decision is wrong.
-#
-# The extreme case is $\lambda_1 = \lambda_0$, where the radius of RPB is 0 whatever the reference.
-#
 # ## RRPB over three cones
 #
 # The random problems again, now with references of all qualities: the exact solution moved inside the cone by a
@@ -386,35 +391,53 @@ assert away > 1e3 * point.radius
 # where $x^\star = 1/\lambda$. For $\lambda_1 > \lambda_0$ the next solution has to be at the
 # near end, $x_1^\star = x_0^\star$: the hinge and $\lambda \le 1$, where $x^\star = 1$ is at the kink.
 
-# %% tags=["STS19-T6"]
-rng = np.random.default_rng(2)
-count, closest, without = 0, {}, 0
-for kind, prob, at0, at1 in solved:
+# %%
+def references_around(prob, at0, rng):
+    """References x at a known distance eps from the solution, in three directions, and that of an early stop."""
     size = np.linalg.norm(at0.x)
-    if size == 0.0:
-        continue
-    references = []
     for share in (1e-3, 0.03, 0.3):
         for direction in (rng.standard_normal(at0.x.shape), at0.x, -at0.x):
             if direction.ndim == 2:
                 direction = direction + direction.T
             eps = share * size
-            references.append((at0.x + eps * direction / np.linalg.norm(direction), eps + at0.eps))
+            yield at0.x + eps * direction / np.linalg.norm(direction), eps + at0.eps
     early = ss.solve(prob, at0.lam, tol=0.0, rtol=1e-2, screening=())
-    references.append((early.x, early.eps))
+    yield early.x, early.eps
+
+
+def family_ball(prob, evaluation, x, eps, lam0):
+    """RRPB as a solver has it: from an evaluation and the solution for another lam."""
+    return ss.SPHERES["RRPB"].build(Reference(prob, evaluation, PathReference(x0=x, lam0=lam0, eps=eps)))
+
+
+# %% tags=["STS19-T6"]
+rng = np.random.default_rng(2)
+count, closest, without = 0, {}, 0
+for kind, prob, at0, at1 in solved:
+    if not np.any(at0.x):
+        continue
     evaluation = prob.evaluate(at1.x, at1.lam)
-    for x, eps in references:
+    for x, eps in list(references_around(prob, at0, rng)):
         ball = ss.spheres.relaxed_path_bound(x, eps * (1 + 1e-12), at0.lam, at1.lam)
         center, radius = path_ball(x, eps, at0.lam, at1.lam)
         assert np.allclose(ball.center, center, rtol=1e-13, atol=0.0) and radius <= ball.radius <= radius * (1.0 + 1e-9) + 1e-300
-        same = ss.SPHERES["RRPB"].build(Reference(prob, evaluation, PathReference(x0=x, lam0=at0.lam, eps=eps * (1 + 1e-12))))
+        same = family_ball(prob, evaluation, x, eps * (1 + 1e-12), at0.lam)
         assert np.array_equal(same.center, ball.center) and same.radius == ball.radius
         distance = np.linalg.norm(at1.x - ball.center)
         assert distance <= ball.radius + at1.eps
         closest[kind] = max(closest.get(kind, 0.0), distance / (ball.radius + at1.eps))
         without += distance > ss.spheres.path_bound(x, at0.lam, at1.lam).radius + at1.eps
         count += 1
-# at lam1 = lam0 the ball is DGB: the same center, the same radius; so it is in a solve without a path
+for kind, value in closest.items():
+    print(f"{kind:16} largest distance {value:.3f} radii (bound 1)")
+print(f"all {count} balls of RRPB hold the solution; RPB with the same references lost {100 * without / count:.0f} % of them")
+assert 3 * without > count
+
+# %% [markdown]
+# At $\lambda_1 = \lambda_0$ RRPB is DGB, the same center and the same radius. So it is in a solve without a path,
+# where the accuracy of a solution is the radius of DGB.
+
+# %% tags=["STS19-T6"]
 dgb_ratios = []
 for _, prob, at0, _ in solved[::7]:
     x = prob.cone.project(1.2 * at0.x)
@@ -426,7 +449,13 @@ for _, prob, at0, _ in solved[::7]:
         assert np.array_equal(dgb.center, same.center)
         dgb_ratios.append(same.radius / dgb.radius)
     dgb_ratios.append(reference_accuracy(prob.evaluate(x, at0.lam)) / dgb.radius)  # the eps of a solution
-# the surface
+print(f"RRPB at lam1 = lam0 with the eps of DGB: {min(dgb_ratios):.9f} to {max(dgb_ratios):.9f} times the radius of DGB")
+assert abs(np.array(dgb_ratios) - 1.0).max() < 1e-9
+
+# %% [markdown]
+# On the line the next solution is on the surface, for four pairs of $\lambda$ and three $\varepsilon$ each:
+
+# %% tags=["STS19-T6"]
 one_term, surface = ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), []
 for width, old, new in ((0.05, 2.0, 1.25), (0.05, 3.0, 1.1), (0.0, 0.5, 0.9), (0.0, 0.2, 0.8)):
     line = ss.Problem(one_term, ss.SmoothedHinge(width))
@@ -436,12 +465,8 @@ for width, old, new in ((0.05, 2.0, 1.25), (0.05, 3.0, 1.1), (0.0, 0.5, 0.9), (0
     for eps in (0.01, 0.1, 0.3):
         ball = ss.spheres.relaxed_path_bound(np.array([exact0 - eps]), eps, old, new)
         surface.append(abs(exact1 - ball.center[0]) / ball.radius)
-for kind, value in closest.items():
-    print(f"{kind:16} largest distance {value:.3f} radii (bound 1)")
-print(f"all {count} balls of RRPB hold the solution; RPB with the same references lost {100 * without / count:.0f} % of them")
-print(f"RRPB at lam1 = lam0 with the eps of DGB: {min(dgb_ratios):.9f} to {max(dgb_ratios):.9f} times the radius of DGB")
 print(f"the line: distance {min(surface):.9f} to {max(surface):.9f} radii")
-assert 3 * without > count and abs(np.array(dgb_ratios) - 1.0).max() < 1e-9 and abs(np.array(surface) - 1.0).max() < 1e-9
+assert abs(np.array(surface) - 1.0).max() < 1e-9
 
 # %% [markdown]
 # ## The price of relaxing

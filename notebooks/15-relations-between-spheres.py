@@ -12,19 +12,6 @@
 #   the DGB ball from inside and is half as wide;
 # * with an inexact reference a chain remains, $r_{\text{PGB}} \le r_{\text{MGB}} \le r_{\text{DGB}}/\sqrt2$;
 # * PGB may stick out of GB and out of DGB: a smaller radius is not an inclusion.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -41,6 +28,19 @@ from safescreen_book import figures
 # (shaded), so that every ball is a disc. Left, the reference $x_0^\star$ is the exact solution for $\lambda_0 =
 # \lambda_1/0.7$; right, it is moved to some $x_0$ nearby. The star is the solution for $\lambda_1$ that all balls
 # have to hold. (For the picture RRPB is given the true distance of $x_0$ from $x_0^\star$ as its $\varepsilon$.)
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 rng = np.random.default_rng(3)
@@ -58,6 +58,7 @@ def library_balls(problem, x, alpha, lam):
     return {name: ss.SPHERES[name].build(reference) for name in ("GB", "PGB", "DGB", "MGB")}
 
 
+# %%
 old = 0.1 * plane.lam_max()
 new = 0.7 * old
 at_old, star = (ss.solve(plane, lam, tol=1e-11).x for lam in (old, new))
@@ -78,6 +79,7 @@ figures.show(
     "inexact one they are apart: MGB lies in DGB and RRPB, PGB partly outside of DGB, and the "
     "small RPB misses the optimum."
 )
+
 
 # %% [markdown]
 # Left, one disc stands for three: PGB, MGB and RPB coincide, half as wide as DGB and touching it. Right, all six
@@ -357,6 +359,7 @@ print("radii:", "  ".join(f"{name} {ball.radius:.3f}" for name, ball in drawn.it
 # %% tags=["nbval-ignore-output"]
 values = figures.sliders(lambda lam, position: pictures(lam, position) and None, lam=(0.3, 0.99, 0.6), position=(0.0, 1.0, 0.05))
 
+
 # %% [markdown]
 # ## With an inexact reference
 #
@@ -372,26 +375,38 @@ values = figures.sliders(lambda lam, position: pictures(lam, position) and None,
 # *sometimes* or *never*, the row inside the column.
 
 # %%
+def near_and_far(solved, rng):
+    """Twelve references of each problem, near its solution and far from it."""
+    for _, instance, at, a, b in solved:
+        for share in 10.0 ** rng.uniform(-3, 0.3, 12):
+            H = rng.standard_normal(at.x.shape)
+            H = H + H.T if H.ndim == 2 else H
+            size = np.linalg.norm(at.x)
+            yield instance, instance.cone.project(at.x + share * size * H / np.linalg.norm(H)), a, b
+
+
+def contained(of, names):
+    """Which ball lies in which, the row in the column."""
+    slack = 1e-6 * of["DGB"][1]
+    return np.array([[np.linalg.norm(of[row][0] - of[column][0]) + of[row][1] <= of[column][1] + slack for column in names] for row in names])
+
+
+# %%
 rng = np.random.default_rng(8)
 names = ("GB", "PGB", "DGB", "MGB", "RRPB")
 inside, total = np.zeros((5, 5)), 0
 worst_ratio = {"PGB/GB": 0.0, "PGB/MGB": 0.0, "MGB/DGB": 0.0}
-for _, instance, at, a, b in solved:
-    for share in 10.0 ** rng.uniform(-3, 0.3, 12):
-        H = rng.standard_normal(at.x.shape)
-        x = instance.cone.project(at.x + share * np.linalg.norm(at.x) * (H + H.T if H.ndim == 2 else H) / np.linalg.norm(H))
-        alpha = instance.alpha(x)
-        of = all_balls(instance, x, alpha, b)
-        of["RRPB"] = path_ball(x, a, b, all_balls(instance, x, alpha, a)["DGB"][1])
-        scale = of["DGB"][1]
-        for i, row in enumerate(names):
-            for j, column in enumerate(names):
-                away = np.linalg.norm(of[row][0] - of[column][0])
-                inside[i, j] += away + of[row][1] <= of[column][1] + 1e-6 * scale
-        total += 1
-        for key in worst_ratio:
-            one, other = key.split("/")
-            worst_ratio[key] = max(worst_ratio[key], of[one][1] / of[other][1])
+for instance, x, a, b in near_and_far(solved, rng):
+    alpha = instance.alpha(x)
+    of = all_balls(instance, x, alpha, b)
+    of["RRPB"] = path_ball(x, a, b, all_balls(instance, x, alpha, a)["DGB"][1])
+    inside += contained(of, names)
+    total += 1
+    for key in worst_ratio:
+        one, other = key.split("/")
+        worst_ratio[key] = max(worst_ratio[key], of[one][1] / of[other][1])
+
+# %%
 print("inside:  " + "".join(f"{name:>10}" for name in names))
 for name, row in zip(names, inside, strict=True):
     words = ["always" if v == total else "never" if v == 0 else "sometimes" for v in row]
@@ -450,25 +465,41 @@ def definitions(instance, x, alpha, lam):
     return of
 
 
+# %%
+def at_the_optimum(solved):
+    """Largest radius of each ball by loss, over the norm of the solution; and how far GB is from half the distance of H/lam from the cone."""
+    radii, stays = {}, 0.0
+    for _, instance, at, a, _ in solved:
+        for name, ball in row_of(instance, at.x, at.alpha, a).items():
+            key = name, loss_of(instance)
+            radii[key] = max(radii.get(key, 0.0), ball.radius / np.linalg.norm(at.x))
+            if name == "GB":  # half the distance of H/lam from the cone
+                half = np.linalg.norm(instance.evaluate(at.x, a, at.alpha).minus) / (2.0 * a)
+                stays = max(stays, abs(ball.radius - half) / np.linalg.norm(at.x))
+    return radii, stays
+
+
+# %%
+def at_rough_references(solved):
+    """How often each ball loses the solution, how far it is from its definition, and the number of references."""
+    missed, apart, n_rough = {}, {}, 0
+    for _, instance, at, a, _ in solved:
+        rough = ss.solve(instance, a, tol=0.0, rtol=1e-2, screening=())
+        if np.linalg.norm(rough.x - at.x) < 1e-3 * np.linalg.norm(at.x):
+            continue
+        n_rough += 1
+        truth = definitions(instance, rough.x, rough.alpha, a)
+        for name, ball in row_of(instance, rough.x, rough.alpha, a).items():
+            center, radius = truth[name]
+            away = max(np.linalg.norm(ball.center - center), abs(ball.radius - radius)) / truth["DGB"][1]
+            apart[name] = max(apart.get(name, 0.0), away)
+            missed[name] = missed.get(name, 0) + (np.linalg.norm(at.x - ball.center) > ball.radius + at.eps)
+    return missed, apart, n_rough
+
+
 # %% tags=["STS19-B1"]
-at_optimum, missed, apart, n_rough, stays = {}, {}, {}, 0, 0.0
-for _, instance, at, a, _ in solved:
-    for name, ball in row_of(instance, at.x, at.alpha, a).items():
-        key = name, loss_of(instance)
-        at_optimum[key] = max(at_optimum.get(key, 0.0), ball.radius / np.linalg.norm(at.x))
-        if name == "GB":  # half the distance of H/lam from the cone
-            half = np.linalg.norm(instance.evaluate(at.x, a, at.alpha).minus) / (2.0 * a)
-            stays = max(stays, abs(ball.radius - half) / np.linalg.norm(at.x))
-    rough = ss.solve(instance, a, tol=0.0, rtol=1e-2, screening=())
-    if np.linalg.norm(rough.x - at.x) < 1e-3 * np.linalg.norm(at.x):
-        continue
-    n_rough += 1
-    truth = definitions(instance, rough.x, rough.alpha, a)
-    for name, ball in row_of(instance, rough.x, rough.alpha, a).items():
-        center, radius = truth[name]
-        away = max(np.linalg.norm(ball.center - center), abs(ball.radius - radius)) / truth["DGB"][1]
-        apart[name] = max(apart.get(name, 0.0), away)
-        missed[name] = missed.get(name, 0) + (np.linalg.norm(at.x - ball.center) > ball.radius + at.eps)
+at_optimum, stays = at_the_optimum(solved)
+missed, apart, n_rough = at_rough_references(solved)
 bounds = {(name, kind): 1e-4 for name in missed for kind in allowed} | {("CDGB", "hinge"): 0.05}
 needs = dict.fromkeys(("GB", "PGB", "RPB"), "primal")
 print("largest radius / |x*| at the solution:")

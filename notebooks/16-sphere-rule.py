@@ -16,19 +16,6 @@
 #   and for some balls the products are there already;
 # * beside it stand $O(d^3)$ a step for the semidefinite rule and twice the sphere rule for the linear
 #   one.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import time
@@ -42,6 +29,47 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 plt.rcParams.update(figures.STYLE)
+
+# %% [markdown]
+# ## The story in a picture
+#
+# The solution is somewhere in a ball with center $Q$ and radius $r$. The margin of a triplet $H$ is
+# $\langle H, X\rangle$: its levels are parallel lines, perpendicular to $H$. Over the ball it takes all values between
+# those of the two lines that touch the ball, at $Q \mp rH/\|H\|$. Here the line of level 1 lies below the ball. So the
+# margin of this triplet is above 1 at the solution, wherever in the ball that is, and the triplet is in R.
+
+# %% tags=["STS19-F3"]
+figure, ax = figures.panels(1, width=4.6, height=3.4)
+direction = np.array([np.cos(0.9), np.sin(0.9)])
+turn = np.linspace(0, 2 * np.pi, 200)
+ax.fill(np.cos(turn), np.sin(turn), color=figures.OTHERS[1], alpha=0.1, linewidth=0)
+ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
+side = np.array([-direction[1], direction[0]])
+for level, label, colour in ((-1.0, "min", "#333333"), (1.0, "max", "#333333"), (-1.35, "level 1", figures.COLOURS["R"])):
+    ends = np.stack([level * direction - 1.3 * side, level * direction + 1.3 * side])
+    ax.plot(*ends.T, color=colour, linewidth=1.0)
+    ax.text(*(ends[0] + [0.05, 0.0]), label, fontsize=8.5, color=colour)
+ax.plot(*np.stack([-direction, direction]).T, "o", color="black", markersize=4)
+ax.annotate("", 0.7 * direction, (0, 0), arrowprops={"arrowstyle": "->"})
+ax.text(*(0.75 * direction + [0.03, -0.12]), "$H$")
+ax.text(-0.2, 0.02, "$Q$")
+ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R")
+figures.show(
+    "A disc with center Q and a triplet H as a direction. The lines on which the margin is largest "
+    "and smallest touch the disc on opposite sides; the line of level 1 lies beyond the smallest, "
+    "so the triplet is in R."
+)
+
+# %% [markdown]
+# Are the lines where they belong? The extreme margins over the disc are 1 away from its center, and the triplet is in R
+# only while all of the disc is above the level.
+
+# %% tags=["STS19-F3"]
+drawn = ss.Problem(ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)), ss.Hinge())
+levels = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ direction  # of H on the ball
+assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3  # where the lines of min and max are
+assert ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.0)).in_R.all()  # all of the ball is above the level
+assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 
 # %% [markdown]
 # ## The claim
@@ -62,6 +90,19 @@ plt.rcParams.update(figures.STYLE)
 # | the ball holds the solution | everything |
 # | the inequalities are strict | a margin of exactly $1$ or $1 - \gamma$ belongs to neither region |
 # | $\Vert H\Vert$ and $r$ are not too small | rounding, below |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 #
 # ## Derivation
 #
@@ -164,40 +205,65 @@ x0 = ss.solve(problem, lam / 0.9, rtol=1e-8)
 ball = ss.spheres.projected_gradient_bound(problem, x0.x, lam)
 slow_L, slow_R = sphere_rule(wine.X, problem.terms.index, ball.center, ball.radius, loss.gamma)
 
+
 # %% [markdown]
 # ## The library, and does it match?
 #
-# The rule must turn *at* the extreme value: a threshold a billionth inside of it decides, one a billionth
-# beyond does not. For matrices, diagonal metrics and samples, for L and R, with a threshold for each term
-# and with one for all. Then wine: the same masks as the slow rule, and every decision true at the solution.
+# The rule must turn *at* the extreme value: a threshold a billionth inside of it decides, and one a billionth
+# beyond does not. Matrices, diagonal metrics and samples are tried, for L and R, with a threshold for each term
+# and with one for all.
 
-# %% tags=["STS19-D4.1"]
-rng, turned, shared = np.random.default_rng(41), np.zeros((2, 2), dtype=int), 0
-for kind in ("full", "diagonal", "samples"):
+# %%
+def terms_of(kind, rng):
+    """Triplets or samples of twelve random points, and their elements as rows."""
     X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
     terms = ss.Samples(X, 2 * y - 1) if kind == "samples" else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
     a = terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
+    return terms, a
+
+
+def turning(terms, ball, extremes, mask, inside):
+    """Numbers of terms decided with a threshold a billionth inside of the extreme value, and beyond."""
+    up = loss.gamma * (mask == "in_L")  # L is below tau - gamma
+    decided = []
+    for shift in (inside * 1e-9, -inside * 1e-9):
+        at = terms.with_threshold(extremes + up + shift * (1.0 + np.abs(extremes)))
+        decided.append(getattr(ss.rules.sphere(ss.Problem(at, loss), ball), mask).sum())
+    return decided
+
+
+def between(*values):
+    """Numbers between two neighbours of some values."""
+    levels = np.sort(np.concatenate(values))
+    return 0.5 * (levels[1:] + levels[:-1])[np.diff(levels) > 1e-6]
+
+
+# %% tags=["STS19-D4.1"]
+rng, turned, n_terms, shared = np.random.default_rng(41), np.zeros(2, dtype=int), 0, 0
+for kind in ("full", "diagonal", "samples"):
+    terms, a = terms_of(kind, rng)
     center, radius = rng.standard_normal(terms.cone.shape), 0.7
     center, length = center + center.T if kind == "full" else center, np.linalg.norm(a, axis=1)
+    region = ss.Sphere(center, radius)
     lows, highs = (a @ center.ravel() + sign * radius * length for sign in (-1.0, 1.0))
-    for mask, extremes, inside in (("in_R", lows, -1.0), ("in_L", highs, 1.0)):
-        up = loss.gamma * (mask == "in_L")  # L is below tau - gamma
-        for column, shift in enumerate((inside * 1e-9, -inside * 1e-9)):
-            at = terms.with_threshold(extremes + up + shift * (1.0 + np.abs(extremes)))
-            found = ss.rules.sphere(ss.Problem(at, loss), ss.Sphere(center, radius))
-            turned[0, column], turned[1, column] = turned[0, column] + getattr(found, mask).sum(), turned[1, column] + len(terms)
-    levels = np.sort(np.concatenate([lows, highs, highs + loss.gamma]))
-    for level in 0.5 * (levels[1:] + levels[:-1])[np.diff(levels) > 1e-6]:
-        found = ss.rules.sphere(ss.Problem(terms.with_threshold(level), loss), ss.Sphere(center, radius))
+    turned += turning(terms, region, lows, "in_R", -1.0)
+    turned += turning(terms, region, highs, "in_L", 1.0)
+    n_terms += 2 * len(terms)
+    for level in between(lows, highs, highs + loss.gamma):
+        at = terms.with_threshold(level)
+        found = ss.rules.sphere(ss.Problem(at, loss), region)
         assert np.array_equal(found.in_R, lows > level) and np.array_equal(found.in_L, highs < level - loss.gamma)
-        curved = ss.rules.sphere(ss.Problem(terms.with_threshold(level), ss.SquaredHinge(1.0)), ss.Sphere(center, radius))
+        curved = ss.rules.sphere(ss.Problem(at, ss.SquaredHinge(1.0)), region)
         assert not curved.in_L.any() and np.array_equal(curved.in_R, lows > level)  # no linear part, no L
         shared += 1
-(inside, beyond), (n_inside, n_beyond) = turned
-print(f"decided a billionth inside of the extreme value: {inside} of {n_inside}; a billionth beyond: {beyond} of {n_beyond}")
+print(f"decided a billionth inside of the extreme value: {turned[0]} of {n_terms}; a billionth beyond: {turned[1]} of {n_terms}")
 print(f"{shared} thresholds shared by all terms, between two extreme values each: the masks are those of the inequalities")
-assert inside == n_inside and beyond == 0
+assert turned[0] == n_terms and turned[1] == 0
 
+# %% [markdown]
+# On wine the library decides what the slow rule decides, and every decision is true at the solution:
+
+# %% tags=["STS19-D4.1"]
 found = ss.rules.sphere(problem, ball)
 star = ss.solve(problem, lam, rtol=1e-11, tol=0.0).x
 margins = problem.terms.margins(star)
@@ -292,9 +358,14 @@ for name, k in (("iris", 5), ("wine", 5), ("breast-cancer", 5), ("breast-cancer"
     saving[name, k] = paper / ours
     n, d = data.X.shape
     print(f"{name:14} {n:5} {d:3} {k:3} {len(terms):9} {n_pairs:7} {paper / len(terms):33.0f} {ours / len(terms):8.1f}")
+print(f"sharing pairs saves a factor of {min(saving.values()):.0f} to {max(saving.values()):.0f} in multiplications")
 assert min(saving.values()) > 9 and saving["breast-cancer", 20] > 300
 
 
+# %% [markdown]
+# The decompositions, counted by watching numpy:
+
+# %%
 def decompositions(action, *args, **options):
     """How many matrices a call decomposes."""
     counted, original = [], np.linalg.eigh
@@ -310,6 +381,7 @@ def decompositions(action, *args, **options):
         np.linalg.eigh = original
 
 
+# %% tags=["STS19-D5"]
 gb = ss.spheres.gradient_bound(problem, 0.95 * star, lam)
 _, by_sphere = decompositions(ss.rules.sphere, problem, gb)
 linear, by_linear = decompositions(ss.rules.cone_halfspace, problem, gb)
@@ -438,41 +510,15 @@ for d in (8, 16, 32, 64):
     print(f"{d:3} " + " ".join(f"{1e3 * t:10.2f}" for t in row) + f" {1e3 * cone:18.2f}")
 
 # %% [markdown]
-# ## Picture
-#
-# Left: the rule in the plane of $Q$ and $H$. The lines are levels of $\langle H, X\rangle$; the ball
-# touches the lowest and the highest it meets at $Q \mp rH/\|H\|$. This triplet is in R if the line of
-# level 1 lies below the ball. Right: multiplications a triplet for the data sets of the table.
+# The multiplications that sharing saves, for the data sets of the table:
 
-# %% tags=["STS19-F3"]
-figure, axes = figures.panels(2, height=3.4, width_ratios=(1.0, 1.5))
-ax, direction = axes[0], np.array([np.cos(0.9), np.sin(0.9)])
-turn = np.linspace(0, 2 * np.pi, 200)
-ax.fill(np.cos(turn), np.sin(turn), color=figures.OTHERS[1], alpha=0.1, linewidth=0)
-ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
-side = np.array([-direction[1], direction[0]])
-for level, label, colour in ((-1.0, "min", "#333333"), (1.0, "max", "#333333"), (-1.35, "level 1", figures.COLOURS["R"])):
-    ends = np.stack([level * direction - 1.3 * side, level * direction + 1.3 * side])
-    ax.plot(*ends.T, color=colour, linewidth=1.0)
-    ax.text(*(ends[0] + [0.05, 0.0]), label, fontsize=8.5, color=colour)
-ax.plot(*np.stack([-direction, direction]).T, "o", color="black", markersize=4)
-ax.annotate("", 0.7 * direction, (0, 0), arrowprops={"arrowstyle": "->"})
-ax.text(*(0.75 * direction + [0.03, -0.12]), "$H$")
-ax.text(-0.2, 0.02, "$Q$")
-ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R")
+# %%
 shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
-figures.bars(shown, ax=axes[1], title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
+figures.bars(shown, title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
 figures.show(
-    "Left, a disc with center Q and a triplet H as a direction. The lines on which the margin "
-    "is largest and smallest touch the disc on opposite sides; the line of level 1 lies beyond "
-    "the smallest, so the triplet is in R. Right, bars: sharing pairs saves a factor of 18 to "
-    "354 in multiplications."
+    "Bars of the paper's count of multiplications over the count by pairs, one a data set and number of "
+    f"neighbours: {figures.listed(shown, '{:.0f}')}."
 )
-drawn = ss.Problem(ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)), ss.Hinge())
-levels = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ direction  # of H on the ball
-assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3  # where the lines of min and max are
-assert ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.0)).in_R.all()  # all of the ball is above the level
-assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 
 # %% [markdown]
 # ## Break it

@@ -17,19 +17,6 @@
 # * for the raw gradient bound the cone buys a good deal, of which a single half-space gives nearly all at
 #   a hundredth of the price; for a ball that knows of the cone already (PGB) it buys about half a
 #   percent.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import time
@@ -72,6 +59,19 @@ plt.rcParams.update(figures.STYLE)
 # | the solution is in the ball and in the cone | step 1 |
 # | $y$ has the useful sign, **or** an $X_0$ has passed the threshold | step 1 |
 # | $Q \succeq 0$, and $H = uu' - vv'$ | the single eigenpair only |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Derivation
@@ -152,18 +152,9 @@ def in_R(H, Q, r, C=1.0):
 # %% [markdown]
 # ## Does it match?
 #
-# First cvxpy, which finds the minimum of $\langle H, X\rangle$ over ball and cone by a program of another kind:
+# cvxpy finds the minimum of $\langle H, X\rangle$ over ball and cone by a program of another kind:
 # a threshold a little below it must be certified, one a little above must not, by the lines above and by the
 # library.
-#
-# Then the turning point itself. The squared distance of $Q$ from the points of the cone beyond the threshold is
-# the maximum of $D$; with a radius a millionth below that distance the library must decide, a millionth above
-# it must not. For L and for R, and for each way in which the library splits $Z = Q + yH$: by all eigenpairs
-# ($d = 3$, or a center outside of the cone), and by the lowest alone ($d = 16$, a center in the cone).
-#
-# And at the last bit: with $Q = \mathrm{diag}(-3, N)$, $r = 5$ and $H = \mathrm{diag}(-s^2, t^2)$, $s$ not too large, the
-# extreme values over ball and cone are $t^2(N \mp 4)$. For integers, thresholds within three units in the last place
-# of them may be undecided and never decided wrongly.
 
 
 # %%
@@ -188,19 +179,36 @@ def turning_case(d, inside, rng):
     return terms, H, Q, C
 
 
+# %%
+def instance(d, rng):
+    """A random triplet, as terms and as a matrix, and a random ball that meets the cone."""
+    terms = ss.Triplets(rng.standard_normal((3, d)), [[0, 1, 2]])
+    H = terms.elements(np.array([0]))[0][0]
+    Q = rng.standard_normal((d, d))
+    Q = 0.5 * (Q + Q.T)
+    r = np.linalg.norm(Q - positive_part(Q)) + rng.uniform(0.1, 1.0)
+    return terms, H, Q, r
+
+
+def lowest_by_cvxpy(d):
+    """The smallest <H, X> over the ball and the cone, as a function of H, Q and r."""
+    X_var, H_par, Q_par, r_par = cp.Variable((d, d), PSD=True), cp.Parameter((d, d)), cp.Parameter((d, d)), cp.Parameter(nonneg=True)
+    program = cp.Problem(cp.Minimize(cp.sum(cp.multiply(H_par, X_var))), [cp.norm(X_var - Q_par, "fro") <= r_par])
+
+    def lowest(H, Q, r):
+        H_par.value, Q_par.value, r_par.value = H, Q, r
+        return program.solve(solver="CLARABEL")
+
+    return lowest
+
+
 # %% tags=["STS19-D4.2"]
 rng, tally = np.random.default_rng(17), np.zeros(5, dtype=int)
 for d in (2, 3, 4):
-    X_var, H_par, Q_par, r_par = cp.Variable((d, d), PSD=True), cp.Parameter((d, d)), cp.Parameter((d, d)), cp.Parameter(nonneg=True)
-    program = cp.Problem(cp.Minimize(cp.sum(cp.multiply(H_par, X_var))), [cp.norm(X_var - Q_par, "fro") <= r_par])
+    lowest_of = lowest_by_cvxpy(d)
     for _ in range(15):
-        terms = ss.Triplets(rng.standard_normal((3, d)), [[0, 1, 2]])
-        H = terms.elements(np.array([0]))[0][0]
-        Q = rng.standard_normal((d, d))
-        Q = 0.5 * (Q + Q.T)
-        r = np.linalg.norm(Q - positive_part(Q)) + rng.uniform(0.1, 1.0)
-        H_par.value, Q_par.value, r_par.value = H, Q, r
-        lowest = program.solve(solver="CLARABEL")
+        terms, H, Q, r = instance(d, rng)
+        lowest = lowest_of(H, Q, r)
         shift = 1e-4 * (1.0 + np.linalg.norm(H) * (r + np.linalg.norm(Q)))
         for C, expected in ((lowest - shift, True), (lowest + shift, False)):
             problem = ss.Problem(terms.with_threshold(C), ss.Hinge())
@@ -210,6 +218,31 @@ for d in (2, 3, 4):
 print("thresholds {}, to be certified {}, library {}, ten lines {}, ball alone {}".format(*tally))
 assert tally[1] == tally[2] == tally[3] == tally[0] // 2 and tally[4] < tally[1] // 2
 
+
+# %% [markdown]
+# ### The turning point
+#
+# The squared distance of $Q$ from the points of the cone beyond the threshold is the maximum of $D$. With a radius a
+# millionth below that distance the library must decide, and with one a millionth above it must not. This is tried for L
+# and for R, and for each way in which the library splits $Z = Q + yH$: by all eigenpairs ($d = 3$, or a center outside
+# of the cone), and by the lowest alone ($d = 16$, a center in the cone). A loss without a linear part puts nothing
+# into L.
+
+# %%
+def decided_at(terms, mask, a, C, tau, Q):
+    """Decisions with radii a millionth inside the turning point and beyond it, and that of the ball alone."""
+    at, turn = terms.with_threshold(tau), distance(a, Q, C)
+    both = []
+    for r in (turn * (1 - 1e-6), turn * (1 + 1e-6)):
+        found = ss.rules.semidefinite(ss.Problem(at, loss), ss.Sphere(Q, r), max_iter=40)
+        both.append(getattr(found, mask)[0])
+        assert not found.in_L[0] or mask == "in_L"
+        curved = ss.rules.semidefinite(ss.Problem(at, ss.SquaredHinge(1.0)), ss.Sphere(Q, r), max_iter=40)
+        assert not curved.in_L[0]  # no linear part, no L
+    return both, getattr(ss.rules.sphere(ss.Problem(at, loss), ss.Sphere(Q, turn * (1 - 1e-6))), mask)[0]
+
+
+# %% tags=["STS19-D4.2"]
 loss, gamma = ss.SmoothedHinge(gamma=0.05), 0.05
 print("turning points       eigenpairs used   decided a millionth inside, beyond   ball alone")
 for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lowest"), (16, False, "all")):
@@ -217,18 +250,21 @@ for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lo
     for _ in range(10):
         terms, H, Q, (C_L, C_R) = turning_case(d, inside, rng)
         for mask, a, C, tau in (("in_L", H, C_L, C_L + gamma), ("in_R", -H, C_R, -C_R)):
-            at, turn = terms.with_threshold(tau), distance(a, Q, C)
-            for column, r in enumerate((turn * (1 - 1e-6), turn * (1 + 1e-6))):
-                found = ss.rules.semidefinite(ss.Problem(at, loss), ss.Sphere(Q, r), max_iter=40)
-                decided[column] += getattr(found, mask)[0]
-                assert not found.in_L[0] or mask == "in_L"
-                curved = ss.rules.semidefinite(ss.Problem(at, ss.SquaredHinge(1.0)), ss.Sphere(Q, r), max_iter=40)
-                assert not curved.in_L[0]  # no linear part, no L
-            alone += getattr(ss.rules.sphere(ss.Problem(at, loss), ss.Sphere(Q, turn * (1 - 1e-6))), mask)[0]
+            both, by_ball = decided_at(terms, mask, a, C, tau, Q)
+            decided += both
+            alone += by_ball
     place = "in the cone" if inside else "outside"
     print(f"d = {d:2}, {place:12}  {pairs:16}  {decided[0]:8} of 20, {decided[1]} of 20 {alone:18} of 20")
     assert decided.tolist() == [20, 0] and alone < 20
 
+# %% [markdown]
+# ### The last bit
+#
+# Take $Q = \mathrm{diag}(-3, N)$, $r = 5$ and $H = \mathrm{diag}(-s^2, t^2)$, with $s$ not too large. The extreme
+# values over ball and cone are $t^2(N \mp 4)$. For integers, thresholds within three units in the last place of them
+# may stay undecided, and none may be decided wrongly.
+
+# %% tags=["STS19-D4.2"]
 false = decided = 0
 for _ in range(300):
     N, t = int(rng.integers(1 << 12, 1 << 34)), int(rng.integers(1000, 4000))
@@ -363,15 +399,18 @@ toy_star = ss.solve(toy, toy_lam, tol=1e-11).x
 toy_ball = ss.spheres.gradient_bound(toy, 0.9 * toy_star + 0.1 * np.eye(2), toy_lam)
 sphere, full = ss.rules.sphere(toy, toy_ball), ss.rules.semidefinite(toy, toy_ball)
 
-figure, axes = figures.panels(2, height=3.6)
+# %%
 projected = positive_part(toy_ball.center)
 plane = (toy_star, projected, np.eye(2) * np.trace(projected))
-figures.balls(toy.cone, {"GB": toy_ball}, {"optimum": toy_star}, plane=plane, ax=axes[0], title="ball and cone")
 H_toy = toy.terms.elements(np.arange(len(toy)))[0]
 open_terms = np.flatnonzero(~(sphere.in_R | sphere.in_L))
 Q, r = toy_ball.center, toy_ball.radius
 C = 1.0 - loss.gamma
 shown = [t for t in open_terms if np.vdot(H_toy[t], projected) < C]
+
+# %%
+figure, axes = figures.panels(2, height=3.6)
+figures.balls(toy.cone, {"GB": toy_ball}, {"optimum": toy_star}, plane=plane, ax=axes[0], title="ball and cone")
 ys = np.linspace(0.0, 0.6, 241)
 for t in shown:
     dual = np.array([2 * C * v + np.vdot(Q, Q) - np.linalg.norm(positive_part(Q + v * H_toy[t])) ** 2 for v in ys])
@@ -387,6 +426,8 @@ figures.show(
     "both share. Right, concave curves of the dual functions of the triplets over y: the "
     "coloured ones exceed 1 and are in L, the grey ones stay below and are undecided."
 )
+
+# %%
 certified = int(np.sum(full.in_L & ~sphere.in_L))
 print(f"candidates for L that the ball leaves open: {len(shown)}, certified with the cone: {certified}")
 assert certified > 5

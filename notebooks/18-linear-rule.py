@@ -16,19 +16,6 @@
 #   the paper's proof;
 # * the square root that the third branch divides by is always safe, except for a ball that only touches
 #   the half-space, which is where an optimal reference leads.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 from fractions import Fraction
@@ -42,6 +29,57 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 plt.rcParams.update(figures.STYLE)
+
+
+# %% [markdown]
+# ## The story in a picture
+#
+# The ball around $Q$ holds the solution. All of the cone lies on one side of the plane $\langle P, X\rangle = 0$. So the
+# solution is in the shaded cap. Over the whole ball the margin of a triplet $H$ is smallest at the hollow point, which
+# the plane cuts off. Over the cap it is smallest at the star, at the edge of the cut, and larger. A decision that needs
+# a large smallest margin gains from that.
+#
+# Right: by how much. Over the ball the smallest margin is $r\|H\|$ below that of the center. The curves say which share
+# of this distance is left, against the angle $\varphi$ between $H$ and the plane, for five depths $\sin\theta$ of the
+# plane. A deep cut can make the share negative: the smallest margin is then *above* that of the center.
+
+# %%
+def draw_cut_ball(ax, th, ph):
+    """The ball with center Q, cut by a plane at height sin(th), and a triplet H in the direction ph."""
+    turn = np.linspace(0, 2 * np.pi, 400)
+    ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
+    kept = np.linspace(th, np.pi - th, 200)  # p points up, the plane is at height sin(theta)
+    ax.fill(np.cos(kept), np.sin(kept), color=figures.OTHERS[1], alpha=0.15, linewidth=0)
+    ax.axhline(np.sin(th), color=figures.COLOURS["edge"])
+    arrow = {"arrowstyle": "->", "color": "#333333"}
+    direction = np.array([np.cos(ph), np.sin(ph)])
+    ax.annotate("", direction * 0.75, (0, 0), arrowprops=arrow)
+    ax.text(*(direction * 0.8), "$H$")
+    ax.plot(*-direction, "o", markerfacecolor="white", color="black")
+    ax.plot(-np.cos(th), np.sin(th), "*", color="black", markersize=11)
+    ax.plot(0, 0, "+", color=figures.OTHERS[1])
+    ax.text(0.06, -0.12, "$Q$")
+    ax.text(1.02, np.sin(th) + 0.05, r"$\langle P, X\rangle = 0$", fontsize=8.5)
+    ax.set(aspect="equal", title="the cut ball", xticks=[], yticks=[], xlim=(-1.2, 1.7))
+
+
+# %%
+figure, axes = figures.panels(2, height=3.6)
+draw_cut_ball(axes[0], np.radians(25), np.radians(35))
+ax, degrees = axes[1], np.linspace(-90, 90, 361)
+for depth in (-0.9, -0.5, 0.0, 0.5, 0.9):
+    share = np.cos(np.maximum(np.arcsin(depth) + np.radians(degrees), 0.0))
+    ax.plot(degrees, share, color=plt.cm.viridis((depth + 1) / 2.2), label=rf"$\sin\theta$ = {depth:.1f}")
+ax.axhline(0, color="#CCCCCC", linewidth=0.8)
+ax.set(xlabel=r"$\varphi$: from $H = -|a|P$ to $H = |a|P$, degrees", title="share of the distance that is left")
+ax.set_xticks([-90, -45, 0, 45, 90])
+ax.legend(loc="lower left")
+figures.show(
+    "Left, a disc cut by a horizontal line through its upper half; only the cap above the line "
+    "is left, and the smallest margin moves from the lowest point of the disc, hollow, to an "
+    "end of the cut, a star. Right, the share of the distance that is left against the angle, for "
+    "five positions of the cut: all fall from 1, down to minus 0.9."
+)
 
 # %% [markdown]
 # ## The claim
@@ -78,6 +116,19 @@ plt.rcParams.update(figures.STYLE)
 # | the two have a common point | 3 |
 #
 # The maximum, which the rule for L needs, is minus the minimum for $-H$.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Where the half-space comes from
@@ -126,10 +177,9 @@ def balls_with_normals(problem, x, lam, alpha):
     return {name: (ss.SPHERES[name].build(reference), A) for name, A in sources.items()}
 
 
-# %% tags=["normals"]
-rng = np.random.default_rng(5)
-seen = {name: np.array([9.0, -9.0, 0, 0, 0]) for name in ("GB", "DGB", "MGB", "CDGB")}
-for repeat in range(40):
+# %%
+def random_case(repeat, rng):
+    """A small problem over a cone, matrices or diagonals in turn, its lam and solution, and a pair (x, alpha) near it."""
     d = 2 + repeat % 2
     X, y = rng.standard_normal((12, d)), np.arange(12) % 2
     X[y == 1] += rng.uniform(0.0, 0.5, d)
@@ -139,20 +189,41 @@ for repeat in range(40):
     alpha = np.clip(star.alpha + 0.3 * rng.standard_normal(len(small)), 0.0, 1.0)
     noise = 0.1 * np.abs(star.x).max() * rng.standard_normal(small.cone.shape)
     x = small.cone.project(star.x + (noise if d == 3 else noise + noise.T))
+    return small, lam, star, alpha, x
+
+
+def points_of_cone(small, rng):
+    """Two hundred points of the cone, of rank one or diagonal."""
+    d = small.cone.shape[0]
     points = rng.standard_normal((200, d))
-    points = np.abs(points) if d == 3 else points[:, :, None] * points[:, None, :]
-    margins = small.terms.margins(star.x)
+    return np.abs(points) if small.cone.shape == (d,) else points[:, :, None] * points[:, None, :]
+
+
+# %%
+def row_of(small, ball, points, star, margins):
+    """Least cosine of the normal with points of the cone, depth, how many more are decided, how many wrongly, and whether -P loses the solution."""
+    P, size = ball.normal, np.linalg.norm(ball.normal)
+    least = min(np.vdot(P, X) / np.linalg.norm(X) / size for X in (*points, star.x) if X.any())
+    cut, lost = ss.rules.cone_halfspace(small, ball), np.vdot(P, star.x) > 1e-6 * size * np.linalg.norm(star.x)
+    more = cut.n_L + cut.n_R - np.sum(ss.rules.sphere(small, ball).rate * len(small)).round()
+    return least, -np.vdot(P, ball.center) / size / ball.radius, more, contradicted(small, margins, ball), lost
+
+
+# %% tags=["normals"]
+rng = np.random.default_rng(5)
+seen = {name: np.array([9.0, -9.0, 0, 0, 0]) for name in ("GB", "DGB", "MGB", "CDGB")}
+for repeat in range(40):
+    small, lam, star, alpha, x = random_case(repeat, rng)
+    points, margins = points_of_cone(small, rng), small.terms.margins(star.x)
     for name, (ball, A) in balls_with_normals(small, x, lam, alpha).items():
-        P, size = ball.normal, np.linalg.norm(ball.normal)
+        P = ball.normal
         assert np.linalg.norm(P - (small.cone.project(A) - A)) <= 1e-9 * np.linalg.norm(A)
-        if size <= 1e-9 * np.linalg.norm(A):
+        if np.linalg.norm(P) <= 1e-9 * np.linalg.norm(A):
             continue  # A is in the cone: no half-space
-        least = min(np.vdot(P, X) / np.linalg.norm(X) / size for X in (*points, star.x) if X.any())
-        cut, lost = ss.rules.cone_halfspace(small, ball), np.vdot(P, star.x) > 1e-6 * size * np.linalg.norm(star.x)
-        more = cut.n_L + cut.n_R - np.sum(ss.rules.sphere(small, ball).rate * len(small)).round()
+        least, depth, *counts = row_of(small, ball, points, star, margins)
         row = seen[name]
-        row[0], row[1] = min(row[0], least), max(row[1], -np.vdot(P, ball.center) / size / ball.radius)
-        row[2:] += more, contradicted(small, margins, ball), lost
+        row[0], row[1] = min(row[0], least), max(row[1], depth)
+        row[2:] += counts
 print("ball   least <P,X>/|P||X| (bound -1e-9)   deepest sin(theta)   more decided   contradicted   lost by -P")
 for name, (least, depth, more, wrong, lost) in seen.items():
     print(f"{name:5} {round(least, 6) + 0.0:24.6f} {round(depth, 2) + 0.0:25.2f} {more:14.0f} {wrong:14.0f} {lost:8.0f} of 40")
@@ -288,13 +359,6 @@ def printed(H, Q, r, P, any_sign=False):
 # cvxpy solves the problem as a cone program. Brute force draws points of the ball, half of them on its
 # surface, and keeps those in the half-space. The instances come in kinds: $H$ in general position and $H = \pm P$,
 # balls that the plane cuts and balls strictly inside the half-space.
-#
-# Then the library. `rules.halfspace` decides, it does not report minima; thresholds turn decisions into a
-# measurement. A millionth inside of the extreme value it must decide, a millionth beyond it must not: for matrices,
-# diagonal metrics and samples, terms parallel to $P$ among them, for L and R, thresholds shared or not, planes
-# of several depths and levels. And at the last bit: with $r = 5$ and a plane at distance 3 the corners of the cut
-# are 4 away, so that the extreme values for integers are integers, too large for double precision to hold
-# exactly; thresholds within three units in the last place of them may be undecided and never decided wrongly.
 
 # %%
 x_var, center, length = cp.Variable(3), cp.Parameter(3), cp.Parameter(nonneg=True)
@@ -307,6 +371,7 @@ def by_cvxpy(H, Q, r, P):
     return program.solve(solver="CLARABEL")
 
 
+# %%
 def by_brute_force(H, Q, r, P, rng, size=200_000):
     step = rng.standard_normal((size, 3))
     step /= np.linalg.norm(step, axis=1, keepdims=True)
@@ -325,28 +390,41 @@ def instance(rng, parallel, cut):
     return H, Q, abs(depth) * rng.uniform(1.1, 3.0), P
 
 
+# %%
+def forty_cases(parallel, cut, rng):
+    """How often the minimum by the angles and both printed ones are right, how often the true one is 0, and the printed one below it."""
+    hits, zeros, below = np.zeros(3, dtype=int), 0, 0
+    for _ in range(40):
+        case = instance(rng, parallel, cut)
+        truth = by_cvxpy(*case)
+        tolerance = 1e-6 * (1.0 + np.linalg.norm(case[0]) * case[2])
+        values = minimum(*case), printed(*case), printed(*case, any_sign=True)
+        hits += [abs(value - truth) < tolerance for value in values]
+        below += values[1] < truth - tolerance
+        zeros += abs(truth) < tolerance
+        assert values[1] < truth + tolerance  # never above: a valid bound
+    return hits, zeros, below
+
+
+def three_sampled(parallel, cut, rng):
+    """How often of three no sampled point is below the minimum and one comes near it."""
+    sampled = 0
+    for _ in range(3):
+        case = instance(rng, parallel, cut)
+        reach = np.linalg.norm(case[0]) * case[2]
+        excess = (by_brute_force(*case, rng) - minimum(*case)) / reach
+        sampled += -1e-12 < excess < 0.05
+    return sampled
+
+
 # %% tags=["STS19-T9"]
 rng = np.random.default_rng(18)
 print("H           the ball is    true min is   by the angles   printed, a >= 0   below it   (of 40)")
 right = {}
 for parallel, name in ((0, "in general"), (1, "a P, a > 0"), (-1, "a P, a < 0")):
     for cut in (True, False):
-        hits, sampled, zeros, below = np.zeros(3, dtype=int), 0, 0, 0
-        for _ in range(40):
-            case = instance(rng, parallel, cut)
-            truth = by_cvxpy(*case)
-            tolerance = 1e-6 * (1.0 + np.linalg.norm(case[0]) * case[2])
-            values = minimum(*case), printed(*case), printed(*case, any_sign=True)
-            hits += [abs(value - truth) < tolerance for value in values]
-            below += values[1] < truth - tolerance
-            zeros += abs(truth) < tolerance
-            assert values[1] < truth + tolerance  # never above: a valid bound
-        for _ in range(3):
-            case = instance(rng, parallel, cut)
-            reach = np.linalg.norm(case[0]) * case[2]
-            excess = (by_brute_force(*case, rng) - minimum(*case)) / reach
-            sampled += -1e-12 < excess < 0.05
-        assert sampled == 3
+        hits, zeros, below = forty_cases(parallel, cut, rng)
+        assert three_sampled(parallel, cut, rng) == 3
         right[parallel, cut] = tuple(int(h) for h in hits)
         where = "cut by plane" if cut else "inside"
         print(f"{name:11} {where:14} {'0' if zeros == 40 else 'not 0':13} {hits[0]:9} {hits[1]:16} {below:12}")
@@ -354,6 +432,15 @@ assert all(angles == 40 for angles, _, _ in right.values())
 assert all(meant == (40 if key != (1, False) else 0) for key, (_, meant, _) in right.items())
 
 
+# %% [markdown]
+# ### The library
+#
+# `rules.halfspace` decides and does not report minima. Thresholds turn its decisions into a measurement: a millionth
+# inside of the extreme value it must decide, and a millionth beyond it must not. Matrices, diagonal metrics and samples
+# are tried, terms parallel to $P$ among them, for L and R, with thresholds shared or not, and planes of several depths
+# and levels.
+
+# %%
 def terms_of(kind, P, rng):
     """Terms of a kind as flat rows; where the space allows it the first two are parallel to P."""
     X, y = rng.standard_normal((10, 2 if kind == "full" else 3)), np.arange(10) % 2
@@ -365,7 +452,34 @@ def terms_of(kind, P, rng):
     return terms, terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
 
 
-loss, turned, shared = ss.SmoothedHinge(gamma=0.05), np.zeros((2, 2), dtype=int), 0
+def turning(terms, region, extremes, mask, inside, scale):
+    """Numbers of terms decided with thresholds a millionth inside the extremes and beyond them."""
+    up = loss.gamma * (mask == "in_L")
+    decided = []
+    for shift in (inside * 1e-6, -inside * 1e-6):
+        at = ss.Problem(terms.with_threshold(extremes + up + shift * scale), loss)
+        decided.append(getattr(ss.rules.halfspace(at, *region), mask).sum())
+    return decided
+
+
+# %%
+def like_the_inequalities(terms, region, lows, highs, scale):
+    """Check the masks for thresholds between two extremes, and for a half-space that misses the ball; return how many thresholds."""
+    ball, P, b = region
+    ends = np.sort(np.concatenate([lows, highs, highs + loss.gamma]))
+    shared = 0
+    for tau in 0.5 * (ends[1:] + ends[:-1])[np.diff(ends) > 3e-6 * scale.max()]:
+        found = ss.rules.halfspace(ss.Problem(terms.with_threshold(tau), loss), *region)
+        assert np.array_equal(found.in_R, lows > tau) and np.array_equal(found.in_L, highs < tau - loss.gamma)
+        shared += 1
+    missed = ss.Problem(terms.with_threshold(lows[0]), loss)
+    beside = ss.rules.halfspace(missed, ball, P, b + 2.0 * ball.radius * np.linalg.norm(P))  # no common point
+    assert np.array_equal(beside.in_R, ss.rules.sphere(missed, ball).in_R)
+    return shared
+
+
+# %% tags=["STS19-T9"]
+loss, turned, n_terms, shared = ss.SmoothedHinge(gamma=0.05), np.zeros(2, dtype=int), 0, 0
 for kind, shape in (("full", (2, 2)), ("diagonal", (3,)), ("samples", (3,))):
     for level in (-0.8, -0.3, 0.0, 0.5, 0.95):
         Q, P = rng.standard_normal((2, *shape))
@@ -376,37 +490,41 @@ for kind, shape in (("full", (2, 2)), ("diagonal", (3,)), ("samples", (3,))):
         lows = np.array([minimum(H, Q.ravel(), r, P.ravel(), b) for H in rows])
         highs = -np.array([minimum(-H, Q.ravel(), r, P.ravel(), b) for H in rows])
         scale = 1.0 + np.linalg.norm(rows, axis=1) * (r + np.linalg.norm(Q))
-        for mask, extremes, inside in (("in_R", lows, -1.0), ("in_L", highs, 1.0)):
-            up = loss.gamma * (mask == "in_L")
-            for column, shift in enumerate((inside * 1e-6, -inside * 1e-6)):
-                at = ss.Problem(terms.with_threshold(extremes + up + shift * scale), loss)
-                found = getattr(ss.rules.halfspace(at, ss.Sphere(Q, r), P, b), mask)
-                turned[:, column] += found.sum(), len(terms)
-        ends = np.sort(np.concatenate([lows, highs, highs + loss.gamma]))
-        for tau in 0.5 * (ends[1:] + ends[:-1])[np.diff(ends) > 3e-6 * scale.max()]:
-            found = ss.rules.halfspace(ss.Problem(terms.with_threshold(tau), loss), ss.Sphere(Q, r), P, b)
-            assert np.array_equal(found.in_R, lows > tau) and np.array_equal(found.in_L, highs < tau - loss.gamma)
-            shared += 1
-        missed = ss.Problem(terms.with_threshold(lows[0]), loss)
-        beside = ss.rules.halfspace(missed, ss.Sphere(Q, r), P, b + 2.0 * r * np.linalg.norm(P))  # no common point
-        assert np.array_equal(beside.in_R, ss.rules.sphere(missed, ss.Sphere(Q, r)).in_R)
-(inside, beyond), (n_inside, n_beyond) = turned
-print(f"library: decided a millionth inside {inside} of {n_inside}, a millionth beyond {beyond} of {n_beyond};", end=" ")
+        region = ss.Sphere(Q, r), P, b
+        turned += turning(terms, region, lows, "in_R", -1.0, scale)
+        turned += turning(terms, region, highs, "in_L", 1.0, scale)
+        n_terms += 2 * len(terms)
+        shared += like_the_inequalities(terms, region, lows, highs, scale)
+print(f"library: decided a millionth inside {turned[0]} of {n_terms}, a millionth beyond {turned[1]} of {n_terms};", end=" ")
 print(f"masks equal at {shared} shared thresholds")
-assert inside == n_inside and beyond == 0
+assert turned[0] == n_terms and turned[1] == 0
 
+
+# %% [markdown]
+# ### The last bit
+#
+# With $r = 5$ and a plane at distance 3 the corners of the cut are 4 away. So the extreme values for integers are
+# integers, too large for double precision to hold exactly. Thresholds within three units in the last place of them may
+# stay undecided, and none may be decided wrongly.
+
+# %%
+def integer_case(level, mask, sign, Q, m, u):
+    """Samples whose extreme over the cut ball is an integer, the cut ball, the integers, and what plain numpy computes."""
+    rows, labels = np.stack([-sign * u, m], axis=1), np.tile([1.0, -1.0], 8)
+    exact = [int(a) * (int(Q[0]) + level) + int(b) * int(Q[1]) + sign * 4 * abs(int(b)) for a, b in rows]
+    computed = rows @ (Q + [level, 0.0]) + sign * 4.0 * np.abs(rows[:, 1])
+    ball = ss.Sphere(Q.astype(float), 5.0)
+    region = ball, np.array([1.0, 0.0]), float(Q[0] + level)
+    return ss.Samples(rows * labels[:, None], labels), region, exact, computed
+
+
+# %% tags=["STS19-T9"]
 false = plain = 0
 for level in (3, -3) * 40:
     Q, m = rng.integers(-(1 << 33), 1 << 33, 2), 4 * rng.integers(1 << 20, 1 << 28, 16) * rng.choice([-1, 1], 16)
     u = (rng.uniform(-0.7, 0.7, 16) * np.abs(m)).astype(int) if level > 0 else 3 * np.abs(m) // 4 + rng.integers(1, 512, 16)
     for mask, sign in (("in_R", -1), ("in_L", 1)):
-        rows, labels = np.stack([-sign * u, m], axis=1), np.tile([1.0, -1.0], 8)
-        exact = [int(a) * (int(Q[0]) + level) + int(b) * int(Q[1]) + sign * 4 * abs(int(b)) for a, b in rows]
-        computed = rows @ (Q + [level, 0.0]) + sign * 4.0 * np.abs(rows[:, 1])
-        terms, region = (
-            ss.Samples(rows * labels[:, None], labels),
-            (ss.Sphere(Q.astype(float), 5.0), np.array([1.0, 0.0]), float(Q[0] + level)),
-        )
+        terms, region, exact, computed = integer_case(level, mask, sign, Q, m, u)
         for ulps in range(-3, 4):
             tau = np.array(exact, dtype=float)
             tau += ulps * np.spacing(np.abs(tau))
@@ -445,6 +563,7 @@ def screen(rule):
     return high < 1.0 - loss.gamma, low > 1.0
 
 
+# %%
 library, outcome = ss.rules.halfspace(problem, ball, P.reshape(1, 1)), {}
 found = {"by the angles": screen(minimum), "library": (library.in_L, library.in_R), "printed, a >= 0": screen(printed)}
 found["(taken literally)"] = screen(lambda *case: printed(*case, any_sign=True))
@@ -487,48 +606,6 @@ assert np.isclose(minimum(H, np.array([0.3, 0.2, -1.0]), 1.0, P), H @ [0.3, 0.2,
 # 0.4$: the angles find it, the printed quotient does not. A ball that misses the half-space (last line)
 # cannot hold the solution: NaN, and a NaN must screen nothing. The library falls back to the ball alone
 # in both cases, which costs a little and is never wrong.
-
-# %% [markdown]
-# ## Picture
-#
-# Everything happens in the plane through $Q$ that is spanned by $p$ and $H$. Left: the plane has passed
-# the center ($\theta > 0$). The minimum moves from the ball's own minimiser (hollow) to the edge of the
-# cut. Right: $\cos(\max(\theta + \varphi, 0))$, the share of the ball's slack $r\|H\|$ that is left,
-# against the direction of $H$, for cuts of several depths; a deep cut can make the slack negative: the
-# minimum is *above* the value at the center.
-
-# %%
-figure, axes = figures.panels(2, height=3.6)
-ax, th, ph = axes[0], np.radians(25), np.radians(35)
-turn = np.linspace(0, 2 * np.pi, 400)
-ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
-kept = np.linspace(th, np.pi - th, 200)  # p points up, the plane is at height sin(theta)
-ax.fill(np.cos(kept), np.sin(kept), color=figures.OTHERS[1], alpha=0.15, linewidth=0)
-ax.axhline(np.sin(th), color=figures.COLOURS["edge"])
-arrow = {"arrowstyle": "->", "color": "#333333"}
-direction = np.array([np.cos(ph), np.sin(ph)])
-ax.annotate("", direction * 0.75, (0, 0), arrowprops=arrow)
-ax.text(*(direction * 0.8), "$H$")
-ax.plot(*-direction, "o", markerfacecolor="white", color="black")
-ax.plot(-np.cos(th), np.sin(th), "*", color="black", markersize=11)
-ax.plot(0, 0, "+", color=figures.OTHERS[1])
-ax.text(0.06, -0.12, "$Q$")
-ax.text(1.02, np.sin(th) + 0.05, r"$\langle P, X\rangle = 0$", fontsize=8.5)
-ax.set(aspect="equal", title="the cut ball", xticks=[], yticks=[], xlim=(-1.2, 1.7))
-ax, degrees = axes[1], np.linspace(-90, 90, 361)
-for depth in (-0.9, -0.5, 0.0, 0.5, 0.9):
-    share = np.cos(np.maximum(np.arcsin(depth) + np.radians(degrees), 0.0))
-    ax.plot(degrees, share, color=plt.cm.viridis((depth + 1) / 2.2), label=rf"$\sin\theta$ = {depth:.1f}")
-ax.axhline(0, color="#CCCCCC", linewidth=0.8)
-ax.set(xlabel=r"$\varphi$: from $H = -|a|P$ to $H = |a|P$, degrees", title="share of the slack that is left")
-ax.set_xticks([-90, -45, 0, 45, 90])
-ax.legend(loc="lower left")
-figures.show(
-    "Left, a disc cut by a horizontal line through its upper half; only the cap above the line "
-    "is left, and the smallest margin moves from the lowest point of the disc, hollow, to an "
-    "end of the cut, a star. Right, the share of the slack that is left against the angle, for "
-    "five positions of the cut: all fall from 1, down to minus 0.9."
-)
 
 # %% [markdown]
 # ## What it screens

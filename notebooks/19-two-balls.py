@@ -2,8 +2,7 @@
 # # Two balls at once, for triplets
 #
 # Each bound gives a ball that holds the solution, so the solution is in all of them. For support vector
-# machines the *Intersection Test* uses two balls together, and the triplet papers have nothing of the
-# kind. This notebook carries it over to metrics and asks what it is worth.
+# machines the *Intersection Test* uses two balls together. The triplet papers use one ball at a time. This notebook carries it over to metrics and asks what it is worth.
 #
 # At the end you will have seen that
 #
@@ -17,19 +16,6 @@
 # * a second ball that is *aimed* at the first, as the machines' second ball test is, gains something real
 #   before the first iteration: 3 to 4 points over RRPB on average, about 7 at best, on our two data sets;
 #   a good part of it without any intersection.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import time
@@ -68,6 +54,19 @@ plt.rcParams.update(figures.STYLE)
 # |---|---|
 # | both balls hold the solution | 1 |
 # | the intersection has an interior point | 3 (tightness only) |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Derivation
@@ -170,13 +169,8 @@ def two_balls(H, Q1, r1, Q2, r2):
 # %% [markdown]
 # ## Does it match?
 #
-# Three judges: cvxpy; the three cases as SSS14 Theorem 8 words them; and points drawn at random from the
-# intersection, none of which may be below the minimum. Then the library, which must decide with a threshold a
-# millionth inside of the extreme value and must not with one a millionth beyond: for matrices, diagonal metrics
-# and samples, for L and R, with thresholds shared or not, for all three cases of step 3 and balls inside each other.
-# And at the last bit: balls of radius 5 around points 8 apart share a disc of radius 3, so that the extreme values
-# for integers are integers, too large for double precision to hold exactly; thresholds within three units in the
-# last place of them may be undecided and never decided wrongly.
+# Three judges compare: cvxpy; the three cases as SSS14 Theorem 8 words them; and points drawn at random from the
+# intersection, none of which may be below the minimum.
 
 
 # %%
@@ -207,10 +201,9 @@ def by_cvxpy(H, *balls):
     return program.solve(solver="CLARABEL")
 
 
-# %% tags=["NEW-IT"]
-rng = np.random.default_rng(19)
-errors, cases, below = [], np.zeros(3, dtype=int), 0
-for number in range(60):
+# %%
+def instance(number, rng):
+    """A triplet and two balls that meet, the wider one second or first in turn."""
     terms = ss.Triplets(rng.standard_normal((3, 2)), [[0, 1, 2]])
     H = terms.elements(np.array([0]))[0][0]
     Q1, Q2 = (B + B.T for B in rng.standard_normal((2, 2, 2)))
@@ -218,49 +211,93 @@ for number in range(60):
     r2 = rng.uniform(abs(D - r1), D + r1)
     if number % 2:
         Q1, r1, Q2, r2 = Q2, r2, Q1, r1
+    return H, Q1, r1, Q2, r2
+
+
+def lowest_sampled(H, Q1, r1, Q2, r2, lowest, rng):
+    """How many of 2,000 points of the surface of the first ball, that lie in the second, are below a minimum."""
+    step = rng.standard_normal((2000, 2, 2))
+    step = step + step.transpose(0, 2, 1)
+    points = Q1 + r1 * step / np.linalg.norm(step, axis=(1, 2), keepdims=True)
+    both = points[np.linalg.norm(points - Q2, axis=(1, 2)) <= r2]
+    return np.count_nonzero(np.sum(both * H, axis=(1, 2)) < lowest - 1e-9)
+
+
+# %% tags=["NEW-IT"]
+rng = np.random.default_rng(19)
+errors, cases, below = [], np.zeros(3, dtype=int), 0
+for number in range(60):
+    H, Q1, r1, Q2, r2 = instance(number, rng)
     flat = H.ravel(), Q1.ravel(), r1, Q2.ravel(), r2
     lowest, scale = two_balls(*flat), np.linalg.norm(H) * (r1 + r2)
     errors += [abs(f(*flat) - lowest) / scale for f in (by_cvxpy, three_cases)]
     alone = np.array([H.ravel() @ Q.ravel() - r * np.linalg.norm(H) for Q, r in ((Q1, r1), (Q2, r2))])
     cases[np.argmax(np.append(np.isclose(alone, lowest), True))] += 1
-    step = rng.standard_normal((2000, 2, 2))
-    step = step + step.transpose(0, 2, 1)
-    points = Q1 + r1 * step / np.linalg.norm(step, axis=(1, 2), keepdims=True)
-    both = points[np.linalg.norm(points - Q2, axis=(1, 2)) <= r2]
-    below += np.count_nonzero(np.sum(both * H, axis=(1, 2)) < lowest - 1e-9)
+    below += lowest_sampled(H, Q1, r1, Q2, r2, lowest, rng)
 print(f"farthest from cvxpy and from the three cases: {max(*errors, 1e-7):.0e} of the reach or less (bound 1e-6)")
 print("cases first ball, second ball, both:", cases, " sampled points below:", below)
 assert max(errors) < 1e-6 and below == 0 and cases.min() >= 5
 
-loss, turned, shared = ss.SmoothedHinge(0.05), np.zeros((2, 2), dtype=int), 0
+
+# %% [markdown]
+# ### The library
+#
+# It must decide with a threshold a millionth inside of the extreme value, and must not with one a millionth beyond.
+# Matrices, diagonal metrics and samples are tried, for L and R, with thresholds shared or not, in both orders of the
+# balls, for all three cases of step 3 and for balls inside each other.
+
+# %%
+def lens(kind, shape, size, overlap, rng):
+    """Terms, their elements as rows, and two balls that overlap."""
+    X, y = rng.standard_normal((10, 2 if kind == "full" else 3)), np.arange(10) % 2
+    terms = ss.Samples(X, 2 * y - 1) if kind == "samples" else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
+    rows = terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
+    Q1, Q2 = rng.standard_normal((2, *shape))
+    Q1, Q2 = (Q1 + Q1.T, Q2 + Q2.T) if kind == "full" else (Q1, Q2)
+    D = np.linalg.norm(Q2 - Q1)
+    r1, r2 = size * D, abs(1.0 - size) * D + overlap * 2.0 * min(size, 1.0) * D  # above 1 the smaller ball is inside
+    return terms, rows, (ss.Sphere(Q1, r1), ss.Sphere(Q2, r2))
+
+
+def turning(terms, balls, extremes, mask, inside, scale):
+    """Numbers of decisions with thresholds a millionth inside the extremes and beyond them, in both orders of the balls."""
+    up = loss.gamma * (mask == "in_L")
+    decided = np.zeros(2, dtype=int)
+    for column, shift in enumerate((inside * 1e-6, -inside * 1e-6)):
+        at = ss.Problem(terms.with_threshold(extremes + up + shift * scale), loss)
+        for pair in (balls, balls[::-1]):
+            decided[column] += getattr(ss.rules.intersection(at, *pair), mask).sum()
+    return decided
+
+
+# %% tags=["NEW-IT"]
+loss, turned, n_tried, shared = ss.SmoothedHinge(0.05), np.zeros(2, dtype=int), 0, 0
 for kind, shape in (("full", (2, 2)), ("diagonal", (3,)), ("samples", (3,))):
     for size, overlap in ((0.6, 0.1), (0.8, 0.5), (1.2, 0.4), (1.1, 0.9), (0.5, 1.1), (2.5, 0.5)):
-        X, y = rng.standard_normal((10, 2 if kind == "full" else 3)), np.arange(10) % 2
-        terms = ss.Samples(X, 2 * y - 1) if kind == "samples" else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
-        rows = terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
-        Q1, Q2 = rng.standard_normal((2, *shape))
-        Q1, Q2 = (Q1 + Q1.T, Q2 + Q2.T) if kind == "full" else (Q1, Q2)
-        D = np.linalg.norm(Q2 - Q1)
-        r1, r2 = size * D, abs(1.0 - size) * D + overlap * 2.0 * min(size, 1.0) * D  # above 1 the smaller ball is inside
-        args = Q1.ravel(), r1, Q2.ravel(), r2
+        terms, rows, balls = lens(kind, shape, size, overlap, rng)
+        args = balls[0].center.ravel(), balls[0].radius, balls[1].center.ravel(), balls[1].radius
         lows, highs = np.array([two_balls(H, *args) for H in rows]), -np.array([two_balls(-H, *args) for H in rows])
-        scale, balls = 1.0 + np.linalg.norm(rows, axis=1) * (r1 + r2), (ss.Sphere(Q1, r1), ss.Sphere(Q2, r2))
-        for mask, extremes, inside in (("in_R", lows, -1.0), ("in_L", highs, 1.0)):
-            up = loss.gamma * (mask == "in_L")
-            for column, shift in enumerate((inside * 1e-6, -inside * 1e-6)):
-                at = ss.Problem(terms.with_threshold(extremes + up + shift * scale), loss)
-                for pair in (balls, balls[::-1]):
-                    turned[:, column] += getattr(ss.rules.intersection(at, *pair), mask).sum(), len(terms)
+        scale = 1.0 + np.linalg.norm(rows, axis=1) * (balls[0].radius + balls[1].radius)
+        turned += turning(terms, balls, lows, "in_R", -1.0, scale)
+        turned += turning(terms, balls, highs, "in_L", 1.0, scale)
+        n_tried += 4 * len(terms)
         ends = np.sort(np.concatenate([lows, highs, highs + loss.gamma]))
         for tau in 0.5 * (ends[1:] + ends[:-1])[np.diff(ends) > 3e-6 * scale.max()]:
             found = ss.rules.intersection(ss.Problem(terms.with_threshold(tau), loss), *balls)
             assert np.array_equal(found.in_R, lows > tau) and np.array_equal(found.in_L, highs < tau - loss.gamma)
             shared += 1
-(inside, beyond), (n_inside, n_beyond) = turned
-print(f"library: decided a millionth inside {inside} of {n_inside}, a millionth beyond {beyond} of {n_beyond};", end=" ")
+print(f"library: decided a millionth inside {turned[0]} of {n_tried}, a millionth beyond {turned[1]} of {n_tried};", end=" ")
 print(f"masks equal at {shared} shared thresholds")
-assert inside == n_inside and beyond == 0
+assert turned[0] == n_tried and turned[1] == 0
 
+# %% [markdown]
+# ### The last bit
+#
+# Balls of radius 5 around points 8 apart share a disc of radius 3. So the extreme values for integers are integers, too
+# large for double precision to hold exactly. Thresholds within three units in the last place of them may stay
+# undecided, and none may be decided wrongly.
+
+# %% tags=["NEW-IT"]
 false = plain = 0
 for _ in range(40):
     Q, m = rng.integers(-(1 << 33), 1 << 33, 2), rng.integers(1 << 20, 1 << 28, 16) * rng.choice([-1, 1], 16)
@@ -311,10 +348,9 @@ assert false == 0 and extra > 0 and decisions > 1000
 # %% [markdown]
 # ## Picture
 #
-# The plane through two centers and the solution: the region is the lens. A direction $H$ along the line
-# of centers sees one ball only; one across it sees the disc of radius $h$. Right: how much of the smaller
-# slack is left, $h\sqrt{1-f^2}$ and its like against the single balls, for equal balls at several
-# distances.
+# Left, the plane through two centers and the solution: the region is the lens. A direction $H$ along the line
+# of centers sees one ball only, and one across it sees the disc of radius $h$. Right, by how much the smallest margin
+# over the lens is above that of the better ball, for equal balls at several distances.
 
 # %%
 rng = np.random.default_rng(3)
@@ -329,6 +365,8 @@ pair = {
 }
 at_center = toy.alpha(toy.cone.project(pair["RRPB"].center))
 pair["MGB, aimed (below)"] = S.midpoint_gap_bound(toy, x0.x, lam, alpha=at_center)
+
+# %%
 figure, axes = figures.panels(2, height=3.6)
 plane = (pair["RRPB"].center, pair["MGB, aimed (below)"].center, star.x)
 figures.balls(toy.cone, pair, {"optimum": star.x}, plane=plane, ax=axes[0], title="two balls and the cone")
@@ -350,7 +388,7 @@ figures.show(
 
 # %% [markdown]
 # The gain is greatest *across* the line of centers, $1 - h/r$, and it is second order in the distance:
-# $1 - \sqrt{1 - D^2/4r^2} \approx D^2/8r^2$. Two equal balls half a radius apart take 3 % off the slack.
+# $1 - \sqrt{1 - D^2/4r^2} \approx D^2/8r^2$. Two equal balls half a radius apart gain 3 % of $r\|H\|$.
 # To gain, **balls must be far apart compared with their radii**.
 #
 # ## What it gains on data
@@ -382,6 +420,7 @@ for name, problem in problems.items():
     paths[name] = ss.path(problem, lams, rtol=1e-6)
 
 
+# %%
 def iterate(problem, lam, x0, number):
     """Iterate of projected gradient for lam, counted from the start x0."""
     visited = []
@@ -516,6 +555,7 @@ def seconds(action, *args, repeats=7):
     return np.median(times)
 
 
+# %%
 def screened_path(name, rule):
     problem, previous = problems[name], paths[name][0]
     for after in paths[name][1:]:

@@ -12,19 +12,6 @@
 # * both ends are fractions; the paper gives them for the zero part (R), here are also those for the linear part (L),
 #   where the upper end is often infinite;
 # * both ends are on the right side of $\lambda_0$ or both on the wrong one, so "the interval" is never a riddle.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import matplotlib.pyplot as plt
@@ -33,6 +20,78 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen_book import figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# Twelve points of the plane and a diagonal metric $x = (m_1, m_2)$, so that balls are circles. The reference $x_0$ is
+# one that a solver would really return for $\lambda_0$, with a gap of some $10^{-2}$. Left, for five values of
+# $\lambda$: the ball of the relaxed path bound (RRPB, `14-path-bounds`), and the dashed line on which the margin of one
+# triplet is at its threshold $\tau = 1$. Right: the margins of this triplet over the ball. The smallest is
+# $\langle a_t, Q\rangle - r n$, with $Q$ and $r$ the center and the radius, and $n = \|a_t\|$. While it is above the
+# threshold, the triplet is in R. So one reference decides it for the whole shaded range of $\lambda$.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y, loss = np.repeat([0, 1], 6), ss.SmoothedHinge(gamma=0.05)
+
+plane = ss.Problem(ss.Triplets.from_labels(X + np.outer(y, [0.0, 1.5]), y, k=3, diagonal=True), loss)
+at0 = 0.05 * plane.lam_max()
+start = ss.solve(plane, at0, tol=3e-2, screening=())
+ranges, t = ss.ranges.relaxed_path(plane, start.x, start.eps, at0), 26
+a_t = plane.terms.adjoint(np.eye(len(plane))[t])
+ends = ranges.R_low[t] / at0, ranges.R_high[t] / at0
+balls, path = {}, {}
+for part in (0.5, ends[0], 1.0, ends[1], 1.8):
+    name = rf"${part:.2f}\,\lambda_0$"
+    balls[name] = ss.spheres.relaxed_path_bound(start.x, start.eps, at0, part * at0)
+    path[name] = ss.solve(plane, part * at0, tol=1e-10).x
+
+
+# %%
+def draw_balls(ax):
+    """The balls for five lam, the solutions (stars), the threshold of the triplet (dashed), and the ray of the reference."""
+    figures.balls(plane.cone, balls, {}, ax=ax, title=r"the ball slides along the ray of $x_0$ (dot)")
+    ax.plot(*start.x, "o", color="black", markersize=4, zorder=6)
+    for style, x_star in zip(figures.styles(balls), path.values(), strict=True):
+        ax.plot(*x_star, "*", color=style["color"], markersize=9, zorder=5)
+    limits = ax.get_xlim(), ax.get_ylim()
+    ax.axline(a_t / (a_t @ a_t), slope=-a_t[0] / a_t[1], color="#555555", linestyle="--", linewidth=1.2)
+    ax.plot([0.0, 4.0 * start.x[0]], [0.0, 4.0 * start.x[1]], color="#BBBBBB", linewidth=0.8, zorder=0)
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel="$m_1$", ylabel="$m_2$")
+
+
+# %%
+def draw_margins(ax):
+    """The margins of the triplet over the ball, against lam: a band, and where its lower edge is above the threshold."""
+    grid = np.geomspace(0.3, 3.0, 200)
+    along = [ss.spheres.relaxed_path_bound(start.x, start.eps, at0, part * at0) for part in grid]
+    middle = np.array([a_t @ ball.center for ball in along])
+    reach = np.array([ball.radius for ball in along]) * np.linalg.norm(a_t)
+    ax.fill_between(grid, middle - reach, middle + reach, color=figures.COLOURS["plain"], alpha=0.35, linewidth=0)
+    ax.plot(grid, middle - reach, color=figures.COLOURS["R"], label=r"$\langle a_t, Q\rangle - r n$")
+    ax.axhline(1.0, color="#555555", linestyle="--", linewidth=1.2, label=r"threshold $\tau$")
+    ax.axvspan(*ends, color=figures.COLOURS["R"], alpha=0.12, linewidth=0, label="range of R")
+    ax.set(xscale="log", xlim=(3.0, 0.3), ylim=(0.0, 3.0), title="margins of one triplet over the ball")
+    ax.set_xticks([2, 1, 0.5], ["2", "1", "0.5"])
+    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.set(xlabel=r"$\lambda/\lambda_0$, from large to small")
+    ax.legend(loc="upper left")
+
+
+# %%
+figure, axes = figures.panels(2, width=9.4, height=4.2)
+draw_balls(axes[0])
+draw_margins(axes[1])
+figures.show(
+    "Left, discs of RRPB for five lambdas whose centers slide along the ray of the reference, "
+    "smallest at the reference. Right, the smallest and largest margin of one triplet over the "
+    "ball against lambda, as a band: the lower edge is above the threshold in a range around "
+    "the reference, which is shaded."
+)
+print(f"range of R: from {ends[0]:.3f} to {ends[1]:.3f} lam0")
 
 # %% [markdown]
 # ## The claims
@@ -55,60 +114,18 @@ from safescreen_book import figures
 # > without an upper end if the last denominator is not positive; provided that it is in L by the rule at
 # > $\lambda_0$ itself, $h + \varepsilon n < u$.
 #
-# ## The idea in a picture
+# <details>
+# <summary><b>Symbols</b></summary>
 #
-# Twelve points of the plane and a diagonal metric $x = (m_1, m_2)$, so that balls are circles. The reference is one
-# that a solver would really return, with a gap of some $10^{-2}$. Here is the
-# ball of RRPB for five values of $\lambda$, and the threshold of one triplet.
-
-# %%
-rng = np.random.default_rng(3)
-X = rng.standard_normal((12, 2)) * [1.0, 0.6]
-X[6:, 0] += 1.2
-y, loss = np.repeat([0, 1], 6), ss.SmoothedHinge(gamma=0.05)
-
-plane = ss.Problem(ss.Triplets.from_labels(X + np.outer(y, [0.0, 1.5]), y, k=3, diagonal=True), loss)
-at0 = 0.05 * plane.lam_max()
-start = ss.solve(plane, at0, tol=3e-2, screening=())
-ranges, t = ss.ranges.relaxed_path(plane, start.x, start.eps, at0), 26
-a_t = plane.terms.adjoint(np.eye(len(plane))[t])
-ends = ranges.R_low[t] / at0, ranges.R_high[t] / at0
-balls, path = {}, {}
-for part in (0.5, ends[0], 1.0, ends[1], 1.8):
-    name = rf"${part:.2f}\,\lambda_0$"
-    balls[name] = ss.spheres.relaxed_path_bound(start.x, start.eps, at0, part * at0)
-    path[name] = ss.solve(plane, part * at0, tol=1e-10).x
-
-figure, axes = figures.panels(2, width=9.4, height=4.2)
-figures.balls(plane.cone, balls, {}, ax=axes[0], title=r"the ball slides along the ray of $x_0$ (dot)")
-axes[0].plot(*start.x, "o", color="black", markersize=4, zorder=6)
-for style, x_star in zip(figures.styles(balls), path.values(), strict=True):
-    axes[0].plot(*x_star, "*", color=style["color"], markersize=9, zorder=5)
-limits = axes[0].get_xlim(), axes[0].get_ylim()
-axes[0].axline(a_t / (a_t @ a_t), slope=-a_t[0] / a_t[1], color="#555555", linestyle="--", linewidth=1.2)
-axes[0].plot([0.0, 4.0 * start.x[0]], [0.0, 4.0 * start.x[1]], color="#BBBBBB", linewidth=0.8, zorder=0)
-axes[0].set(xlim=limits[0], ylim=limits[1], xlabel="$m_1$", ylabel="$m_2$")
-
-grid = np.geomspace(0.3, 3.0, 200)
-along = [ss.spheres.relaxed_path_bound(start.x, start.eps, at0, part * at0) for part in grid]
-middle, reach = (np.array([f(b) for b in along]) for f in (lambda b: a_t @ b.center, lambda b: b.radius))
-reach *= np.linalg.norm(a_t)
-axes[1].fill_between(grid, middle - reach, middle + reach, color=figures.COLOURS["plain"], alpha=0.35, linewidth=0)
-axes[1].plot(grid, middle - reach, color=figures.COLOURS["R"], label=r"$\langle a_t, Q\rangle - r n$")
-axes[1].axhline(1.0, color="#555555", linestyle="--", linewidth=1.2, label=r"threshold $\tau$")
-axes[1].axvspan(*ends, color=figures.COLOURS["R"], alpha=0.12, linewidth=0, label="range of R")
-axes[1].set(xscale="log", xlim=(3.0, 0.3), ylim=(0.0, 3.0), title="margins of one triplet over the ball")
-axes[1].set_xticks([2, 1, 0.5], ["2", "1", "0.5"])
-axes[1].xaxis.set_minor_locator(plt.NullLocator())
-axes[1].set(xlabel=r"$\lambda/\lambda_0$, from large to small")
-axes[1].legend(loc="upper left")
-figures.show(
-    "Left, discs of RRPB for five lambdas whose centers slide along the ray of the reference, "
-    "smallest at the reference. Right, the smallest and largest margin of one triplet over the "
-    "ball against lambda, as a band: the lower edge is above the threshold in a range around "
-    "the reference, which is shaded."
-)
-print(f"range of R: from {ends[0]:.3f} to {ends[1]:.3f} lam0")
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # Left: the center moves on the ray through $x_0$, outwards as $\lambda$ falls; the radius is $\varepsilon$ at
@@ -295,16 +312,37 @@ for kind in kinds:
         instances.append((kind, instance, weight, rough, others))
 print(len(instances), "problems, each solved at seven values of lam")
 
+
+# %%
+def nearly_at_the_ends(sides, weight):
+    """Values of lam just inside the widest ranges of both sides."""
+    nearly = []
+    for low, high in sides.values():
+        if not np.all(np.isnan(low)):
+            nearly += [np.nanmin(low) * (1 + 1e-3), np.nanmax(high) * (1 - 1e-3)]
+    return [value for value in nearly if 1e-2 * weight < value < 1e2 * weight]
+
+
+def ends_that_turn(instance, rough, weight, side, low, high):
+    """Check that the sphere rule turns at both ends of three ranges of a side; return how many ends were tried."""
+    rows, turns = np.flatnonzero(~np.isnan(low)), 0
+    assert np.all((low[rows] < weight) & (weight < high[rows]))
+    for t in rows[:3]:
+        for end, outward in ((low[t], 1 - 1e-6), (high[t], 1 + 1e-6)):
+            if 1e-6 * weight < end < np.inf:
+                for step, expected in ((1 / outward, True), (outward, False)):
+                    ball = ss.spheres.relaxed_path_bound(rough.x, rough.eps, weight, end * step)
+                    assert getattr(ss.rules.sphere(instance, ball), f"in_{side}")[t] == expected
+                turns += 1
+    return turns
+
+
 # %% tags=["STS19-T10"]
 decisions, turns, solved_ends = {kind: np.zeros(2, dtype=int) for kind in kinds}, 0, 0
 for kind, instance, weight, rough, others in instances:
     found = ss.ranges.relaxed_path(instance, rough.x, rough.eps, weight)
     sides = {side: (getattr(found, f"{side}_low"), getattr(found, f"{side}_high")) for side in "LR"}
-    nearly = []  # just inside the widest intervals
-    for low, high in sides.values():
-        if not np.all(np.isnan(low)):
-            nearly += [np.nanmin(low) * (1 + 1e-3), np.nanmax(high) * (1 - 1e-3)]
-    nearly = [value for value in nearly if 1e-2 * weight < value < 1e2 * weight]
+    nearly = nearly_at_the_ends(sides, weight)
     for other in (*others, *nearly):
         x_star = ss.solve(instance, other, tol=1e-12, rtol=1e-13).x
         decided = found.at(other)
@@ -313,15 +351,7 @@ for kind, instance, weight, rough, others in instances:
         assert np.array_equal(decided.in_L, rule.in_L) and np.array_equal(decided.in_R, rule.in_R)
     solved_ends += len(nearly)
     for side, (low, high) in sides.items():
-        rows = np.flatnonzero(~np.isnan(low))
-        assert np.all((low[rows] < weight) & (weight < high[rows]))
-        for t in rows[:3]:
-            for end, outward in ((low[t], 1 - 1e-6), (high[t], 1 + 1e-6)):
-                if 1e-6 * weight < end < np.inf:
-                    for step, expected in ((1 / outward, True), (outward, False)):
-                        ball = ss.spheres.relaxed_path_bound(rough.x, rough.eps, weight, end * step)
-                        assert getattr(ss.rules.sphere(instance, ball), f"in_{side}")[t] == expected
-                    turns += 1
+        turns += ends_that_turn(instance, rough, weight, side, low, high)
 for kind in kinds:
     print(f"{kind:16} decisions checked: {decisions[kind][0]} in L, {decisions[kind][1]} in R, none wrong")
     assert decisions[kind].min() > 0

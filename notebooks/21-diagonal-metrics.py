@@ -14,19 +14,6 @@
 #   is $O(d \log d)$;
 # * the pieces have to be counted from $k = 0$, and the solution is quite often in the first;
 # * the library turns exactly where these extreme values pass a threshold.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import time
@@ -65,6 +52,19 @@ plt.rcParams.update(figures.STYLE)
 # | $\Vert [q]_-\Vert  < r$, so that multipliers exist | the theorems; the values hold without it |
 #
 # Here $[q]_+ = \max(q, 0)$ and $[q]_- = \max(-q, 0)$. The maximum is minus the minimum for $-h$.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Derivation
@@ -257,14 +257,26 @@ def turns(h, q, r, shift):
     return ss.rules.semidefinite(R, ball).n_R + ss.rules.semidefinite(L, ball).n_L
 
 
+# %%
+def optimality(h, q, r, alpha, value, scale):
+    """Check the conditions of Theorem 11 where alpha is positive, else those of Theorem 12."""
+    if alpha > 0.0:
+        x = np.where(h - 2 * alpha * q <= 0.0, q - h / (2 * alpha), 0.0)
+        beta = h + 2 * alpha * (x - q)
+        assert abs(np.sum((x - q) ** 2) - r**2) < 1e-9 * (1 + r**2)
+        assert x.min() >= 0.0 and beta.min() > -1e-9 * np.abs(h).max() and abs(beta @ x) < 1e-9 * scale
+    else:
+        assert h.min() >= 0.0 and value == 0.0
+
+
 # %% tags=["STS19-T11", "STS19-T12", "STS19-A3"]
 rng, loss = np.random.default_rng(21), ss.SmoothedHinge(gamma=0.05)
 kinds = ("any sign", "h >= 0", "integers", "shallow")
 print("                                farthest apart (bound 1e-6)     library decides")
 print("kind       alpha > 0  alpha = 0   own four      cvxpy          inside    beyond")
-counts, in_first, in_later, inside, beyond = {}, 0, 0, 0, 0
+counts, in_first, in_later = {}, 0, 0
 for kind in kinds:
-    own, outside, positive, zero = 0.0, 0.0, 0, 0
+    own, outside, alphas, inside, beyond = 0.0, 0.0, [], 0, 0
     for number in range(250):
         h, q, r = instance(kind, rng)
         value, alpha, visits = algorithm_3(h, q, r)
@@ -273,22 +285,15 @@ for kind in kinds:
         own = max(own, *(abs(other - value) / scale for other in others))
         if number < 30:
             outside = max(outside, abs(by_cvxpy(h, q, r) - value) / scale)
-        if alpha > 0.0:  # Theorem 11, condition by condition
-            x = np.where(h - 2 * alpha * q <= 0.0, q - h / (2 * alpha), 0.0)
-            beta = h + 2 * alpha * (x - q)
-            assert abs(np.sum((x - q) ** 2) - r**2) < 1e-9 * (1 + r**2)
-            assert x.min() >= 0.0 and beta.min() > -1e-9 * np.abs(h).max() and abs(beta @ x) < 1e-9 * scale
-        else:  # Theorem 12
-            assert h.min() >= 0.0 and value == 0.0
-        positive, zero = positive + (alpha > 0.0), zero + (alpha == 0.0)
-        if alpha > 0.0:
-            in_first, in_later = in_first + (visits == 1), in_later + (visits > 1)
+        optimality(h, q, r, alpha, value, scale)
+        alphas.append(alpha)
+        in_first, in_later = in_first + (alpha > 0.0 and visits == 1), in_later + (alpha > 0.0 and visits > 1)
         if number < 100:
             inside, beyond = inside + turns(h, q, r, 1e-6 * scale), beyond + turns(h, q, r, -1e-6 * scale)
+    positive, zero = np.sum(np.array(alphas) > 0.0), alphas.count(0.0)
     counts[kind] = positive, zero
     print(f"{kind:10} {positive:9} {zero:10} {max(own, 1e-9):10.0e} {max(outside, 1e-6 / 2):10.0e} {inside:12} of 200 {beyond:4} of 200")
     assert own < 1e-6 and outside < 1e-6 and positive + zero == 250 and (inside, beyond) == (200, 0)
-    inside = beyond = 0
 assert counts["h >= 0"][1] > 20 and min(positive for positive, _ in counts.values()) > 20
 
 # %% [markdown]
@@ -347,6 +352,7 @@ print(
 )
 assert agree == total and gained > 0 and false == 0
 
+
 # %% [markdown]
 # ## Picture
 #
@@ -356,32 +362,41 @@ assert agree == total and gained > 0 and false == 0
 # walk compares about $d\log_2 d$ times; bisection needs some 60 passes.
 
 # %%
-rng = np.random.default_rng(8)
-h, q = rng.uniform(0.3, 1.0, (2, 8))
-q[-1] *= -1.0
-figure, axes = figures.panels(2, height=3.2)
-grid, level = np.linspace(0.0, 2.5, 500), 5.0
-mixed = h * np.where(np.arange(8) < 5, 1, -1)
-for slopes, colour, label in ((mixed, figures.OTHERS[1], "$h$ of either sign"), (h, figures.OTHERS[4], "$h > 0$")):
-    breaks = (q / slopes)[q * slopes > 0]
-    for y, style in ((grid, "-"), (breaks, "o")):
-        phi = np.sum((np.maximum(q - np.outer(y, slopes), 0.0) - q) ** 2, axis=1)
-        axes[0].plot(y, phi, style, color=colour, markersize=4, label=label if style == "-" else None)
-axes[0].axhline(level, color=figures.COLOURS["edge"])
-axes[0].text(2.4, level * 1.03, "$r^2$")
-axes[0].legend()
-axes[0].set_xlim(0.0, 2.5)
-axes[0].set_ylim(0.0, 8.0)
-axes[0].set(xlabel=r"$y = 1/2\alpha$", title=r"squared distance of $x(y) = [q - yh]_+$ from $q$")
-sizes = np.array([4, 16, 64, 256, 1024])
-touched = []
-for d in sizes:
+def draw_distances(ax, rng, level=5.0):
+    """The squared distance of x(y) from q for slopes h of either sign and for positive ones, its changes as dots, and r^2."""
+    h, q = rng.uniform(0.3, 1.0, (2, 8))
+    q[-1] *= -1.0
+    grid = np.linspace(0.0, 2.5, 500)
+    mixed = h * np.where(np.arange(8) < 5, 1, -1)
+    for slopes, colour, label in ((mixed, figures.OTHERS[1], "$h$ of either sign"), (h, figures.OTHERS[4], "$h > 0$")):
+        breaks = (q / slopes)[q * slopes > 0]
+        for y, style in ((grid, "-"), (breaks, "o")):
+            phi = np.sum((np.maximum(q - np.outer(y, slopes), 0.0) - q) ** 2, axis=1)
+            ax.plot(y, phi, style, color=colour, markersize=4, label=label if style == "-" else None)
+    ax.axhline(level, color=figures.COLOURS["edge"])
+    ax.text(2.4, level * 1.03, "$r^2$")
+    ax.legend()
+    ax.set(xlim=(0.0, 2.5), ylim=(0.0, 8.0))
+    ax.set(xlabel=r"$y = 1/2\alpha$", title=r"squared distance of $x(y) = [q - yh]_+$ from $q$")
+
+
+# %%
+def coordinates_touched(d, rng):
+    """Coordinates that Algorithm 3 looks at, a mean of twenty random triplets with d features."""
     visits = []
     for _ in range(20):
         h, q = rng.standard_normal((2, d))
         r = np.linalg.norm(np.minimum(q, 0.0)) + 0.25 * np.sqrt(d)
         visits.append(d * algorithm_3(h, q, r)[2])
-    touched.append(np.mean(visits))
+    return np.mean(visits)
+
+
+# %%
+rng = np.random.default_rng(8)
+figure, axes = figures.panels(2, height=3.2)
+draw_distances(axes[0], rng)
+sizes = np.array([4, 16, 64, 256, 1024])
+touched = [coordinates_touched(d, rng) for d in sizes]
 counted = {"Algorithm 3": touched, r"sorted walk, $d\,\log_2 d$": sizes * np.log2(sizes), "bisection, 60 passes": 60 * sizes}
 title = "coordinates touched for one triplet"
 figures.lines(counted, sizes, ax=axes[1], title=title, xlabel="features $d$", log="xy", marks=True)

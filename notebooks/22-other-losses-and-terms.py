@@ -13,19 +13,6 @@
 # * a term is *discarded* only if its loss has a region that is exactly flat, and *folded* only if it has one that is
 #   exactly straight: the squared hinge has no set L, the logistic loss has neither;
 # * LMNN is the same problem with one matrix more, and screening works on it unchanged.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | problem | $P(M; \lambda) = \sum_t w_t\,\ell_t(\langle C_t, M\rangle) - \langle c, M\rangle + \frac\lambda2\Vert M\Vert^2$ over $M \in K$ |
-# | loss | $\ell_t(u) = \max_{0 \le a \le \bar a} a(\tau_t - u) - \frac\gamma2 a^2$: hinge $\gamma = 0, \bar a = 1$; smoothed $\gamma > 0, \bar a = 1$; squared $\gamma > 0, \bar a = \infty$ |
-# | cone $K$ | semidefinite matrices; non-negative vectors for a diagonal metric |
-# | $H(\alpha)$ | $c + \sum_t w_t \alpha_t C_t$, with $0 \le \alpha_t \le \bar a$ |
-# | $M(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
-#
-# </details>
 
 # %%
 import cvxpy as cp
@@ -56,6 +43,19 @@ from safescreen_book import datasets, figures
 # | trace norm | any | any | $-\beta I$ | `linear=` |
 #
 # Weights $w_t > 0$ are not in the paper; they cost nothing.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | problem | $P(M; \lambda) = \sum_t w_t\,\ell_t(\langle C_t, M\rangle) - \langle c, M\rangle + \frac\lambda2\Vert M\Vert^2$ over $M \in K$ |
+# | loss | $\ell_t(u) = \max_{0 \le a \le \bar a} a(\tau_t - u) - \frac\gamma2 a^2$: hinge $\gamma = 0, \bar a = 1$; smoothed $\gamma > 0, \bar a = 1$; squared $\gamma > 0, \bar a = \infty$ |
+# | cone $K$ | semidefinite matrices; non-negative vectors for a diagonal metric |
+# | $H(\alpha)$ | $c + \sum_t w_t \alpha_t C_t$, with $0 \le \alpha_t \le \bar a$ |
+# | $M(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
+#
+# </details>
 #
 # ## What the proofs use
 #
@@ -135,6 +135,7 @@ def squares(X, pairs, diagonal=False):
     return D * D if diagonal else (D[:, :, None] * D[:, None, :]).reshape(len(D), -1)
 
 
+# %%
 def questions(rng, loss, diagonal=False, n=30, d=3):
     """Problems by name, each with the plain arrays C, tau, w, c."""
     X, y = points(rng, n, d)
@@ -144,9 +145,27 @@ def questions(rng, loss, diagonal=False, n=30, d=3):
     triplets = ss.Triplets.from_labels(X, y, k=2, diagonal=diagonal)
     ijl = triplets.index
     H = squares(X, ijl[:, ::2], diagonal) - squares(X, ijl[:, :2], diagonal)
+    pair_rows = similar, dissimilar
+    return pair_questions(X, pair_rows, loss, diagonal, H.shape[1]) | triplet_questions(rng, X, triplets, H, loss, diagonal)
+
+
+def pair_questions(X, pair_rows, loss, diagonal, size):
+    """Quadruplets made of similar and dissimilar pairs, and the pairs themselves."""
+    similar, dissimilar = pair_rows
     S, D = squares(X, similar, diagonal), squares(X, dissimilar, diagonal)
     quad = ss.Quadruplets(X, np.hstack((similar, dissimilar)), diagonal=diagonal)
     pairs = ss.Pairs(X, similar, dissimilar, 1.0, 3.0, diagonal=diagonal)
+    thresholds, ones = np.repeat([3.0, -1.0], [len(D), len(S)]), np.ones(len(D) + len(S))
+    return {
+        "quadruplets": (ss.Problem(quad, loss), D - S, np.ones(len(D)), np.ones(len(D)), np.zeros(size)),
+        "pairs": (ss.Problem(pairs, loss), np.vstack((D, -S)), thresholds, ones, np.zeros(size)),
+    }
+
+
+# %%
+def triplet_questions(rng, X, triplets, H, loss, diagonal):
+    """Triplets with weights, with targets that are pulled together (LMNN), and with a trace norm."""
+    ijl, d = triplets.index, X.shape[1]
     weights, one = rng.uniform(0.5, 2.0, len(ijl)), np.ones(len(ijl))
     weighted = ss.Triplets(X, ijl, diagonal=diagonal, weights=weights)
     targets = np.unique(ijl[:, :2], axis=0)
@@ -154,11 +173,8 @@ def questions(rng, loss, diagonal=False, n=30, d=3):
     pull = ss.pull(X, targets, weights=eta, diagonal=diagonal)
     beta = 0.3 * np.linalg.norm(H.sum(axis=0).reshape(d, -1), 2)
     trace = -beta * (np.ones(d) if diagonal else np.eye(d))
-    zero = np.zeros(H.shape[1])
     return {
-        "quadruplets": (ss.Problem(quad, loss), D - S, np.ones(len(D)), np.ones(len(D)), zero),
-        "pairs": (ss.Problem(pairs, loss), np.vstack((D, -S)), np.repeat([3.0, -1.0], [len(D), len(S)]), np.ones(len(D) + len(S)), zero),
-        "weighted triplets": (ss.Problem(weighted, loss), H, one, weights, zero),
+        "weighted triplets": (ss.Problem(weighted, loss), H, one, weights, np.zeros(H.shape[1])),
         "LMNN": (ss.Problem(triplets, loss, linear=pull), H, one, one, -eta @ squares(X, targets, diagonal)),
         "trace norm": (ss.Problem(triplets, loss, linear=trace), H, one, one, trace.ravel()),
     }
@@ -214,8 +230,8 @@ print("fifteen optima of the library and of cvxpy: matrices within 1e-3 of their
 # %% [markdown]
 # ## Does it match, and is it safe?
 #
-# Every question, every loss, full and diagonal metrics, random points; references that are zero, random, and rough
-# solutions. At each of them:
+# Every question is asked with every loss, for full and diagonal metrics and random points. The references are zero,
+# random, and rough solutions. At each of them:
 #
 # * the balls of the library are those of the ten lines (RRPB, from a rough solution for $1.2\lambda$, by its formula),
 #   and hold the solution;
@@ -223,8 +239,8 @@ print("fifteen optima of the library and of cvxpy: matrices within 1e-3 of their
 #   $\tau_t - \gamma$, and true at the solution;
 # * what is left when they are carried out, the *reduced problem*, has the same value at the solution.
 #
-# And the thresholds to the last digit that matters: one pair of points at distance 2, the ball of radius $\frac14$
-# around 1. The margin is between 3 and 5. As a dissimilar pair it is in R for $L < 3$, and in L for
+# First the thresholds, to the last digit that matters: one pair of points at distance 2, and the ball of radius
+# $\frac14$ around 1. The margin is between 3 and 5. As a dissimilar pair it is in R for $L < 3$, and in L for
 # $L > 5 + \gamma$; as a similar one in R for $U > 5$, and in L for $U < 3 - \gamma$.
 
 
@@ -244,6 +260,7 @@ def references(problem, rough, rng):
     yield rough
 
 
+# %%
 def scale(problem):
     """A lam of the size at which terms become linear."""
     products = problem.terms.margins(problem.all_linear())
@@ -258,6 +275,7 @@ def one_pair(similar, level, loss):
     return "L" * found.n_L + "R" * found.n_R
 
 
+# %%
 def compare(problem, ball, by_hand, C, tau, best):
     """Assert that a ball and its decisions are those by hand, and right; return (L, R) and the distance in radii."""
     (center, radius), gamma = by_hand, problem.loss.gamma
@@ -292,28 +310,46 @@ for similar, ends in ((False, ("R", 3.0, "", 5.25, "L")), (True, ("L", 2.75, "",
     print(f"gamma 0.25, {name}: {below} below {first}, {above} above {second}, undecided at both and between")
 assert one_pair(False, 9.0, ss.SquaredHinge(0.25)) == "" and one_pair(False, 3.0 - tiny, ss.SquaredHinge(0.25)) == "R"
 
+
+# %% [markdown]
+# Now the five questions, with all that is listed above:
+
+# %%
+def balls_and_definitions(problem, arrays, loss, project, best, rough, before, rng):
+    """Yield balls of the library, each with center and radius by hand; CDGB must hold the solution."""
+    (C, tau_, w, c), weight = arrays, best.lam
+    for x in references(problem, rough.x, rng):
+        cdgb = ss.spheres.constrained_duality_gap_bound(problem, problem.alpha(x), weight)
+        assert np.linalg.norm(best.x - cdgb.center) <= cdgb.radius + best.eps
+        by_hand = all_balls(C, tau_, w, c, loss.smoothing, loss.cap, project, x.ravel(), weight)
+        for key, bound in library.items():
+            yield bound(problem, x, weight), by_hand[key]
+        radius = 0.1 * np.linalg.norm(before.x) + 1.2 * before.eps
+        ball = ss.spheres.relaxed_path_bound(before.x, before.eps, 1.2 * weight, weight)
+        yield ball, (1.1 * before.x.ravel(), radius)
+
+
+def judged(problem, arrays, loss, diagonal, rng):
+    """Yield the decisions (L, R) of each ball and the distance of the solution in its radii, both checked."""
+    project = (lambda h: np.maximum(h, 0.0)) if diagonal else psd
+    weight = scale(problem) * rng.choice([0.1, 0.02])
+    best = ss.solve(problem, weight, tol=1e-9, rtol=1e-12)
+    rough = ss.solve(problem, weight, tol=0.0, rtol=1e-3, screening=())
+    before = ss.solve(problem, 1.2 * weight, tol=0.0, rtol=1e-4, screening=())
+    for ball, expected in balls_and_definitions(problem, arrays, loss, project, best, rough, before, rng):
+        yield compare(problem, ball, expected, arrays[0], arrays[1], best)
+
+
+# %% tags=["STS19-D6.3"]
 rng = np.random.default_rng(63)
 balls, largest, table = 0, 0.0, {name: {kind: np.zeros(2, dtype=int) for kind in losses} for name in five}
 for kind, loss in losses.items():
     for repeat in range(4):
         diagonal = bool(repeat % 2)
-        project = (lambda h: np.maximum(h, 0.0)) if diagonal else psd
-        for name, (problem, C, tau_, w, c) in questions(rng, loss, diagonal=diagonal, n=16).items():
-            weight = scale(problem) * rng.choice([0.1, 0.02])
-            best = ss.solve(problem, weight, tol=1e-9, rtol=1e-12)
-            rough = ss.solve(problem, weight, tol=0.0, rtol=1e-3, screening=())
-            before = ss.solve(problem, 1.2 * weight, tol=0.0, rtol=1e-4, screening=())
-            for x in references(problem, rough.x, rng):
-                by_hand = all_balls(C, tau_, w, c, loss.smoothing, loss.cap, project, x.ravel(), weight)
-                tests = [(bound(problem, x, weight), by_hand[key]) for key, bound in library.items()]
-                radius = 0.1 * np.linalg.norm(before.x) + 1.2 * before.eps
-                tests.append((ss.spheres.relaxed_path_bound(before.x, before.eps, 1.2 * weight, weight), (1.1 * before.x.ravel(), radius)))
-                cdgb = ss.spheres.constrained_duality_gap_bound(problem, problem.alpha(x), weight)
-                assert np.linalg.norm(best.x - cdgb.center) <= cdgb.radius + best.eps
-                for ball, expected in tests:
-                    decided, share = compare(problem, ball, expected, C, tau_, best)
-                    table[name][kind] += decided
-                    largest, balls = max(largest, share), balls + 1
+        for name, (problem, *arrays) in questions(rng, loss, diagonal=diagonal, n=16).items():
+            for decided, share in judged(problem, arrays, loss, diagonal, rng):
+                table[name][kind] += decided
+                largest, balls = max(largest, share), balls + 1
 print(f"{balls} balls, those of the definitions, hold the solution; largest distance {largest:.3f} radii")
 print("decisions (L, R), those of the definition, all of them true:")
 print(f"{'':18}" + "".join(f"{kind:>20}" for kind in losses))

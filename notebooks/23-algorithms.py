@@ -14,19 +14,6 @@
 #   computed before;
 # * a small gap of what is left need not be a small gap of the whole problem, and what it costs to make sure
 #   of it.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -53,6 +40,19 @@ from safescreen_book import figures
 # and so on, as often as we like.
 #
 # The data: iris, 3750 triplets.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 points, labels = load_iris(return_X_y=True)
@@ -169,41 +169,64 @@ same = runs["no screening"][2][:, 1][:100], runs["screening"][2][:, 1][:100]
 assert np.allclose(*same, rtol=1e-6)
 assert 3 * len(runs["and longer steps"][2]) < len(runs["screening"][2])
 
+
+# %% [markdown]
+# Random problems over three cones, hinge and smoothed hinge, four ways to screen, rough and fine: the same optimum, and
+# no wrong mask.
+
+# %%
+def random_problem(kind, smoothing, rng):
+    """Fourteen random points in two classes, as triplets or samples."""
+    Z, y = rng.standard_normal((14, 3)), np.arange(14) % 2
+    Z[y == 1] += rng.uniform(0.0, 1.5, 3)
+    if kind == "support vectors":
+        return ss.Problem(ss.Samples(Z, 2 * y - 1), ss.SmoothedHinge(smoothing))
+    return ss.Problem(ss.Triplets.from_labels(Z, y, k=4, diagonal=kind != "metric"), ss.SmoothedHinge(smoothing))
+
+
+def as_without_screening(instance, plain, screened):
+    """Check a screened solve against one without: the same optimum, a gap of the whole problem, no wrong mask."""
+    at, reach = instance.terms.margins(plain.x), plain.eps * instance.terms.norms
+    assert screened.converged and np.linalg.norm(screened.x - plain.x) <= screened.eps + plain.eps
+    dual = screened.alpha if instance.loss.gamma == 0.0 else None
+    assert instance.gap(screened.x, plain.lam, dual) <= screened.gap * (1 + 1e-9) + 1e-12 * plain.primal
+    in_L, in_R = screened.screened.in_L, screened.screened.in_R
+    assert np.all((at < 1.0 - instance.loss.gamma + reach)[in_L]) and np.all((at > 1.0 - reach)[in_R])
+    assert np.all(plain.alpha[in_L] > 1.0 - 1e-3) and np.all(plain.alpha[in_R] < 1e-3)
+
+
+# %% tags=["STS19-A1"]
 rng, count, share = np.random.default_rng(23), 0, []
 for kind in ("metric", "diagonal metric", "support vectors"):
     for repeat in range(8):
-        Z, y = rng.standard_normal((14, 3)), np.arange(14) % 2
-        Z[y == 1] += rng.uniform(0.0, 1.5, 3)
-        terms = ss.Samples(Z, 2 * y - 1) if kind == "support vectors" else ss.Triplets.from_labels(Z, y, k=4, diagonal=kind != "metric")
-        instance = ss.Problem(terms, ss.SmoothedHinge((0.0, 0.05, 0.5)[repeat % 3]))
+        instance = random_problem(kind, (0.0, 0.05, 0.5)[repeat % 3], rng)
         weight = max(instance.lam_max(), 1.0) * rng.choice([0.5, 0.1])
         plain = ss.solve(instance, weight, tol=1e-9, rtol=1e-9, screening=())
-        at, reach = instance.terms.margins(plain.x), plain.eps * instance.terms.norms
         for screening in (("DGB",), ("GB+halfspace",), ("RRPB", "PGB"), ("MGB",)):
             for rtol in (1e-1, 1e-9):
                 screened = ss.solve(instance, weight, tol=1e-9, rtol=rtol, screening=screening, freq=3)
-                assert screened.converged and np.linalg.norm(screened.x - plain.x) <= screened.eps + plain.eps
-                dual = screened.alpha if instance.loss.gamma == 0.0 else None
-                assert instance.gap(screened.x, weight, dual) <= screened.gap * (1 + 1e-9) + 1e-12 * plain.primal
-                in_L, in_R = screened.screened.in_L, screened.screened.in_R
-                assert np.all((at < 1.0 - instance.loss.gamma + reach)[in_L]) and np.all((at > 1.0 - reach)[in_R])
-                assert np.all(plain.alpha[in_L] > 1.0 - 1e-3) and np.all(plain.alpha[in_R] < 1e-3)
+                as_without_screening(instance, plain, screened)
                 share.append(screened.screening_rate)
                 count += 1
+print(f"{count} random solves, three cones, hinge and smoothed, four ways to screen, rough and fine: the same optimum, no wrong mask")
+assert np.mean(share) > 0.3
 
+# %% [markdown]
+# CDGB is the ball around $x(\alpha)$, which is not the iterate. Where the iterate lies outside of the ball, what the
+# solver reports must still bound the gap of the whole problem.
+
+# %% tags=["STS19-A1"]
 worst = 0.0
 for gamma in (0.05, 0.005):
     sharp = ss.Problem(problem.terms, ss.SmoothedHinge(gamma))
     for weight in lam_max * 0.8 ** np.arange(18, 23):
         for rtol in (0.03, 0.01):
-            for far in (0.3, 1.0, 3.0):  # the center of CDGB is not the iterate, which may lie outside of the ball
+            for far in (0.3, 1.0, 3.0):
                 x0 = far * problem.all_linear() / weight
                 rough = ss.solve(sharp, weight, tol=0.0, rtol=rtol, screening=("CDGB",), freq=1, x0=x0)
                 worst = max(worst, sharp.gap(rough.x, weight) / rough.gap)
 print(f"rough solves with CDGB: gap of the whole problem over the gap reported at most {worst:.6f}, 1 is allowed")
 assert worst <= 1.0 + 1e-9
-print(f"{count} random solves, three cones, hinge and smoothed, four ways to screen, rough and fine: the same optimum, no wrong mask")
-assert np.mean(share) > 0.3
 
 # %% [markdown]
 # ## Picture
@@ -248,6 +271,7 @@ def lower_ends(h, n, m, eps, lam0, level):
     return np.where((bottom > 0.0) & (h - n * eps > level), ends, np.inf)
 
 
+# %%
 def algorithm_2(A, lams, gamma, tol):
     x, status, until = np.zeros(A.shape[1]), np.zeros(len(A), dtype=int), np.full(len(A), np.inf)
     solutions, rows = [], []
@@ -300,6 +324,10 @@ rate = np.mean([solution.screening_rate for solution in library_path[1:]])
 assert rate > 0.9
 print(f"screened by the library at the end of each solve: {100 * rate:.0f} % on average")
 
+# %% [markdown]
+# Rough paths, with and without ranges: no decision is wrong at the exact solutions.
+
+# %% tags=["STS19-A2"]
 wrong, decided, excess = 0, 0, 0.0
 for gamma in (0.05, 0.005):
     sharp = ss.Problem(problem.terms, ss.SmoothedHinge(gamma))
@@ -317,6 +345,10 @@ print(f"rough paths, relative gaps 0.1 to 0.001, with and without ranges: {decid
 print(f"gap of the whole problem over the gap reported, at most: {excess:.6f}")
 assert wrong == 0 and decided > 100_000 and excess <= 1.0 + 1e-9
 
+# %% [markdown]
+# The lower ends of the library are those of the ten lines:
+
+# %% tags=["STS19-A2"]
 middle = without[10]
 known = ss.ranges.relaxed_path(problem, middle.x, 1e-3, middle.lam)
 h, m = problem.terms.margins(middle.x), np.linalg.norm(middle.x)
@@ -329,28 +361,35 @@ for name, low, ends in (
     print(f"ranges for {name}: {np.sum(np.isfinite(low))} triplets, the lower ends of numpy and library agree")
 assert rows[1:, 0].mean() > 0.5 and rows[1:, 1].mean() > 0.8
 
+
+# %%
+def draw_algorithm_2(ax, lams, rows):
+    """Shares of the triplets along the path: range still holds, looked at and certain, left to the solver."""
+    old, certain = rows[:, 0], rows[:, 1]
+    ax.stackplot(
+        lams,
+        old,
+        certain - old,
+        1.0 - certain,
+        colors=(figures.METHODS["ranges"]["color"], figures.COLOURS["plain"], "#E4E4E4"),
+        labels=("range still holds", "looked at, certain", "left to the solver"),
+        linewidth=0,
+    )
+    ax.set(
+        xscale="log",
+        xlabel=r"$\lambda$, from large to small",
+        ylabel="share of triplets",
+        ylim=(0, 1),
+    )
+    ax.set_title("plain Algorithm 2", loc="left", fontsize=10)
+    ax.tick_params(axis="x", which="minor", labelbottom=False)
+    ax.set_xlim(lams[0], lams[-1])
+    ax.legend(loc="lower right", frameon=True)
+
+
 # %%
 figure, axes = figures.panels(2, height=3.2)
-old, certain = rows[1:, 0], rows[1:, 1]
-axes[0].stackplot(
-    lams[1:],
-    old,
-    certain - old,
-    1.0 - certain,
-    colors=(figures.METHODS["ranges"]["color"], figures.COLOURS["plain"], "#E4E4E4"),
-    labels=("range still holds", "looked at, certain", "left to the solver"),
-    linewidth=0,
-)
-axes[0].set(
-    xscale="log",
-    xlabel=r"$\lambda$, from large to small",
-    ylabel="share of triplets",
-    ylim=(0, 1),
-)
-axes[0].set_title("plain Algorithm 2", loc="left", fontsize=10)
-axes[0].tick_params(axis="x", which="minor", labelbottom=False)
-axes[0].set_xlim(lams[1], lams[-1])
-axes[0].legend(loc="lower right", frameon=True)
+draw_algorithm_2(axes[0], lams[1:], rows[1:])
 figures.shares(library_path, ax=axes[1], title="library, after solving")
 figures.show(
     "Stacked shares of the triplets along the path. Left, Algorithm 2: for most of them the "

@@ -13,19 +13,6 @@
 # * every rule at thresholds on the exact extremes of its region, to the last bit;
 # * the one constant in the chain that is tested and not proved;
 # * what all this costs: next to nothing.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | problem | $P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac{\lambda}{2}\lVert x\rVert^2$ over $x \in K$ |
-# | loss, threshold $\tau$, width $\gamma$ | $\ell(m) = 0$ for $m > \tau$, $(\tau-m)^2/2\gamma$ for $\tau-\gamma \le m \le \tau$, $\tau-m-\gamma/2$ below; $\ell^*(-\alpha) = \frac{\gamma}{2}\alpha^2 - \tau\alpha$ |
-# | cone $K$ | symmetric matrices $\succeq 0$, weights $\ge 0$, or the whole space; $H = H_+ - H_-$ with $H_+ = [H]_K$ |
-# | dual point | $H(\alpha) = c + \sum_t \alpha_t a_t$, $\ x(\alpha) = [H(\alpha)]_K/\lambda$, $\ 0 \le \alpha \le 1$ |
-# | categories | L: $\langle a_t, x^\star\rangle < \tau_t - \gamma$; R: $\langle a_t, x^\star\rangle > \tau_t$ |
-#
-# </details>
 
 # %%
 import warnings
@@ -63,6 +50,19 @@ from safescreen_book import figures
 #
 # Assumptions: IEEE double precision, rounding to nearest; no overflow (points whose squared distances
 # could overflow are refused); and, for full metrics only, a stated accuracy of LAPACK's eigenvectors.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | problem | $P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac{\lambda}{2}\lVert x\rVert^2$ over $x \in K$ |
+# | loss, threshold $\tau$, width $\gamma$ | $\ell(m) = 0$ for $m > \tau$, $(\tau-m)^2/2\gamma$ for $\tau-\gamma \le m \le \tau$, $\tau-m-\gamma/2$ below; $\ell^*(-\alpha) = \frac{\gamma}{2}\alpha^2 - \tau\alpha$ |
+# | cone $K$ | symmetric matrices $\succeq 0$, weights $\ge 0$, or the whole space; $H = H_+ - H_-$ with $H_+ = [H]_K$ |
+# | dual point | $H(\alpha) = c + \sum_t \alpha_t a_t$, $\ x(\alpha) = [H(\alpha)]_K/\lambda$, $\ 0 \le \alpha \le 1$ |
+# | categories | L: $\langle a_t, x^\star\rangle < \tau_t - \gamma$; R: $\langle a_t, x^\star\rangle > \tau_t$ |
+#
+# </details>
 #
 # ## Arithmetic with a known error
 #
@@ -128,6 +128,7 @@ lost = sum(bad for *_, bad in dots["nearly cancelling"])
 assert lost >= 5
 print("nearly cancelling: results without one right digit:", min(lost, 5), "or more of", len(dots[kind]))
 
+# %%
 figure, axes = figures.panels(1, width=5.6, height=3.2)
 marks = {}
 for kind in KINDS[1:]:
@@ -322,6 +323,10 @@ def exact_gap(terms, x, alpha, lam, width):
     return value + sum(max(v, Fraction(0)) ** 2 for v in H) / (2 * lam)
 
 
+# %% [markdown]
+# Solve on and on, and compare at every iterate: the subtraction, the exact gap in fractions, and the library's.
+
+# %%
 visited = []
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ss.ConvergenceWarning)
@@ -333,6 +338,11 @@ for x in visited:
     rows.append((e.primal - e.dual, float(exact_gap(exact_terms, x, flowers.alpha(x), lam, 0.05)), e.gap))
 subtracted, exact, bound = np.array(rows).T
 assert np.all(bound >= exact) and np.all(exact >= 0.0) and np.any(subtracted < exact)
+
+# %% [markdown]
+# How small does each get? The subtraction ends where the digits of $P$ end, the exact gap does not.
+
+# %%
 print(f"library's gap at least the exact one: at {np.sum(bound >= exact)} of {exact.size} iterates")
 print("subtracted gap below the exact one: at", min(int(np.sum(subtracted < exact)), 3), "or more")
 smallest = np.abs(subtracted[subtracted != 0.0]).min()
@@ -340,6 +350,7 @@ print(f"smallest exact gap below 1e{max(-18, int(np.ceil(np.log10(exact.min() / 
 print(f"smallest |P - D| that is not 0 above 1e{min(-17, int(np.floor(np.log10(smallest / e.primal))))} P")
 assert exact.min() < 1e-18 * e.primal and smallest > 1e-17 * e.primal
 
+# %%
 curves = {
     "P - D subtracted (absolute value)": np.where(subtracted == 0.0, np.nan, np.abs(subtracted)),
     "exact gap": np.maximum(exact, 1e-40),
@@ -381,12 +392,17 @@ x_star = (h + 2 * z) / (1 + 2 * z * z)  # lam x = h + z alpha, alpha = 2 (1 - z 
 true_gap = (1 - h) ** 2 / 2
 assert all(Fraction(v) * x_star < Fraction(1, 2) for v in Z[:-1]) and Fraction(1, 2) < z * x_star < 1
 
+# %%
 print(f"P - D computed: {P - D:.1f}, exactly: {float(true_gap):.2e}; P is {P:.1f}")
 print(f"radius: clamped {radius:.1f}, needed {float(2 * true_gap) ** 0.5:.2e}")
 missing = float(1 - z * x_star)
 print(f"margin of the last sample at the solution: 1 - {missing:.1e}; naive says R: {naive_R[-1]}")
 assert P - D == 0.0 and naive_R[-1] and z * x_star < 1
 
+# %% [markdown]
+# The library, from the same point: its radius covers the distance of the solution, and the sample stays undecided.
+
+# %%
 labels = np.where(np.arange(4097) % 2, 1, -1)
 machine = ss.Problem(ss.Samples((labels * Z)[:, None], labels), ss.SmoothedHinge(width))
 safe = ss.spheres.duality_gap_bound(machine, np.array([1.0]), lam)
@@ -438,9 +454,29 @@ for trial in range(60):
 print(f"largest error of 60 matrices, in parts of the bound: at most {np.ceil(4 * worst) / 4} (allowed 1)")
 assert worst < 0.25
 
+
 # %% [markdown]
 # With that one assumption the gap of a full metric has an upper bound too. Random pairs $(x, \alpha)$ and
 # near-optimal ones, on the four kinds of data, the gap from its definition in 50 digits:
+
+# %%
+def high_gap(terms, x, alpha, weight):
+    """The duality gap of a matrix problem in 50 digits; x counts as its nearest point of the cone."""
+    width = mpmath.mpf(0.05)
+    z = exact_positive_part(x)
+    value = weight / mpmath.mpf(2) * mpmath.norm(z) ** 2
+    H = mpmath.matrix(3, 3)
+    for h, weight_t in zip(terms, alpha.tolist(), strict=True):
+        slack = 1 - mpmath.fsum(p * q for p, q in zip(h, z, strict=True))
+        slope = min(max(slack / width, 0), 1)
+        value += slope * (slack - width * slope / 2) - weight_t + width / 2 * mpmath.mpf(weight_t) ** 2
+        H += mpmath.mpf(weight_t) * mpmath.matrix([h[:3], h[3:6], h[6:]])
+    size = mpmath.norm(H)
+    if size > 0:
+        values = mpmath.eigsy(H / size, eigvals_only=True)
+        value += size**2 * mpmath.fsum(max(v, 0) ** 2 for v in values) / (2 * mpmath.mpf(weight))
+    return value
+
 
 # %%
 rng = np.random.default_rng(3)
@@ -453,21 +489,8 @@ for kind in KINDS:
     elements = exact_triplets(X, problem.terms.index)
     terms = [[mpmath.mpf(v.numerator) / v.denominator for v in h] for h in elements]
     for x in (best, np.zeros((3, 3)), np.eye(3) * np.linalg.norm(best)):
-        z = exact_positive_part(x)  # the reference counts as its nearest point of the cone
         alpha = problem.alpha(x)
-        value = weight / mpmath.mpf(2) * mpmath.norm(z) ** 2
-        H = mpmath.matrix(3, 3)
-        for h, weight_t in zip(terms, alpha.tolist(), strict=True):
-            slack = 1 - mpmath.fsum(p * q for p, q in zip(h, z, strict=True))
-            slope = min(max(slack / mpmath.mpf(0.05), 0), 1)
-            value += slope * (slack - mpmath.mpf(0.05) * slope / 2) - weight_t
-            value += mpmath.mpf(0.05) / 2 * mpmath.mpf(weight_t) ** 2
-            H += mpmath.mpf(weight_t) * mpmath.matrix([h[:3], h[3:6], h[6:]])
-        size = mpmath.norm(H)
-        if size > 0:
-            values = mpmath.eigsy(H / size, eigvals_only=True)
-            value += size**2 * mpmath.fsum(max(v, 0) ** 2 for v in values) / (2 * mpmath.mpf(weight))
-        assert problem.evaluate(x, weight, alpha).gap >= value
+        assert problem.evaluate(x, weight, alpha).gap >= high_gap(terms, x, alpha, weight)
         checked += 1
 print("gaps at least as large as in 50 digits:", checked, "of", checked)
 
@@ -535,6 +558,7 @@ def over_two_balls(q1, nn, r1, q2, r2, DD):
     return 2 * DD * q2 + G * A, (4 * DD * r2 * r2 - G * G) * (nn * DD - A * A), 2 * DD
 
 
+# %%
 def above(end, tau):
     left = end[0] - tau * end[2]
     return left > 0 and left**2 > end[1]
@@ -564,53 +588,59 @@ def judge(name, rule, terms, side, ends, naive, scale):
     tally[name] += np.array(counts, dtype=int)
 
 
-def three_regions(terms, rows, side, kind):
-    Q, P, step = (symmetric(kind, 3) for _ in range(3))
-    if not (P.any() and step.any()):
-        return
-    r, share = float(rng.choice([0.25, 3.0, 1e-3])), float(rng.choice([0.4, 0.9, 1.2]))
-    b = float(np.vdot(P, Q) + rng.choice([-0.6, 0.0, 0.4, 0.96]) * r * np.linalg.norm(P))
-    Q2, r2 = Q + step * (r / np.linalg.norm(step)), share * r
-    exact_Q, exact_Q2, exact_P = (fractions(v) for v in (Q, Q2, P))
-    apart = [v - w for v, w in zip(exact_Q, exact_Q2, strict=True)]
-    delta, PP, DD = Fraction(b) - dot(exact_P, exact_Q), dot(exact_P, exact_P), dot(apart, apart)
-    products = [[side * dot(a, v) for a in rows] for v in (exact_Q, exact_Q2, exact_P)]
-    squares, R, R2 = [dot(a, a) for a in rows], Fraction(r), Fraction(r2)
-
-    A = side * np.array([[float(v) for v in a] for a in rows])
+# %%
+def naive_minima(A, first, second, plane):
+    """Minima over a ball, over its part in a half-space, and over two balls, by the formulas without an error bound."""
+    (Q, r), (Q2, r2), (P, b) = first, second, plane
     q, q2, s, n = A @ Q.ravel(), A @ Q2.ravel(), A @ P.ravel() / np.linalg.norm(P), np.linalg.norm(A, axis=1)
     h, D = (b - np.vdot(P, Q)) / np.linalg.norm(P), np.linalg.norm(Q - Q2)
     z = (D * D + r2 * r2 - r * r) / (2 * D)
     with np.errstate(invalid="ignore"):
         cut = q + h * s - np.sqrt(r * r - h * h) * np.sqrt(n * n - s * s)
         lens = q2 + z / D * (q - q2) - np.sqrt(r2 * r2 - z * z) * np.sqrt(n * n - ((q - q2) / D) ** 2)
+    return q - r * n, cut, lens
+
+
+def exact_minima(rows, side, first, second, plane):
+    """The same minima in fractions, as `above` takes them."""
+    (Q, r), (Q2, r2), (P, b) = ((fractions(v), Fraction(size)) for v, size in (first, second, plane))
+    apart = [v - w for v, w in zip(Q, Q2, strict=True)]
+    delta, PP, DD = b - dot(P, Q), dot(P, P), dot(apart, apart)
+    products = [[side * dot(a, v) for a in rows] for v in (Q, Q2, P)]
+    terms = list(zip(*products, [dot(a, a) for a in rows], strict=True))
+    return (
+        [over_ball(q, nn, r) for q, _, _, nn in terms],
+        [over_halfspace(q, nn, r, s, delta, PP) for q, _, s, nn in terms],
+        [over_two_balls(q, nn, r, q2, r2, DD) for q, q2, _, nn in terms],
+    )
+
+
+# %%
+def three_regions(terms, rows, side, kind):
+    """Judge the rules of a ball, of a ball and a half-space, and of two balls, on one random case."""
+    Q, P, step = (symmetric(kind, 3) for _ in range(3))
+    if not (P.any() and step.any()):
+        return
+    r, share = float(rng.choice([0.25, 3.0, 1e-3])), float(rng.choice([0.4, 0.9, 1.2]))
+    b = float(np.vdot(P, Q) + rng.choice([-0.6, 0.0, 0.4, 0.96]) * r * np.linalg.norm(P))
+    Q2, r2 = Q + step * (r / np.linalg.norm(step)), share * r
+    regions = (Q, r), (Q2, r2), (P, b)
     first, second = ss.Sphere(Q, r), ss.Sphere(Q2, r2)
+    rules = {
+        "ball": lambda problem: ss.rules.sphere(problem, first),
+        "ball and half-space": lambda problem: ss.rules.halfspace(problem, first, P, b),
+        "two balls": lambda problem: ss.rules.intersection(problem, first, second),
+    }
+    A = side * np.array([[float(v) for v in a] for a in rows])
     scale = terms.norms * (np.linalg.norm(Q) + r) + terms.same_pairs.largest * np.linalg.norm(Q)
-    quadruples = list(zip(*products, squares, strict=True))
-    for name, rule, ends, naive in (
-        ("ball", lambda problem: ss.rules.sphere(problem, first), [over_ball(q, nn, R) for q, _, _, nn in quadruples], q - r * n),
-        (
-            "ball and half-space",
-            lambda problem: ss.rules.halfspace(problem, first, P, b),
-            [over_halfspace(q, nn, R, s, delta, PP) for q, _, s, nn in quadruples],
-            cut,
-        ),
-        (
-            "two balls",
-            lambda problem: ss.rules.intersection(problem, first, second),
-            [over_two_balls(q, nn, R, q2, R2, DD) for q, q2, _, nn in quadruples],
-            lens,
-        ),
-    ):
-        judge(name, rule, terms, side, ends, lambda level, naive=naive: naive > level, scale)
+    ends, minima = exact_minima(rows, side, *regions), naive_minima(A, *regions)
+    for (name, rule), exact, naive in zip(rules.items(), ends, minima, strict=True):
+        judge(name, rule, terms, side, exact, lambda level, naive=naive: naive > level, scale)
 
 
-def cone(terms, row, side, diagonal):
-    """One triplet, eight times, with thresholds at its value at a point of ball and cone."""
-    a = side * np.array([float(v) for v in row]).reshape(terms.cone.shape)
-    B = symmetric("small integers", 3)
-    Q = rng.integers(-1, 5, 3) * 1.0 if diagonal else B @ B + rng.choice([0.0, 0.1]) * B
-    t = float(rng.choice([1e-2, 0.3])) * (np.linalg.norm(Q) + 1.0) / np.linalg.norm(a)
+# %%
+def touching_radius(Q, a, t, row, diagonal):
+    """A radius with which the ball just holds the projection of Q - t a on the cone, and the exact value of the triplet there."""
     if diagonal:
         x = [max(v - Fraction(t) * w, Fraction(0)) for v, w in zip(fractions(Q), fractions(a), strict=True)]
     else:
@@ -622,8 +652,19 @@ def cone(terms, row, side, diagonal):
     r = -nearest((Fraction(0), square, Fraction(1)))
     while Fraction(r) ** 2 < square:
         r = float(np.nextafter(r, np.inf))
+    return r, dot(row, x)
+
+
+# %%
+def cone(terms, row, side, diagonal):
+    """One triplet, eight times, with thresholds at its value at a point of ball and cone."""
+    a = side * np.array([float(v) for v in row]).reshape(terms.cone.shape)
+    B = symmetric("small integers", 3)
+    Q = rng.integers(-1, 5, 3) * 1.0 if diagonal else B @ B + rng.choice([0.0, 0.1]) * B
+    t = float(rng.choice([1e-2, 0.3])) * (np.linalg.norm(Q) + 1.0) / np.linalg.norm(a)
+    r, value = touching_radius(Q, a, t, row, diagonal)
     dual = np.linalg.norm(Q) ** 2 - np.linalg.norm(terms.cone.project(Q - t * a)) ** 2
-    end, ball = (side * dot(row, x), Fraction(0), Fraction(1)), ss.Sphere(Q, r)
+    end, ball = (side * value, Fraction(0), Fraction(1)), ss.Sphere(Q, r)
     scale = (np.linalg.norm(a) + terms.same_pairs.largest) * (np.linalg.norm(Q) + r)
     name = "ball and weights" if diagonal else "ball and matrices"
     rule, naive = lambda problem: ss.rules.semidefinite(problem, ball), lambda level: dual - 2 * t * level > r * r
@@ -719,6 +760,11 @@ assert x > 0 and kkt == 0
 print("an exact optimum:", x, "  its slope:", kkt)
 
 
+# %% [markdown]
+# Two functions make the random problems, with their optimum in fractions, and the decisions of plain numpy, without one
+# error bound.
+
+# %%
 def line_problem(kind, diagonal, rng, n=12):
     X, y = points(kind, rng, n=n, d=1)
     terms = ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal)
@@ -742,28 +788,40 @@ def naive_masks(problem, x, lam, h):
     return a * x + r * np.abs(a) < tau - width, a * x - r * np.abs(a) > tau
 
 
+# %%
+def truly(problem, x_star, h):
+    """Masks of L and R at the exact optimum."""
+    limits = [(Fraction(t) - Fraction(problem.loss.gamma), Fraction(t)) for t in problem.terms.threshold]
+    truly_L = np.array([a * x_star < low for a, (low, _) in zip(h, limits, strict=True)])
+    truly_R = np.array([a * x_star > high for a, (_, high) in zip(h, limits, strict=True)])
+    return truly_L, truly_R
+
+
+def library_balls(problem, x, lam, before, eps):
+    """Five balls of the library, four of a point and RRPB from a reference for 2 lam."""
+    point = np.full(problem.cone.shape, x)
+    return [
+        ss.spheres.gradient_bound(problem, point, lam),
+        ss.spheres.projected_gradient_bound(problem, point, lam),
+        ss.spheres.duality_gap_bound(problem, point, lam),
+        ss.spheres.midpoint_gap_bound(problem, point, lam),
+        ss.spheres.relaxed_path_bound(before, eps, 2 * lam, lam),
+    ]
+
+
+# %% tags=["NEW-FP-chain"]
 rng = np.random.default_rng(7)
 counts = dict.fromkeys(("problems", "masks", "naive wrong", "library wrong", "library right"), 0)
 for trial in range(48):
     problem, lam, x_star, h = line_problem(KINDS[trial % 4], bool(trial % 8 < 4), rng)
-    limits = [(Fraction(t) - Fraction(problem.loss.gamma), Fraction(t)) for t in problem.terms.threshold]
-    truly_L = np.array([a * x_star < low for a, (low, _) in zip(h, limits, strict=True)])
-    truly_R = np.array([a * x_star > high for a, (_, high) in zip(h, limits, strict=True)])
+    truly_L, truly_R = truly(problem, x_star, h)
     counts["problems"] += 1
     near = float(x_star)
-    x0 = exact_optimum(h, [high for _, high in limits], Fraction(2 * lam), Fraction(problem.loss.gamma))
+    x0 = exact_optimum(h, fractions(problem.terms.threshold), Fraction(2 * lam), Fraction(problem.loss.gamma))
     before = np.full(problem.cone.shape, float(x0))
     eps = np.nextafter(abs(float(Fraction(float(x0)) - x0)), 1.0)
     for x in (near, np.nextafter(near, np.inf), near * (1 + 1e-8), near * (1 - 1e-12), 0.5 * near, 0.0):
-        point = np.full(problem.cone.shape, x)
-        balls = [
-            ss.spheres.gradient_bound(problem, point, lam),
-            ss.spheres.projected_gradient_bound(problem, point, lam),
-            ss.spheres.duality_gap_bound(problem, point, lam),
-            ss.spheres.midpoint_gap_bound(problem, point, lam),
-            ss.spheres.relaxed_path_bound(before, eps, 2 * lam, lam),
-        ]
-        for ball in balls:
+        for ball in library_balls(problem, x, lam, before, eps):
             distance = abs(Fraction(float(ball.center.ravel()[0])) - x_star)
             assert distance <= Fraction(ball.radius), ball.name
             for name in ("sphere", "halfspace", "semidefinite"):

@@ -15,19 +15,6 @@
 # * the trivial start of the samples' path, $C_{\min}$, is where the last triplet becomes linear;
 # * what the balls become as $\lambda \to 0$, from a reference that stays and from one that comes along;
 # * and what does *not* carry over: kernels.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\Vert x\Vert^2$ over $x \in K$ |
-# | loss | smoothed hinge $\ell(u) = \max_{0 \le a \le 1} a(1 - u) - \frac\gamma2 a^2$: 0 for $u > 1$, slope $-1$ for $u < 1 - \gamma$; the hinge for $\gamma = 0$ |
-# | cone $K$ | semidefinite matrices (metric), non-negative vectors (diagonal metric), everything (support vectors) |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$, with $0 \le \alpha_t \le 1$ |
-# | $x(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -58,6 +45,19 @@ from safescreen_book import datasets, figures
 #
 # Three problems of real data to carry along: random triplets of wine, with four columns of noise added, so that
 # there is something for the cones to forbid; and the two classes of breast cancer.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\Vert x\Vert^2$ over $x \in K$ |
+# | loss | smoothed hinge $\ell(u) = \max_{0 \le a \le 1} a(1 - u) - \frac\gamma2 a^2$: 0 for $u > 1$, slope $-1$ for $u < 1 - \gamma$; the hinge for $\gamma = 0$ |
+# | cone $K$ | semidefinite matrices (metric), non-negative vectors (diagonal metric), everything (support vectors) |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$, with $0 \le \alpha_t \le 1$ |
+# | $x(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
+#
+# </details>
 
 # %%
 def random_triplets(y, n, rng):
@@ -82,6 +82,7 @@ problems = {
 }
 
 
+# %%
 def plain(problem, X):
     """The terms one a row, and the projection onto the cone, in plain numpy."""
     kind = type(problem.terms).__name__
@@ -287,17 +288,11 @@ assert by_rule.n_L + by_rule.n_R > 0
 
 
 # %%
-def tour(problem, fraction=0.05, step=0.9):
-    """Screen one step of a path in every way there is; return the share screened by each, the number of wrong decisions, and of decisions."""
-    lam0 = fraction * problem.lam_max()
-    lam1 = step * lam0
-    first, truth = (ss.solve(problem, lam, tol=0.0, rtol=1e-12) for lam in (lam0, lam1))
-    last = ss.solve(problem, 0.95 * lam1, tol=0.0, rtol=1e-12)
+def every_way(problem, first, cap, offset, lam0, lam1):
+    """What each ball, the dome and their intersections decide, by name."""
     x, spheres, rules = first.x, ss.spheres, ss.rules
     rrpb, mgb = spheres.relaxed_path_bound(x, first.eps, lam0, lam1), spheres.midpoint_gap_bound(problem, x, lam1)
-    cap = ss.Sphere(problem.cone.zeros(), np.linalg.norm(last.x) + last.eps)
-    offset = np.vdot(x, x) - 3 * first.eps * cap.radius
-    found = {
+    return {
         "GB": rules.sphere(problem, spheres.gradient_bound(problem, x, lam1)),
         "PGB": rules.sphere(problem, spheres.projected_gradient_bound(problem, x, lam1)),
         "DGB": rules.sphere(problem, spheres.duality_gap_bound(problem, x, lam1)),
@@ -307,11 +302,23 @@ def tour(problem, fraction=0.05, step=0.9):
         "RRPB and dome's ball": rules.intersection(problem, rrpb, cap),
         "RRPB, dome's plane": rules.halfspace(problem, rrpb, x, offset),
     }
+
+
+# %%
+def tour(problem, fraction=0.05, step=0.9):
+    """Screen one step of a path in every way there is; return the share screened by each, the number of wrong decisions, and of decisions."""
+    lam0 = fraction * problem.lam_max()
+    lam1 = step * lam0
+    first, truth = (ss.solve(problem, lam, tol=0.0, rtol=1e-12) for lam in (lam0, lam1))
+    last = ss.solve(problem, 0.95 * lam1, tol=0.0, rtol=1e-12)
+    cap = ss.Sphere(problem.cone.zeros(), np.linalg.norm(last.x) + last.eps)
+    offset = np.vdot(first.x, first.x) - 3 * first.eps * cap.radius
+    found = every_way(problem, first, cap, offset, lam0, lam1)
     margin, unsure = problem.terms.margins(truth.x), truth.eps * problem.terms.norms
     gamma = problem.loss.gamma
     wrong = sum(np.sum(f.in_R & (margin + unsure < 1)) + np.sum(f.in_L & (margin - unsure > 1 - gamma)) for f in found.values())
     for at in (first, truth):  # the two facts of the dome
-        assert np.linalg.norm(at.x) <= cap.radius and np.vdot(x, at.x) >= offset
+        assert np.linalg.norm(at.x) <= cap.radius and np.vdot(first.x, at.x) >= offset
     return {name: f.rate for name, f in found.items()}, int(wrong), sum(f.n_L + f.n_R for f in found.values())
 
 
@@ -320,27 +327,27 @@ def agree(mask, beyond, close):
     return bool(np.all(mask[beyond > close]) and not np.any(mask[beyond < -close]))
 
 
-# %% tags=["NEW-ONE"]
-results, wrong, decisions = {}, 0, 0
-for name, problem in problems.items():
-    A, project = plains[name]
-    gamma, norms, total = loss.gamma, np.linalg.norm(A, axis=1), project(A.sum(axis=0))
-    # the problem itself: norms, margins, objective, dual value and C_min, twice
-    x = 1e-3 * project(total + 0.3 * np.linalg.norm(total) * rng.standard_normal(len(total)))
-    lam0, element = 0.2 * problem.lam_max(), x.reshape(problem.cone.zeros().shape)
+# %%
+def same_problem(problem, A, project, x, lam0):
+    """Compare norms, margins, objective, dual value, gap and C_min of the library with the terms written out."""
+    gamma, total, element = loss.gamma, project(A.sum(axis=0)), x.reshape(problem.cone.zeros().shape)
     slope = np.clip((1.0 - A @ x) / gamma, 0.0, 1.0)
     primal = slope @ (1.0 - A @ x) - gamma / 2 * slope @ slope + lam0 / 2 * x @ x
     H = project(A.T @ slope)
     dual = slope.sum() - gamma / 2 * slope @ slope - H @ H / (2 * lam0)
+    norms = np.linalg.norm(A, axis=1)
     assert np.allclose(problem.terms.norms, norms, rtol=1e-10) and np.allclose(problem.terms.margins(element), A @ x, rtol=1e-9, atol=1e-9)
     assert abs(problem.primal(element, lam0) / primal - 1) < 1e-9 and abs(problem.dual(slope, lam0) - dual) < 1e-9 * abs(primal)
     assert abs(problem.gap(element, lam0) / (primal - dual) - 1) < 1e-7
     C_first = (1 - gamma) / np.max(A @ total)
     assert abs(C_first * problem.lam_max() - 1) < 1e-9 and abs(ss.svm.c_min(problem.terms, loss) / C_first - 1) < 1e-9
-    # ball test 1 in the papers' two notations, for the reference itself and for another feasible point
+
+
+# %%
+def same_ball_1(problem, A, reference, lam0):
+    """Compare ball test 1 in the papers' two notations, for the reference itself and for another feasible point."""
     C0_, C_ = 1 / lam0, 1 / (0.9 * lam0)
-    reference = ss.solve(problem, lam0, tol=0.0, rtol=1e-12)
-    x, losses_at = reference.x.ravel(), lambda x, A=A: loss.value(A @ x).sum()
+    x, losses_at = reference.x.ravel(), lambda x: loss.value(A @ x).sum()
     rpb = ss.spheres.path_bound(reference.x, lam0, 0.9 * lam0)
     for feasible in (x, 0.8 * x):
         center, radius = ball_test_1(feasible, losses_at(feasible), x, losses_at(x), C0_, C_)
@@ -348,13 +355,31 @@ for name, problem in problems.items():
         assert np.linalg.norm(ball.center.ravel() - center) < 1e-4 * radius and abs(ball.radius / radius - 1) < 1e-4
         if feasible is x:
             assert np.linalg.norm(rpb.center.ravel() - center) < 1e-12 * np.linalg.norm(center) and abs(rpb.radius / radius - 1) < 1e-6
-    # the dome is the linear rule with center 0
+
+
+# %%
+def same_dome(problem, A, reference):
+    """Compare the dome with the linear rule, its ball around 0; the papers' plane is moved by the accuracy of the reference."""
+    x, gamma = reference.x.ravel(), loss.gamma
     big = 1.1 * np.linalg.norm(x)
     low, high = dome(A, x, big)
     rule = ss.rules.halfspace(problem, ss.Sphere(problem.cone.zeros(), big), reference.x, x @ x)
     assert agree(rule.in_R, low - 1, 1e-6) and agree(rule.in_L, 1 - gamma - high, 1e-6)
     theirs = ss.svm.dome_test(problem.terms, reference, big)  # their plane is moved by the accuracy of the reference
     assert not np.any((theirs.in_R & ~rule.in_R) | (theirs.in_L & ~rule.in_L)) and theirs.rate > rule.rate - 0.02
+
+
+# %% tags=["NEW-ONE"]
+results, wrong, decisions = {}, 0, 0
+for name, problem in problems.items():
+    A, project = plains[name]
+    total = project(A.sum(axis=0))
+    x = 1e-3 * project(total + 0.3 * np.linalg.norm(total) * rng.standard_normal(len(total)))
+    lam0 = 0.2 * problem.lam_max()
+    same_problem(problem, A, project, x, lam0)
+    reference = ss.solve(problem, lam0, tol=0.0, rtol=1e-12)
+    same_ball_1(problem, A, reference, lam0)
+    same_dome(problem, A, reference)
     results[name], mistakes, n = tour(problem)
     wrong, decisions = wrong + mistakes, decisions + n
 width = max(len(name) for name in results["metric"])
@@ -414,15 +439,17 @@ figures.show(
 # is the share of an *absolute* accuracy: a reference whose gap is at most $g$ has $\varepsilon = \sqrt{2g/\lambda_0}$.
 # So screening along a path need not die out with $\lambda$, unless the solutions are asked to be no better for it.
 
-# %% tags=["STS19-D7.2"]
+# %%
 families = {
     "GB": ss.spheres.gradient_bound,
     "PGB": ss.spheres.projected_gradient_bound,
     "MGB": ss.spheres.midpoint_gap_bound,
     "DGB": ss.spheres.duality_gap_bound,
 }
-powers, rho = np.arange(1, 6), 0.9
-for name, problem in problems.items():
+
+
+def kept_reference(name, problem):
+    """Print lam times the radius over its limit, as lam falls, for each ball of one reference; the last are at the limit."""
     A, project = plains[name]
     lam0 = 0.1 * problem.lam_max()
     kept = ss.solve(problem, lam0, tol=0.0, rtol=1e-3, screening=())
@@ -437,7 +464,12 @@ for name, problem in problems.items():
         radii["RRPB"] = ss.spheres.relaxed_path_bound(kept.x, kept.eps, lam0, lam).radius
         print(f"  lam = {lam / lam0:.0e} lam0                      " + "".join(f"{lam * radii[key] / limits[key]:7.3f}" for key in limits))
     assert all(abs(lam * radii[key] / limits[key] - 1) < 1e-3 for key in limits)
-    start, x, rows = ss.solve(problem, lam0, tol=0.0, rtol=1e-9), None, []
+
+
+# %%
+def along_a_path(problem, powers, rho):
+    """At each lam: radius over the norm of the reference of lam / rho, and shares screened with three balls."""
+    start, x, rows = ss.solve(problem, 0.1 * problem.lam_max(), tol=0.0, rtol=1e-9), None, []
     gap = 1e-3 * start.primal
     for lam in problem.lam_max() * 10.0**-powers:
         at = ss.solve(problem, lam / rho, tol=0.0, rtol=1e-8, x0=x, screening=("MGB",))
@@ -446,6 +478,14 @@ for name, problem in problems.items():
         balls = ss.spheres.midpoint_gap_bound(problem, start.x, lam), ss.spheres.midpoint_gap_bound(problem, x, lam), rough
         rows.append([balls[1].radius / np.linalg.norm(x), *(ss.rules.sphere(problem, b).rate for b in balls)])
     rows = np.array(rows).T
+    return rows
+
+
+# %% tags=["STS19-D7.2"]
+powers, rho = np.arange(1, 6), 0.9
+for name, problem in problems.items():
+    kept_reference(name, problem)
+    rows = along_a_path(problem, powers, rho)
     words = ("radius over |x0|, reference of lam/0.9", "share screened, kept reference", "  reference of lam/0.9", "  the same, absolute gap")
     print("  lam over the all-linear one            " + "".join(f"{10.0**-k:>7.0e}" for k in powers))
     for what, row in zip(words, rows, strict=True):

@@ -11,21 +11,10 @@
 # * that the *whole* problem's ranges are not touched by this: only what is taken from a reduced problem is;
 # * the enlarged radius, with which the reduced problem has the loss, slope and gap of the whole one, for every $\lambda$;
 # * why the path bound needs none of it.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
+import itertools
+
 import numpy as np
 
 import safescreen as ss
@@ -45,6 +34,19 @@ from safescreen_book import figures
 # The proof of the second part is one line: $x_0$ has a gap of at most $\epsilon$, so (that is DGB) it is within
 # $\sqrt{2\epsilon/\lambda_0}$ of the solution, the solution is in the ball, so $x_0$ is in the enlarged ball, and the rule
 # has shown the category *everywhere* in it. The first part is shown by the story below.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 #
 # ## The cast
 #
@@ -140,6 +142,7 @@ print(f"the probe is certified to be in R: {claimed}; its margin at the solution
 assert trusting.radius < 1e-5 < distance <= honest.radius
 assert claimed and true_margin < 1.0 - 1e-3
 
+# %%
 figure, axes = figures.panels(2, height=4.4)
 points = {"accepted": accepted, "optimum": x_next}
 for ax, ball, title in (
@@ -245,47 +248,73 @@ def acceptable(problem, best, lam, tol, rng):
     return problem.cone.project(best + low * np.linalg.norm(best) * V)
 
 
+# %%
+def tallied(instance, smaller, found, point, lams):
+    """Of a reduced problem and an accepted point: terms screened, misplaced there, gaps that differ from the whole problem's, gaps."""
+    margins, width = instance.terms.margins(point), instance.loss.gamma
+    wrong = np.sum(margins[found.in_R] <= 1.0) + np.sum(margins[found.in_L] >= 1.0 - width)
+    pairs = [(instance.gap(point, lam), smaller.gap(point, lam), instance.primal(point, lam)) for lam in lams]
+    differ = sum(abs(a - b) > 1e-9 * max(P, 1.0) for a, b, P in pairs)
+    return int(np.sum(found.in_L | found.in_R)), int(wrong), int(differ), len(pairs)
+
+
+def all_true(ranges, lams, exact, instance, left, width):
+    """Check that what ranges of a reduced problem decide at each lam is so; return how many in L and R, by name."""
+    decided_of = {name: np.zeros(2, dtype=int) for name in ranges}
+    for lam in lams:
+        truth = instance.terms.margins(exact[lam])[left]
+        for name, each in ranges.items():
+            decided = each.at(lam)
+            assert np.all(truth[decided.in_R] > 1.0) and np.all(truth[decided.in_L] < 1.0 - width)
+            decided_of[name] += decided.n_L, decided.n_R
+    return decided_of
+
+
+# %%
+def just_inside(ranges, weight):
+    """Values of lam just inside the widest range of each kind."""
+    inside = [1.001 * np.min(r.L_low[~np.isnan(r.L_low)], initial=np.inf) for r in ranges.values()]
+    inside += [0.999 * np.max(r.R_high[~np.isnan(r.R_high)], initial=0.0) for r in ranges.values()]
+    return [lam for lam in inside if 1e-2 * weight < lam < 1e2 * weight]
+
+
+def reductions(instance, rough, weight, exact, allowed, rng):
+    """For each ball, plain and enlarged: the masks at weight, the reduced problem, and a point accepted there."""
+    for key, accuracy in (("plain", 0.0), ("enlarged", allowed)):
+        for number, around in enumerate(methods.values()):
+            found = around(instance, rough, weight, accuracy).at(weight)
+            if not np.all(found.in_L | found.in_R):
+                smaller = instance.reduce(found.in_L, found.in_R)
+                yield key, number, found, smaller, acceptable(smaller, exact[weight], weight, allowed, rng)
+
+
 # %% tags=["STS19-F5"]
 rng, kinds = np.random.default_rng(20), ("metric", "diagonal metric", "support vectors")
-count = {key: {"screened": 0, "misplaced": 0, "other gaps": 0, "gaps": 0} for key in ("plain", "enlarged")}
+COUNTED = "screened", "misplaced", "other gaps", "gaps"
+count = {key: np.zeros(4, dtype=int) for key in ("plain", "enlarged")}
 decisions, ends = {name: np.zeros(2, dtype=int) for name in methods}, 0
-for kind in kinds:
-    for repeat in range(20):
-        instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-        weight, width = max(instance.lam_max(), 1.0) * (0.5, 0.1, 0.02)[repeat % 3], instance.loss.gamma
-        rough = ss.solve(instance, weight, tol=0.0, rtol=(1e-2, 1e-3)[repeat // 2 % 2], screening=()).x
-        lams = weight * np.array([0.3, 0.7, 0.9, 1.0, 1.2, 2.0, 10.0])
-        exact = {lam: ss.solve(instance, lam, tol=1e-12, rtol=1e-13).x for lam in lams}
-        allowed = 1e-2 * instance.primal(rough, weight)
-        for key, accuracy in (("plain", 0.0), ("enlarged", allowed)):
-            for number, around in enumerate(methods.values()):
-                found = around(instance, rough, weight, accuracy).at(weight)
-                gone = found.in_L | found.in_R
-                if gone.all():
-                    continue
-                smaller = instance.reduce(found.in_L, found.in_R)
-                point = acceptable(smaller, exact[weight], weight, allowed, rng)
-                margins = instance.terms.margins(point)
-                wrong = np.sum(margins[found.in_R] <= 1.0) + np.sum(margins[found.in_L] >= 1.0 - width)
-                pairs = [(instance.gap(point, lam), smaller.gap(point, lam), instance.primal(point, lam)) for lam in lams]
-                differ = sum(abs(a - b) > 1e-9 * max(P, 1.0) for a, b, P in pairs)
-                for name, value in zip(count[key], (gone.sum(), wrong, differ, len(pairs)), strict=True):
-                    count[key][name] += int(value)
-                if key == "plain":
-                    continue
-                ranges = {name: f(smaller, point, weight) for name, f in methods.items()}
-                inside = [1.001 * np.min(r.L_low[~np.isnan(r.L_low)], initial=np.inf) for r in ranges.values()]
-                inside += [0.999 * np.max(r.R_high[~np.isnan(r.R_high)], initial=0.0) for r in ranges.values()]
-                inside = [lam for lam in inside if 1e-2 * weight < lam < 1e2 * weight and number == repeat % 3]
-                ends += len(inside)
-                for lam in inside:
-                    exact[lam] = ss.solve(instance, lam, tol=1e-12, rtol=1e-13).x
-                for lam in (*lams, *inside):
-                    truth = instance.terms.margins(exact[lam])[~gone]
-                    for name, each in ranges.items():
-                        decided = each.at(lam)
-                        assert np.all(truth[decided.in_R] > 1.0) and np.all(truth[decided.in_L] < 1.0 - width)
-                        decisions[name] += decided.n_L, decided.n_R
+for kind, repeat in itertools.product(kinds, range(20)):
+    instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
+    weight, width = max(instance.lam_max(), 1.0) * (0.5, 0.1, 0.02)[repeat % 3], instance.loss.gamma
+    rough = ss.solve(instance, weight, tol=0.0, rtol=(1e-2, 1e-3)[repeat // 2 % 2], screening=()).x
+    lams = weight * np.array([0.3, 0.7, 0.9, 1.0, 1.2, 2.0, 10.0])
+    exact = {lam: ss.solve(instance, lam, tol=1e-12, rtol=1e-13).x for lam in lams}
+    allowed = 1e-2 * instance.primal(rough, weight)
+    for key, number, found, smaller, point in reductions(instance, rough, weight, exact, allowed, rng):
+        count[key] += tallied(instance, smaller, found, point, lams)
+        if key == "enlarged":
+            ranges = {name: f(smaller, point, weight) for name, f in methods.items()}
+            inside = just_inside(ranges, weight) if number == repeat % 3 else []
+            ends += len(inside)
+            exact |= {lam: ss.solve(instance, lam, tol=1e-12, rtol=1e-13).x for lam in inside}
+            left = ~(found.in_L | found.in_R)
+            for name, n in all_true(ranges, (*lams, *inside), exact, instance, left, width).items():
+                decisions[name] += n
+for name, n in decisions.items():
+    assert n.min() > 50, name
+
+# %% tags=["STS19-F5"]
+count = {key: dict(zip(COUNTED, map(int, counts), strict=True)) for key, counts in count.items()}
 for key, c in count.items():
     print(
         f"{key:8} radius: {c['screened']} screened, {c['misplaced']} of them outside their category at the accepted point;"
@@ -293,7 +322,6 @@ for key, c in count.items():
     )
 for name, (n_L, n_R) in decisions.items():
     print(f"{name:3}: ranges of reduced problems, decisions all true: {n_L} in L, {n_R} in R")
-    assert min(n_L, n_R) > 50
 print("values of lam just inside the widest ranges:", ends)
 assert claimed and true_margin < 1.0 - 1e-3 and trusting.radius < 1e-5  # the story
 assert count["enlarged"]["misplaced"] == count["enlarged"]["other gaps"] == 0

@@ -15,19 +15,6 @@
 #   printed with three slips of the pen;
 # * a penalised intercept is one more feature, while a free intercept is outside these papers, and why;
 # * kernels change nothing but the way inner products are computed.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -60,7 +47,20 @@ from safescreen_book.protocols.outside import linear_svc
 # | $Q_{ij} = y_i y_j K(x_i, x_j)$ | $\langle z_i, z_j\rangle$ | |
 # | $\mathcal R$, $\mathcal E$, $\mathcal L$ | R, C, L | margin above, at, below 1 |
 #
-# Forty points of the plane to look at:
+# The example has forty points of the plane:
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 rng = np.random.default_rng(7)
@@ -259,8 +259,7 @@ print(
 # sums over the samples that are left. That is what SSS14 says in section II (the display after equation 4): with R and L fixed
 # a smaller problem is left, and $d_i$ is all that is needed of L. Its display is (3) but for three slips of the pen, obvious
 # beside its own equation 2: it has a maximum for the minimum, no factor $\frac12$, and $d_i$ for $y_i d_i$. A program has
-# to be written from (3). The solver above with the three slips mended one after the other, the library's reduced
-# dual, and what becomes of each on 50 further machines:
+# to be written from (3). Here is what the solver above finds with the three slips mended one after the other:
 
 # %%
 def reduced_dual(Q, y, d, C, solve=box_quadratic):
@@ -284,6 +283,11 @@ for reading, found in reduced_dual(Q_rest, y[rest], d, C).items():
     print(f"{reading:30} largest error of a dual variable / C: {error:.3f} (bound of the last: 0.001)")
     assert (error < 1e-6) == (reading == "minimum, factor 1/2, y_i d_i")
 
+# %% [markdown]
+# Fifty random machines: which reading finds the solution? The library's dual of the reduced problem is minus (3), up
+# to what L brings by itself.
+
+# %% tags=["SSS14-DII"]
 rng, objective = np.random.default_rng(30), 0.0
 found_ = dict.fromkeys(reduced_dual(Q_rest, y[rest], d, C, lambda *_: None), 0)
 for _ in range(50):

@@ -14,19 +14,6 @@
 # * they hold to the last digit: here they are checked in rational numbers, without any tolerance;
 # * the tangent condition asks for a reference that is exactly optimal, which no program has, and that with the
 #   dual point of the reference it holds for any.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
 from fractions import Fraction
@@ -83,6 +70,7 @@ def exact_optimum(Z, C):
     return w, alpha
 
 
+# %%
 def fractions(values, denominator=16):
     return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(np.shape(values))
 
@@ -115,6 +103,19 @@ print("one of them: w =", ", ".join(str(v) for v in solutions[2][1]), " for C ="
 # By Cauchy and Schwarz $|\langle z, w - m\rangle| \le \|z\| \|w - m\|$, with equality for
 # $w = m \pm r z / \|z\|$: one line. SSS14 goes through a multiplier $\mu$ of the constraint; sympy follows, with
 # $n$ for $\|z\|$ and $q$ for $\langle z, m\rangle$.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 mu, r, n, q = sp.symbols("mu r n q", positive=True)
@@ -130,12 +131,25 @@ assert (
 # Ten lines of numpy, then the library, which subtracts a rounding allowance from every bound; with one threshold for all
 # samples, or one for each.
 
-# %% tags=["SSS14-L1"]
+# %%
 def margin_range(Z, m, r):
     middle, reach = Z @ m, r * np.linalg.norm(Z, axis=1)
     return middle - reach, middle + reach
 
 
+def within_and_reached(Z, m, r, rng):
+    """Check on 100 points of the ball that no margin is outside of its bounds, and that both ends are reached."""
+    low, high = margin_range(Z, m, r)
+    away = rng.standard_normal((100, len(m)))
+    away *= (r * rng.uniform(size=100) ** (1 / len(m)) / np.linalg.norm(away, axis=1))[:, None]
+    values = (m + away) @ Z.T
+    assert np.all(values >= low - 1e-12) and np.all(values <= high + 1e-12)
+    direction = Z / np.maximum(np.linalg.norm(Z, axis=1), 1e-300)[:, None]
+    assert np.allclose(np.sum(Z * (m - r * direction), axis=1), low, atol=1e-12)
+    assert np.allclose(np.sum(Z * (m + r * direction), axis=1), high, atol=1e-12)
+
+
+# %% tags=["SSS14-L1"]
 rng = np.random.default_rng(1)
 checked, decided, differ = 0, 0, 0
 for number in range(200):
@@ -144,17 +158,7 @@ for number in range(200):
     X[0] = 0.0  # a zero sample: both bounds are 0
     Z, m, r = X * y[:, None], rng.standard_normal(d), rng.choice([0.0, 0.1, 1.0])
     low, high = margin_range(Z, m, r)
-
-    away = rng.standard_normal((100, d))
-    away *= (r * rng.uniform(size=100) ** (1 / d) / np.linalg.norm(away, axis=1))[:, None]
-    values = (m + away) @ Z.T
-    assert np.all(values >= low - 1e-12) and np.all(values <= high + 1e-12)  # nothing is outside
-    direction = Z / np.maximum(np.linalg.norm(Z, axis=1), 1e-300)[:, None]
-    assert np.allclose(
-        np.sum(Z * (m - r * direction), axis=1), low, atol=1e-12
-    )  # and both ends are reached
-    assert np.allclose(np.sum(Z * (m + r * direction), axis=1), high, atol=1e-12)
-
+    within_and_reached(Z, m, r, rng)
     tau = 1.0 if number % 2 else rng.uniform(0.5, 1.5, n)
     problem = ss.Problem(ss.Samples(X, y).with_threshold(tau), ss.Hinge())
     found = ss.rules.sphere(problem, ss.Sphere(m, r))
@@ -169,7 +173,7 @@ assert differ == 0 and decided > 1000
 # In the plane of weights every sample is a line $\langle z_i, w\rangle = 1$. A line that misses the ball belongs to
 # a sample that is decided: orange on the side where the whole ball has margins above 1, blue below.
 
-# %% tags=["SSS14-F2"]
+# %%
 rng = np.random.default_rng(7)
 y = np.where(np.arange(40) % 2, 1, -1)
 X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
@@ -180,6 +184,7 @@ ball = svm.ball_1(samples, C, reference)
 found = ss.rules.sphere(problem, ball)
 optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
 
+# %% tags=["SSS14-F2"]
 figure, axes = figures.panels(2, width=10.5, height=3.8)
 figures.weight_space(
     X * y[:, None],
@@ -195,6 +200,11 @@ figures.show(
     "lines that miss the disc are coloured by the side on which they pass. Right, the samples "
     "themselves: 8 decided as L, 25 as R, 7 near the margins undecided."
 )
+
+# %% [markdown]
+# A line misses the ball exactly where the center lies farther from it than the radius:
+
+# %% tags=["SSS14-F2"]
 height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
 assert np.array_equal(found.in_R, height > ball.radius) and np.array_equal(found.in_L, height < -ball.radius)
 assert found.in_R.any() and found.in_L.any() and not (found.in_R | found.in_L).all()
@@ -304,7 +314,11 @@ for _ in range(2000):
     count["empty" if r_squared < 0 else "in" if possible else "out"] += 1
 print(f"regions that hold the point: {count['in']}, that do not: {count['out']}, empty: {count['empty']}")
 
-# the library's ball of a point and a dual point: conditions 1 and 3 of below, put into the lemma
+# %% [markdown]
+# `svm.ball_2` makes the library's ball of a point and a dual point. Put conditions 1 and 3, which follow below, into the
+# lemma: its center and its radius are the library's.
+
+# %% tags=["SSS14-L2"]
 for _ in range(50):
     weights, w, s = rng.standard_normal((9, 2)) + 0.4, rng.standard_normal(2), rng.uniform(size=9)
     labels, C = np.where(np.arange(9) % 2, 1, -1), 10.0 ** rng.uniform(-1.0, 1.0)
@@ -344,6 +358,7 @@ print("growth beyond the square, plus C times the left side of condition 1:", sp
 assert sp.expand(growth + CC * condition) == 0
 
 
+# %%
 def tally(values):
     return f"{len(values)} checked, violated {sum(v > 0 for v in values)}, equalities {values.count(0)}"
 
@@ -451,10 +466,12 @@ assert np.array_equal(holds, (s >= -1e-12) & (s <= 1.0 + 1e-12))
 print(f"factors that hold for all margins: from {s[holds].min() + 0.0:.2f} to {s[holds].max():.2f}")
 
 
+# %%
 def condition_3(Z, w_star, xi_star, s):
     return -(Z.T @ s) @ w_star + s.sum() - xi_star
 
 
+# %% tags=["SSS14-L5"]
 rng = np.random.default_rng(4)
 binary, fractional, beyond, off = [], [], 0, 0.0
 for Z, solutions in instances:
@@ -539,7 +556,7 @@ print(f"with the dual point of the same reference: at least {xi_star + right:.4f
 # region between them, the ball. On the right the reference is not optimal: its printed line passes *above* the
 # solution, the region ends before it, and so does the ball. The line of its dual point stays below.
 
-# %% tags=["SSS14-F3"]
+# %%
 z = np.array([1.9, 1.4, 0.9, 0.6, 0.35, -0.4, -0.9])
 labels = np.array([1, -1, 1, -1, 1, -1, 1])
 line = ss.Samples(z[:, None] * labels[:, None], labels)
@@ -556,6 +573,7 @@ def tangent(w0):
     return -w0 / C0, w0**2 / C0 + loss_at(w0)
 
 
+# %% tags=["SSS14-F3"]
 figure, axes = figures.panels(2, width=11.5, height=3.4)
 best, feasible = (star.x[0], loss_at(star.x[0])), (0.47, loss_at(0.47))
 figures.expanded_space(
@@ -582,13 +600,22 @@ figures.show(
     "wrong side of the optimum; the line of its dual point does not."
 )
 
+# %% [markdown]
+# What the lines claim of the total loss at the solution, and what it is:
+
+# %% tags=["SSS14-F3"]
 for name, (slope, height) in {"exact": tangent(exact.x[0]), **lines}.items():
     print(
         f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is {best[1]:.3f}"
     )
 assert lines["printed condition 2"][0] * best[0] + lines["printed condition 2"][1] > best[1] + 0.01
+assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best[1]
 
 
+# %% [markdown]
+# And the printed ball:
+
+# %% tags=["SSS14-F3"]
 def printed_ball(w):
     """Conditions 1 at w and 2 as printed, with the reference that is off: center and squared radius."""
     m = 0.5 * (w + C / C0 * wrong_w)
@@ -604,7 +631,6 @@ print(
     f"from the better point w~ = 0.55 the squared radius is {none:.3f}: nothing satisfies both conditions"
 )
 assert m - np.sqrt(square) > best[0] + 0.01 and none < 0.0
-assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best[1]
 
 # %% [markdown]
 # ## From here to the tests

@@ -17,19 +17,6 @@
 # * two special positions ask for care in a program: both balls can be *the same* ball, where the formula is $0/0$ and
 #   either ball alone is the answer; and **whenever the reference has no loss the two balls touch in one point**: the test
 #   then knows the solution exactly, and rounding decides whether a program does.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
 from fractions import Fraction
@@ -73,6 +60,19 @@ from safescreen_book import datasets, figures
 # | both balls hold the solution | printed; it is what makes $r_2^2 \ge \zeta^2$ in the third case (step 4) |
 # | the centers differ, $\phi \ne 0$; $r_1, r_2 > 0$, $z_i \ne 0$ | read off the divisions |
 #
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
+#
 # ## Derivation
 #
 # The route below is the paper's, by Lagrange multipliers. `19-two-balls` proves the same bound by a family of balls
@@ -102,7 +102,7 @@ figures.show(
 # %% [markdown]
 # cvxpy does not know the argument. It solves both forms on random pairs that meet, in 2 to 6 dimensions.
 
-# %% tags=["SSS14-L10"]
+# %%
 rng = np.random.default_rng(33)
 
 
@@ -123,6 +123,7 @@ def two_forms(z, m1, r1, m2, r2):
     return (*values, w.value)
 
 
+# %% tags=["SSS14-L10"]
 differences, outside = [], 0
 for number in range(40):
     z, pair = rng.standard_normal(2 + number % 5), meeting_pair(2 + number % 5, rng)
@@ -133,7 +134,10 @@ print(f"minima that differ by 1e-6 or more of |z| (r1 + r2): {sum(v >= 1e-6 for 
 print(f"minimisers of the second form outside a ball: {outside} (bound 0)")
 assert max(differences) < 1e-6 and outside == 0
 
-# without the paraboloid the planes alone do not bound anything
+# %% [markdown]
+# Without the paraboloid the planes alone do not bound anything:
+
+# %% tags=["SSS14-L10"]
 free = cp.Variable(2), cp.Variable()
 unbounded = cp.Problem(cp.Minimize(free[0][0]), [free[1] <= 2 * free[0][0], free[1] <= free[0][1]])
 unbounded.solve(solver="CLARABEL")
@@ -248,12 +252,23 @@ def printed_balls(Z, C, w0, C0, s, w):
 # %% [markdown]
 # ## Does it match?
 #
-# * The printed formula against cvxpy; and against the library's rule, which answers yes or no: asked with the threshold
-#   a little below and a little above the printed minimum, and the same for the maximum.
-# * It never decides less than the better of the two balls: the formula on 20 000 random pairs.
-# * The whole test on 240 random machines, with points $\tilde w$ and choices $s$ of all kinds: it decides what the printed
-#   formula decides and all that either ball decides, and no sample that has $0 < \alpha^\star_i < 1$ at the solution, or
-#   that is on the other side.
+# cvxpy finds the value of the printed formula. The library's rule answers yes or no: it is asked with the threshold a
+# little below and a little above the printed minimum, and the same for the maximum.
+
+# %%
+def right_beside_the_ends(z, pair, low, high, size):
+    """How many of four answers of the library are right, a millionth beside the ends."""
+    one = ss.Samples(np.vstack([z, z]), [1, -1])
+    balls = ss.Sphere(pair[0], pair[1]), ss.Sphere(pair[2], pair[3])
+    sharp = 0
+    for shift in (-1e-6, 1e-6):
+        above, below = (
+            ss.rules.intersection(ss.Problem(one.with_threshold(end + shift * size), ss.Hinge()), *balls)
+            for end in (low, high)
+        )
+        sharp += int(above.in_R[0] == (shift < 0)) + int(below.in_L[0] == (shift > 0))
+    return sharp
+
 
 # %% tags=["SSS14-T8"]
 rng = np.random.default_rng(8)
@@ -267,18 +282,15 @@ for number in range(90):
     size = np.linalg.norm(z) * (pair[1] + pair[3])
     if number < 40:
         worst = max(worst, abs(two_forms(z, *pair)[0] - low) / size)
-    one = ss.Samples(np.vstack([z, z]), [1, -1])
-    balls = ss.Sphere(pair[0], pair[1]), ss.Sphere(pair[2], pair[3])
-    for shift in (-1e-6, 1e-6):
-        above, below = (
-            ss.rules.intersection(ss.Problem(one.with_threshold(end + shift * size), ss.Hinge()), *balls)
-            for end in (low, high)
-        )
-        sharp += int(above.in_R[0] == (shift < 0)) + int(below.in_L[0] == (shift > 0))
+    sharp += right_beside_the_ends(z, pair, low, high, size)
 print(f"cases met: {cases};  difference from cvxpy below 1e-6 of |z| (r1 + r2)")
 print(f"library: {sharp} of 360 answers right, a millionth of |z| (r1 + r2) beside the printed ends")
 assert worst < 1e-6 and sharp == 360 and min(cases.values()) >= 10
 
+# %% [markdown]
+# The formula is never below the better of the two balls, on 20 000 random pairs:
+
+# %% tags=["SSS14-T8"]
 smallest = np.inf
 for number in range(20_000):
     d = 2 + number % 4
@@ -289,8 +301,15 @@ for number in range(20_000):
 print("formula below the better ball by more than 1e-9 of |z| (r1 + r2): 0 of 20000 pairs")
 assert smallest >= -1e-9
 
-count = dict.fromkeys(("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0)
-for number in range(240):
+
+# %% [markdown]
+# The whole test, on 240 random machines, with points $\tilde w$ and choices $s$ of all kinds. It decides what the printed
+# formula decides and all that either ball decides. It decides no sample that has $0 < \alpha^\star_i < 1$ at the
+# solution, or that is on the other side.
+
+# %%
+def random_machine(number, rng):
+    """Samples, their rows y x, the problem, a C, and the solutions for a smaller C and for it."""
     n, d = int(rng.integers(10, 60)), int(rng.integers(1, 5))
     y_ = np.where(np.arange(n) % 2, 1, -1)
     X_ = rng.standard_normal((n, d)) + rng.uniform(0.0, 1.2) * y_[:, None]
@@ -299,6 +318,31 @@ for number in range(240):
     C_ = ss.svm.c_min(terms, loss) * 10.0 ** rng.uniform(0.2, 3.0)
     old_ = ss.solve(prob, 1 / (rng.uniform(0.5, 0.98) * C_), rtol=1e-12, tol=1e-11)
     star_ = ss.solve(prob, 1 / C_, rtol=1e-12, tol=1e-11)
+    return terms, Z, prob, C_, old_, star_
+
+
+# %%
+def unlike_the_formula(it, Z, C_, old_, s_, w_):
+    """How many decisions, with thresholds not too close to 1, are not those of the printed formula."""
+    pair = printed_balls(Z, C_, old_.x, 1 / old_.lam, s_, w_)
+    with np.errstate(invalid="ignore"):  # balls that touch, see below
+        ends = np.array([(lower_printed(z, *pair)[0], -lower_printed(-z, *pair)[0]) for z in Z])
+    clear = np.abs(ends - 1.0).min(axis=1) > 1e-5
+    return np.sum(clear & ((it.in_R != (ends[:, 0] > 1.0)) | (it.in_L != (ends[:, 1] < 1.0))))
+
+
+def contradicted(it, terms, star_, gamma):
+    """How many decisions a margin or a dual variable of the solution contradicts."""
+    alpha, margin, room = star_.alpha, terms.margins(star_.x), 1e-6 * terms.norms * np.linalg.norm(star_.x)
+    wrong = np.sum(it.in_R & ((alpha > 1e-3) | (margin + room <= 1.0)))
+    return wrong + np.sum(it.in_L & ((alpha < 1.0 - 1e-3) | (margin - room >= 1.0 - gamma)))
+
+
+# %% tags=["SSS14-T8"]
+count = dict.fromkeys(("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0)
+for number in range(240):
+    terms, Z, prob, C_, old_, star_ = random_machine(number, rng)
+    n, loss = len(terms), prob.loss
     w_ = old_.x if number % 4 < 2 else (star_.x, old_.x * rng.uniform(0.9, 1.2))[number % 2]
     feasible = None if number % 4 < 2 else w_
     best = ss.svm.choose_s(terms, C_, old_, feasible)
@@ -307,16 +351,9 @@ for number in range(240):
     both = ss.svm.ball_test_1(terms, C_, old_, feasible) | ss.svm.ball_test_2(terms, C_, w_, s_, loss)
     assert np.all(it.in_L >= both.in_L) and np.all(it.in_R >= both.in_R)
     if loss.gamma == 0.0:
-        pair = printed_balls(Z, C_, old_.x, 1 / old_.lam, s_, w_)
-        with np.errstate(invalid="ignore"):  # balls that touch, see below
-            ends = np.array([(lower_printed(z, *pair)[0], -lower_printed(-z, *pair)[0]) for z in Z])
-        clear = np.abs(ends - 1.0).min(axis=1) > 1e-5
-        count["not as printed"] += np.sum(clear & ((it.in_R != (ends[:, 0] > 1.0)) | (it.in_L != (ends[:, 1] < 1.0))))
-    alpha, margin, room = star_.alpha, terms.margins(star_.x), 1e-6 * terms.norms * np.linalg.norm(star_.x)
-    on_step = (alpha > 1e-3) & (alpha < 1.0 - 1e-3)
-    count["on the step"] += on_step.sum()
-    count["wrong"] += np.sum(it.in_R & ((alpha > 1e-3) | (margin + room <= 1.0)))
-    count["wrong"] += np.sum(it.in_L & ((alpha < 1.0 - 1e-3) | (margin - room >= 1.0 - loss.gamma)))
+        count["not as printed"] += unlike_the_formula(it, Z, C_, old_, s_, w_)
+    count["on the step"] += np.sum((star_.alpha > 1e-3) & (star_.alpha < 1.0 - 1e-3))
+    count["wrong"] += contradicted(it, terms, star_, loss.gamma)
     count["decisions"] += decided(it).sum()
     count["more than both balls"] += (decided(it) & ~decided(both)).sum()
 print("240 machines:", ", ".join(f"{name} {value}" for name, value in count.items()))
@@ -339,6 +376,16 @@ old, star = (ss.solve(toy, 1 / c, tol=1e-6, rtol=1e-12) for c in (C0, C))
 first = ss.svm.ball_1(toy.terms, C, old)
 second = ss.svm.ball_2(toy.terms, C, old.x, ss.svm.choose_s(toy.terms, C, old))
 pair = first.center, first.radius, second.center, second.radius
+turn = np.linspace(0.0, 2 * np.pi, 361)
+round_ = np.array([np.cos(turn), np.sin(turn)]).T
+curves = {
+    "BT1": round_ @ pair[0] - pair[1],
+    "BT2": round_ @ pair[2] - pair[3],
+    "IT": [lower_printed(z, *pair)[0] for z in round_],
+}
+assert np.all(curves["IT"] >= np.maximum(curves["BT1"], curves["BT2"]) - 1e-12)
+
+# %%
 figure, axes = figures.panels(2, height=3.9)
 figures.balls(
     toy.cone,
@@ -347,13 +394,6 @@ figures.balls(
     ax=axes[0],
     title="two balls",
 )
-turn = np.linspace(0.0, 2 * np.pi, 361)
-round_ = np.array([np.cos(turn), np.sin(turn)]).T
-curves = {
-    "BT1": round_ @ pair[0] - pair[1],
-    "BT2": round_ @ pair[2] - pair[3],
-    "IT": [lower_printed(z, *pair)[0] for z in round_],
-}
 figures.lines(
     curves,
     np.degrees(turn),
@@ -362,7 +402,6 @@ figures.lines(
     xlabel="its angle, degrees",
     ylabel="lower bound",
 )
-assert np.all(curves["IT"] >= np.maximum(curves["BT1"], curves["BT2"]) - 1e-12)
 figures.show(
     "Left, the discs of BT1 and BT2 overlap, and the optimum lies in the overlap. Right, the "
     "lower bound of a margin against the direction of a unit vector: that of the intersection "
@@ -395,6 +434,8 @@ for share in shares:
     assert np.all(solution.alpha[results[2].in_R] < 1e-3) and np.all(solution.alpha[results[2].in_L] > 1 - 1e-3)
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
+
+# %%
 labels = {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
 figures.lines(found, shares, title="breast-cancer, C = 10", **labels)
 figures.show(
@@ -464,6 +505,7 @@ print(
 )
 assert kappa_square == 0 and apart == 0
 
+
 # %% [markdown]
 # The formula is right here too, and exact. But rounding bites: $\kappa^2$ is 0, so the computed one is a rounding error of
 # either sign. If it is negative the bound is NaN. If one mends that with $\max(\kappa^2, 0)$, the bound is
@@ -473,25 +515,19 @@ assert kappa_square == 0 and apart == 0
 # Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins
 # are larger. Two thousand of them, in ten dimensions.
 
-# %% tags=["SSS14-T8", "touching"]
-count = {
-    "machines": 0,
-    "NaN": 0,
-    "support vector in R": 0,
-    "NaN, mended": 0,
-    "support vector in R, mended": 0,
-}
-wrong, found_all = 0, 0
-for number in range(2000):
+# %%
+def touching_machine(rng):
+    """A support vector z1 and five samples with margins of 1.5 and more, and w0, all known; z1 comes first."""
     z1 = rng.standard_normal(10)
     w0 = z1 / (z1 @ z1)
     others = rng.standard_normal((5, 10))
     others += ((1.5 + rng.exponential(1.0, 5)) - others @ w0)[:, None] * z1  # margins of 1.5 and more
     Z = np.vstack([z1, others])
-    C0 = 4.0 / (z1 @ z1)
-    C = C0 * rng.uniform(1.05, 1.5)
-    m1, r1 = (C + C0) / (2 * C0) * w0, (C - C0) / (2 * C0) * np.linalg.norm(w0)
-    m2, r2 = 0.5 * w0, 0.5 * np.linalg.norm(w0)
+    return Z, w0
+
+
+def by_formula(Z, m1, r1, m2, r2):
+    """The lower bounds as printed, and with a negative square replaced by 0."""
     phi = m1 - m2
     p_ = np.linalg.norm(phi)
     zeta_value = (p_**2 + r2**2 - r1**2) / (2 * p_)
@@ -500,17 +536,27 @@ for number in range(2000):
         bound = np.array([lower_printed(v, m1, r1, m2, r2)[0] for v in Z])
         across = np.sqrt(np.maximum((Z**2).sum(axis=1) - (Z @ phi / p_) ** 2, 0.0))
     mended = Z @ (m2 + zeta_value * phi / p_) - np.sqrt(max(square, 0.0)) * across
-    count["machines"] += 1
+    return bound, mended
+
+
+# %% tags=["SSS14-T8", "touching"]
+count = dict.fromkeys(("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"), 0)
+wrong, found_all = 0, 0
+for number in range(2000):
+    Z, w0 = touching_machine(rng)
+    C0 = 4.0 / (Z[0] @ Z[0])
+    C = C0 * rng.uniform(1.05, 1.5)
+    m1, r1 = (C + C0) / (2 * C0) * w0, (C - C0) / (2 * C0) * np.linalg.norm(w0)
+    m2, r2 = 0.5 * w0, 0.5 * np.linalg.norm(w0)
+    bound, mended = by_formula(Z, m1, r1, m2, r2)
     count["NaN"] += bool(np.isnan(bound).any())
     count["support vector in R"] += bool(bound[0] > 1)
     count["NaN, mended"] += bool(np.isnan(mended).any())
     count["support vector in R, mended"] += bool(mended[0] > 1)
     if number % 10 == 0:
         y_ = np.where(np.arange(6) % 2, 1.0, -1.0)
-        alpha = np.array([1 / (z1 @ z1) / C0, 0, 0, 0, 0, 0])
-        library = ss.svm.intersection_test(
-            ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0)
-        )
+        alpha = np.array([1 / (Z[0] @ Z[0]) / C0, 0, 0, 0, 0, 0])
+        library = ss.svm.intersection_test(ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0))
         wrong += bool(decided(library)[0])
         found_all += library.n_R == 5
 for name in ("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"):

@@ -16,19 +16,6 @@
 #   products with the data;
 # * Lemma 9 holds for all data, with $1/0$ read as $\infty$: that is the right answer where the sum of all $z_i$ is zero;
 # * references may come from above as well as from below.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
 import itertools
@@ -58,6 +45,19 @@ from safescreen_book import datasets, figures
 #
 # Ball 2 (`28-midpoint-gap-bound`) has $m_2 = \frac12(\tilde w + C z_s)$ and
 # $r_2^2 = \|m_2\|^2 + C(\tilde\xi - s^\top\mathbf 1)$, $\tilde\xi$ the total hinge loss of $\tilde w$.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 #
 # ## Derivation
 #
@@ -140,12 +140,11 @@ def two_balls(Z, w0, C0, C, S):
 # %% [markdown]
 # ## Does it match?
 #
-# 100 machines with 10 samples: all 1024 corners, and 1000 points inside of the box. The library's choice must be the
-# printed one, its criterion the largest. Then the smoothed hinge with thresholds, and any $\tilde w$: the maximum over the
-# box, by a fine grid in each coordinate, is at the dual point of the center. (Balls of the library, and the intersection test
-# left to choose $s$ by itself.)
+# On 100 machines with 10 samples we try all 1024 corners of the box and 1000 points inside of it. The library's choice
+# must be the printed one, and its criterion the largest. The intersection test must make the same choice when it is given
+# no $s$.
 
-# %% tags=["SSS14-D25"]
+# %%
 rng = np.random.default_rng(34)
 corners = np.array(list(itertools.product((0.0, 1.0), repeat=10)))
 
@@ -159,6 +158,7 @@ def criterion(m1, m2, square):
     return ((m1 - m2) ** 2).sum(axis=1) - square
 
 
+# %% tags=["SSS14-D25"]
 hits = same = own = 0
 for _ in range(100):
     y, X = small_machine(rng)
@@ -178,13 +178,27 @@ print(f"equation (25) has the largest criterion in {hits}, the library chooses i
 print(f"and so does its intersection test when it is given no s: {own} of 100")
 assert hits == same == own == 100
 
+
+# %% [markdown]
+# With thresholds, the smoothed hinge and any $\tilde w$ the best $s$ may be fractional. It is the dual point of the
+# center: a fine grid in each coordinate finds the same maximum over the box. No other $s$ near it has a larger
+# criterion, computed with the library's balls.
+
+# %%
+def smoothed_machine(rng):
+    """Samples with thresholds, a smoothed hinge, a C, the solution for 0.8 C, and any vector."""
+    y, X = small_machine(rng, 3)
+    tau, loss = rng.uniform(0.7, 1.3, 10), ss.SmoothedHinge(0.5)
+    terms = ss.Samples(X, y).with_threshold(tau)
+    C = ss.svm.c_min(terms, loss) * 10.0 ** rng.uniform(0.3, 2.0)
+    old = ss.solve(ss.Problem(terms, loss), 1 / (0.8 * C), rtol=1e-13, tol=1e-13)
+    return y[:, None] * X, tau, terms, loss, C, old, rng.standard_normal(3)
+
+
+# %% tags=["SSS14-D25"]
 grid, fractional, worst = np.linspace(0.0, 1.0, 2001), 0, 0.0
 for _ in range(50):
-    y, X = small_machine(rng, 3)
-    tau = rng.uniform(0.7, 1.3, 10)
-    Z, terms, loss = y[:, None] * X, ss.Samples(X, y).with_threshold(tau), ss.SmoothedHinge(0.5)
-    C = ss.svm.c_min(terms, loss) * 10.0 ** rng.uniform(0.3, 2.0)
-    old, feasible = ss.solve(ss.Problem(terms, loss), 1 / (0.8 * C), rtol=1e-13, tol=1e-13), rng.standard_normal(3)
+    Z, tau, terms, loss, C, old, feasible = smoothed_machine(rng)
     s = ss.svm.choose_s(terms, C, old, feasible)
     first = ss.svm.ball_1(terms, C, old, feasible)
 
@@ -226,9 +240,8 @@ def lens_area(m1, r1_square, m2, r2_square):
 
 
 # %%
-rng = np.random.default_rng(25)
-ratios, ranks, again = [], [], []
-for _ in range(200):
+def lenses(rng):
+    """Areas of the lens: smallest over all s, with equation (25), with (25) aimed again, and the rank of (25); None without a lens."""
     y, X = small_machine(rng)
     Z, terms = y[:, None] * X, ss.Samples(X, y)
     C0 = ss.svm.c_min(terms) * 10.0 ** rng.uniform(0.2, 2.0)
@@ -240,14 +253,18 @@ for _ in range(200):
     area = lens_area(m1, r1_square, m2, r2_square)[0]
     p = np.linalg.norm(m1 - m2)
     if areas.min() < 1e-6 * np.pi * r1_square or p < 1e-9:  # a point, or concentric: nothing to compare
-        continue
+        return None
     psi = m2[0] + (p**2 + r2_square[0] - r1_square) / (2 * p) * (m1 - m2[0]) / p
     second = (1 - Z @ psi > 0).astype(float)
     better = min(area, lens_area(*two_balls(Z, old.x, C0, C, second[None]))[0])
-    ratios.append(area / areas.min())
-    again.append(better / areas.min())
-    ranks.append(np.mean(areas < area * (1 - 1e-9)))
-ratios, again = np.array(ratios), np.array(again)
+    return areas.min(), area, better, np.mean(areas < area * (1 - 1e-9))
+
+
+# %%
+rng = np.random.default_rng(25)
+rows = [row for row in (lenses(rng) for _ in range(200)) if row is not None]
+smallest, of_25, of_both, ranks = np.array(rows).T
+ratios, again = of_25 / smallest, of_both / smallest
 print("machines:", len(ratios))
 for label, values in {"equation (25)": ratios, "aimed again (below)": again}.items():
     line = f"median {np.median(values):.2f}, upper decile {np.quantile(values, 0.9):.1f}"
@@ -308,18 +325,12 @@ def aimed(prob, C, old, times):
 # $1\{\langle z_i, w_0\rangle < 1\}$, equation (25), and (25) aimed again once and four times. Every decision is held
 # against the solution.
 
-# %% tags=["SSS14-D25"]
-X, y = datasets.load("breast-cancer", return_X_y=True)
-cancer = ss.Problem(ss.Samples(X, y), ss.Hinge())
-c_min = ss.svm.c_min(cancer.terms)
-C = 1e4 * c_min
-star = ss.solve(cancer, 1 / C, tol=1e-6, rtol=1e-11)
-margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
-shares, rng = np.linspace(0.3, 0.98, 35), np.random.default_rng(0)
+# %%
 labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT", "aimed again", "four times again")
-curves = {label: [] for label in labels}
-for share in shares:
-    old = ss.solve(cancer, 1 / (share * C), tol=1e-6, rtol=1e-10)
+
+
+def eight_tests(old, C, rng):
+    """The tests of the labels, in their order."""
     n = len(cancer)
     guesses = (
         np.zeros(n),
@@ -330,10 +341,26 @@ for share in shares:
     tests = [ss.svm.ball_test_1(cancer.terms, C, old)]
     tests += [ss.svm.intersection_test(cancer.terms, C, old, s) for s in (*guesses, None)]
     tests += [aimed(cancer, C, old, times)[0] for times in (2, 5)]
-    for label, found in zip(labels, tests, strict=True):
+    return tests
+
+
+# %% tags=["SSS14-D25"]
+X, y = datasets.load("breast-cancer", return_X_y=True)
+cancer = ss.Problem(ss.Samples(X, y), ss.Hinge())
+c_min = ss.svm.c_min(cancer.terms)
+C = 1e4 * c_min
+star = ss.solve(cancer, 1 / C, tol=1e-6, rtol=1e-11)
+margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
+shares, rng = np.linspace(0.3, 0.98, 35), np.random.default_rng(0)
+curves = {label: [] for label in labels}
+for share in shares:
+    old = ss.solve(cancer, 1 / (share * C), tol=1e-6, rtol=1e-10)
+    for label, found in zip(labels, eight_tests(old, C, rng), strict=True):
         assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
         assert np.all(star.alpha[found.in_R] < 1e-3) and np.all(star.alpha[found.in_L] > 1 - 1e-3)
         curves[label].append(found.rate)
+
+# %%
 title, axis = "breast-cancer, $C = 10^4 C_{min}$", {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
 figures.lines(curves, shares, title=title, legend="right", **axis)
 figures.show(
@@ -342,6 +369,8 @@ figures.show(
     "at the reference jump up and down; the paper's best choice is above them, and the balls "
     "aimed again lie far above, near a straight line from 0.2 to 0.95."
 )
+
+# %% tags=["SSS14-D25"]
 mean = {label: np.mean(values) for label, values in curves.items()}
 for label, value in mean.items():
     print(f"{label:20} {value:.2f}")
@@ -373,6 +402,7 @@ print(
 )
 assert np.all(gains >= 0)
 
+
 # %% [markdown]
 # ## The smallest C
 #
@@ -391,10 +421,9 @@ assert np.all(gains >= 0)
 # The same with thresholds and the smoothed hinge, where L begins at $\tau_i - \gamma$:
 # $C_{\min} = 1/\max_i (Q\mathbf 1)_i/(\tau_i - \gamma)$.
 
-# %% tags=["SSS14-L9"]
-rng = np.random.default_rng(9)
-count = dict.fromkeys(("C_min as by the formula", "solver finds C sum z", "gap 0", "gap 1 % beyond", "beyond refused"), 0)
-for number in range(200):
+# %%
+def random_machine(number, rng):
+    """Random samples, their rows y x, a loss, thresholds, and C_min by the formula; row sums of Q checked."""
     n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
     y = np.where(np.arange(n) % 2, 1, -1)
     X = rng.standard_normal((n, d)) + rng.uniform(0, 1) * y[:, None]
@@ -403,16 +432,30 @@ for number in range(200):
     row_sums, total = Z @ Z.sum(axis=0), Z.sum(axis=0)
     assert row_sums.max() >= row_sums.mean() > 0 and np.isclose(row_sums.mean(), total @ total / n)
     c_min = 1 / (row_sums / (tau - gamma)).max()
-    prob = ss.Problem(terms, loss)
+    return Z, terms, loss, tau, c_min
+
+
+def closed_form(prob, Z, C, tau, n):
+    """Whether solution_below_c_min gives C sum z, with a gap of 0 and all margins in the linear part."""
+    total, loss = Z.sum(axis=0), prob.loss
+    closed = ss.svm.solution_below_c_min(prob.terms, C, loss)
+    gap = prob.primal(closed.w, 1 / C) - prob.dual(closed.alpha, 1 / C)
+    assert closed.C == C and closed.loss == loss and np.all(closed.alpha == 1) and np.allclose(closed.w, C * total, rtol=1e-12)
+    return gap <= 1e-12 * n and np.all(Z @ closed.w <= (tau - loss.gamma) * (1 + 1e-12))
+
+
+# %% tags=["SSS14-L9"]
+rng = np.random.default_rng(9)
+count = dict.fromkeys(("C_min as by the formula", "solver finds C sum z", "gap 0", "gap 1 % beyond", "beyond refused"), 0)
+for number in range(200):
+    Z, terms, loss, tau, c_min = random_machine(number, rng)
+    n, total, prob = len(Z), Z.sum(axis=0), ss.Problem(terms, loss)
     count["C_min as by the formula"] += abs(ss.svm.c_min(terms, loss) / c_min - 1) < 1e-12
     solved, exact = [], []
     for C in (0.3 * c_min, 0.999999 * c_min, ss.svm.c_min(terms, loss)):
         at = ss.solve(prob, 1 / C, rtol=1e-13, tol=1e-14)
         solved.append(np.linalg.norm(at.x - C * total) < 1e-5 * np.linalg.norm(C * total))
-        closed = ss.svm.solution_below_c_min(terms, C, loss)
-        gap = prob.primal(closed.w, 1 / C) - prob.dual(closed.alpha, 1 / C)
-        assert closed.C == C and closed.loss == loss and np.all(closed.alpha == 1) and np.allclose(closed.w, C * total, rtol=1e-12)
-        exact.append(gap <= 1e-12 * n and np.all(Z @ closed.w <= (tau - gamma) * (1 + 1e-12)))
+        exact.append(closed_form(prob, Z, C, tau, n))
     count["solver finds C sum z"] += all(solved)
     count["gap 0"] += all(exact)
     C = 1.01 * c_min  # beyond it, alpha = 1 is not optimal any more
@@ -425,6 +468,10 @@ for number in range(200):
 print(", ".join(f"{name}: {value}" for name, value in count.items()), "of 200")
 assert set(count.values()) == {200}
 
+# %% [markdown]
+# With each sample once in each class the vectors $z_i$ sum to 0, and so does the solution for every $C$:
+
+# %% tags=["SSS14-L9"]
 X = np.array([[1.0, 2.0], [1.0, 2.0], [-0.5, 1.0], [-0.5, 1.0]])  # each sample once in each class: sum z = 0
 terms, Z = ss.Samples(X, [1, -1, 1, -1]), X * [[1], [-1], [1], [-1]]
 with np.errstate(divide="ignore"):
@@ -449,6 +496,7 @@ for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
     print(f"{z}: largest row sum {float(exact):.1e} as stored, {computed:.1e} as computed (bound of both 1e-15)")
     assert 0 < exact < 1e-15 and abs(computed) < 1e-15
 
+
 # %% [markdown]
 # ## Where references come from
 #
@@ -457,12 +505,9 @@ for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
 # $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$.
 
 # %%
-figure, axes = figures.panels(2, height=3.4)
-for ax, factor in zip(axes, (100, 10_000), strict=True):
-    C = factor * ss.svm.c_min(cancer.terms)
-    star = ss.solve(cancer, 1 / C, tol=1e-6, rtol=1e-11)
+def three_tests(C, star, shares):
+    """Share screened from each reference by BT1, IT and IT aimed again; every decision is held against the solution."""
     margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
-    shares = np.concatenate([np.linspace(0.3, 0.98, 18), np.linspace(1.02, 2.0, 18)])
     curves = {"BT1": [], "IT": [], "aimed again": []}
     for share in shares:
         old = ss.solve(cancer, 1 / (share * C), tol=1e-6, rtol=1e-10)
@@ -475,6 +520,16 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
             assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
             assert np.all(star.alpha[found.in_R] < 1e-3) and np.all(star.alpha[found.in_L] > 1 - 1e-3)
             curves[name].append(found.rate)
+    return curves
+
+
+# %%
+figure, axes = figures.panels(2, height=3.4)
+for ax, factor in zip(axes, (100, 10_000), strict=True):
+    C = factor * ss.svm.c_min(cancer.terms)
+    star = ss.solve(cancer, 1 / C, tol=1e-6, rtol=1e-11)
+    shares = np.concatenate([np.linspace(0.3, 0.98, 18), np.linspace(1.02, 2.0, 18)])
+    curves = three_tests(C, star, shares)
     figures.lines(curves, shares, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", **axis)
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))
     print(f"C = {factor} C_min, IT: {low:.2f} from C_ref = 0.8 C, {high:.2f} from C_ref = 1.25 C")

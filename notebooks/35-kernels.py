@@ -15,19 +15,6 @@
 #   matrix is positive semidefinite up to rounding only; the library works with coefficients and error bounds instead;
 # * the dome test of SSS13 needs nothing but $Q$ either, and decides little with a Gaussian kernel, as its authors found;
 # * everything of the linear machine (path, intersection test, screening during the solve) runs on a kernel unchanged.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole feature space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample, known through $Q_{ij} = \langle z_i, z_j\rangle$; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
 from fractions import Fraction
@@ -72,6 +59,19 @@ from safescreen_book.protocols import pathwise
 # | $w = \sum_j c_j z_j$ | | `Expansion`: `coef` is $c$, `image` is $Qc$ |
 # | $\gamma$ | kernel parameter | also the smoothing of the loss, elsewhere |
 #
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole feature space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample, known through $Q_{ij} = \langle z_i, z_j\rangle$; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
+#
 # ## Derivation
 #
 # ### Step 1: everything is an expansion
@@ -107,11 +107,9 @@ def both_balls(Q, g, h, a, s, C, C0):
 # %% [markdown]
 # ## Does it match?
 #
-# The polynomial kernel $(x^\top x' + 1)^2$ in the plane has six features. The same machine twice: by the features,
-# where every vector can be written down, and by $Q$. Three columns: as printed, by the ten lines, and by the library,
-# whose centers are expansions with a `coef` and an `image`. Then points with integer coordinates, for which the exact
-# image of any expansion is a sum of fractions: after hundreds of updates, sums and multiples, some of which cancel
-# all digits, no image is off by more than the error the library carries along with it, and norms are inside their bounds.
+# The polynomial kernel $(x^\top x' + 1)^2$ in the plane has six features. So the same machine can be computed twice: by
+# the features, where every vector can be written down, and by $Q$. We compare each quantity with that of the features,
+# once as printed, by the ten lines, and once by the library, whose centers are expansions with a `coef` and an `image`.
 
 
 # %%
@@ -128,31 +126,40 @@ def explicit_ball(Z, w, s, C):
     return (w + C * s @ Z) / 2, np.sqrt(np.sum((w - C * s @ Z) ** 2) / 4 + C * fenchel)
 
 
-# %% tags=["SSS14-DIVD"]
-rng = np.random.default_rng(35)
-worst, same = {}, 0
-for _ in range(40):
+# %%
+def quadratic_machine(rng):
+    """Thirty samples with a quadratic kernel, by kernel and by features; the solution for a C0, and C = 1.25 C0."""
     y = np.where(np.arange(30) % 2, 1, -1)
     X = rng.standard_normal((30, 2)) * 0.8
     X[y == 1] *= 1.8
     Z = y[:, None] * features(X)
     kernel = ss.KernelSamples.from_points(X, y, "polynomial", gamma=1.0, degree=2)
-    Q = y[:, None] * ((X @ X.T + 1) ** 2) * y
     C0 = svm.c_min(kernel) * 10.0 ** rng.uniform(0.3, 3)
-    C, rho = 1.25 * C0, 2.25 / 2
     old = ss.solve(ss.Problem(kernel, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-11)
-    a = C0 * old.alpha
-    w0 = a @ Z  # explicit
+    return X, y, Z, kernel, old, 1.25 * C0, C0
+
+
+def explicit_quantities(Z, a, C, rho):
+    """Both balls by features: w0, m1, the choice s, m2 and r2."""
+    w0 = a @ Z
     m1 = rho * w0
     s = (1 - Z @ m1 > 0).astype(float)
     m2 = (w0 + C * s @ Z) / 2
     loss = np.maximum(1 - Z @ w0, 0).sum()
     r2 = np.sqrt(m2 @ m2 + C * (loss - s.sum()))
-    first, second = both_balls(Q, Q @ a, Q @ s, a, s, C, C0)[:2], both_balls(Q, Q @ a, Q @ s, a, s, C, C0)[2:4]
-    at0 = svm.Reference(kernel.adjoint(a), old.alpha, C0)  # the library
+    return w0, m1, s, m2, r2
+
+
+# %%
+def three_ways(Z, Q, kernel, old, a, C, C0):
+    """Each quantity of the table as printed, by the library (None where it has none), and by features."""
+    rho = 2.25 / 2
+    w0, m1, s, m2, r2 = explicit_quantities(Z, a, C, rho)
+    _, r1, _, r2_printed, apart = both_balls(Q, Q @ a, Q @ s, a, s, C, C0)[:5]
+    at0 = svm.Reference(kernel.adjoint(a), old.alpha, C0)
     ball1, ball2 = svm.ball_1(kernel, C, at0), svm.ball_2(kernel, C, at0.w, s)
-    space = kernel.cone
-    rows = {
+    space, pair_radius = kernel.cone, explicit_ball(Z, w0, old.alpha, C)[1]
+    return {
         "Q": (Q, kernel.gram(np.arange(30)), Z @ Z.T),
         "|z|": (np.sqrt(np.diag(Q)), kernel.norms, np.linalg.norm(Z, axis=1)),
         "|w0|": (np.sqrt(a @ Q @ a), at0.w.norm(), np.linalg.norm(w0)),
@@ -161,31 +168,50 @@ for _ in range(40):
         "|m1|": (rho * np.sqrt(a @ Q @ a), ball1.center.norm(), np.linalg.norm(m1)),
         "|m2|": (np.sqrt((a + C * s) @ Q @ (a + C * s)) / 2, ball2.center.norm(), np.linalg.norm(m2)),
         "<m1, m2>": (rho / 2 * (a @ Q @ a + C * a @ Q @ s), space.inner(ball1.center, ball2.center), m1 @ m2),
-        "|m1 - m2|": (
-            np.sqrt(both_balls(Q, Q @ a, Q @ s, a, s, C, C0)[4]),
-            (ball1.center - ball2.center).norm(),
-            np.linalg.norm(m1 - m2),
-        ),
-        "r1": (first[1], None, np.linalg.norm(m1 - w0)),
-        "r1 of the pair": (explicit_ball(Z, w0, old.alpha, C)[1], ball1.radius, explicit_ball(Z, w0, old.alpha, C)[1]),
-        "r2": (second[1], ball2.radius, r2),
+        "|m1 - m2|": (np.sqrt(apart), (ball1.center - ball2.center).norm(), np.linalg.norm(m1 - m2)),
+        "r1": (r1, None, np.linalg.norm(m1 - w0)),
+        "r1 of the pair": (pair_radius, ball1.radius, pair_radius),
+        "r2": (r2_printed, ball2.radius, r2),
     }
+
+
+# %%
+def same_decisions(test, X, y, kernel, old, a, C, C0):
+    """Whether a test decides the same samples by kernel and by features."""
+    plain = ss.Samples(features(X), y)
+    one, two = test(kernel, C, old), test(plain, C, svm.Reference(plain.adjoint(a), old.alpha, C0))
+    return np.array_equal(one.in_L, two.in_L) and np.array_equal(one.in_R, two.in_R)
+
+
+# %% tags=["SSS14-DIVD"]
+rng = np.random.default_rng(35)
+worst, same = {}, 0
+for _ in range(40):
+    X, y, Z, kernel, old, C, C0 = quadratic_machine(rng)
+    Q = y[:, None] * ((X @ X.T + 1) ** 2) * y
+    a = C0 * old.alpha
+    w0 = a @ Z
+    rows = three_ways(Z, Q, kernel, old, a, C, C0)
     for name, (printed, ours, explicit) in rows.items():
         for column, value in enumerate((printed, ours)):
             if value is not None:
                 off = np.max(np.abs(value - explicit)) / np.max(np.abs(explicit))
                 worst[name, column] = max(worst.get((name, column), 0.0), off)
-    plain = ss.Samples(features(X), y)
-    explicit = svm.Reference(plain.adjoint(a), old.alpha, C0)
     for test in (svm.ball_test_1, svm.intersection_test):
-        one, two = test(kernel, C, old), test(plain, C, explicit)
-        same += np.array_equal(one.in_L, two.in_L) and np.array_equal(one.in_R, two.in_R)
+        same += same_decisions(test, X, y, kernel, old, a, C, C0)
 assert max(worst.values()) < 1e-8
 print(f"{len(rows)} quantities as printed and by the library against features: a part in 1e8 at most")
 print("the library decides the same samples by kernel and by features:", same, "of 80 tests")
 assert same >= 78
 
-# integer points: exact images, whatever was done to an expansion before
+# %% [markdown]
+# ### Rounding
+#
+# An expansion carries a bound of the rounding errors of its image. For points with integer coordinates the exact image
+# is a sum of fractions. After hundreds of updates, sums and multiples, some of which cancel all digits, no image is off by
+# more than its bound, and norms are inside of theirs.
+
+# %%
 corners = rng.integers(-2, 3, (16, 2)).astype(float)
 signs = np.where(np.arange(16) % 2, 1, -1)
 made = ss.KernelSamples.from_points(corners, signs, "polynomial", gamma=1.0, degree=2)
@@ -202,6 +228,7 @@ def in_bounds(element):
     return used, Fraction(element.norm_lower()) ** 2 <= square <= Fraction(element.norm_upper()) ** 2
 
 
+# %% tags=["SSS14-DIVD"]
 used, inside, n_elements = Fraction(0), True, 0
 coef = rng.standard_normal(16)
 for _ in range(300):  # each differs from the last in one coefficient, now large, now small
@@ -217,10 +244,14 @@ fresh = made.adjoint(np.ones(16))
 assert x.error / x.scale <= 9 * fresh.error / fresh.scale  # and errors do not pile up
 print(f"{n_elements} expansions: no error of an image above its bound, no norm outside its bounds, in fractions")
 
-# the labels belong into Q; with K in its place every length is another one
+# %% [markdown]
+# The labels belong into $Q$. With $K$ in its place every length is another one:
+
+# %% tags=["SSS14-DIVD"]
 K = Q * y[:, None] * y
 print(f"with K for Q: |w0| = {np.sqrt(a @ K @ a):.3f} instead of {np.linalg.norm(w0):.3f}")
 assert abs(np.sqrt(a @ K @ a) - np.linalg.norm(w0)) > 0.01
+
 
 # %% [markdown]
 # (A sample whose bound is within rounding of 1 may be decided by one and not by the other, so a few tests may
@@ -246,7 +277,7 @@ def solved(terms, C, rtol=1e-9):
     return ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C, tol=0.0, rtol=rtol, screening=())
 
 
-# %% tags=["SSS13-D3"]
+# %%
 rng = np.random.default_rng(4)
 X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
 y = np.repeat([1, -1], 300)
@@ -256,7 +287,10 @@ at_a, at_b, at_T = (solved(square, C) for C in (0.1, 0.15, 10.0))
 a, b, a_T = (at.alpha / at.lam for at in (at_a, at_b, at_T))
 low, high, rim = dome_from_gram(Q, a, b)
 
-# the same region and the same decisions by formula, by kernel and by features; right for every C between
+# %% [markdown]
+# The same region and the same decisions by formula, by kernel and by features:
+
+# %% tags=["SSS13-D3"]
 region = svm.dome(square, at_a, at_b)
 assert abs(region.offset / (a @ Q @ a) - 1) < 1e-2 and 0 <= region.ball.radius / np.sqrt(b @ Q @ b) - 1 < 1e-2
 by_kernel = svm.dome_test(square, at_a, at_b)
@@ -266,6 +300,12 @@ clear = np.minimum(np.abs(low - 1), np.abs(high - 1)) > 1e-2
 for found in (by_kernel, by_features):
     assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(found.in_L[clear], (high < 1)[clear])
     assert not np.any(found.in_R & (low <= 1)) and not np.any(found.in_L & (high >= 1))
+
+# %% [markdown]
+# They are right for every $C$ between, and a margin moves by no more than the distance of the rim (SSS13,
+# "Interpretation"):
+
+# %% tags=["SSS13-D3"]
 moved = 0.0
 for C in np.linspace(0.1, 0.15, 9):
     at = solved(square, C)
@@ -278,7 +318,10 @@ print(f"polynomial kernel: {by_kernel.rate:.0%} of 600 screened for C in [0.1, 0
 print(f"margins move by at most {moved:.2f} of the distance to the rim (bound 1)")
 assert by_kernel.rate > 0.5 and moved <= 1
 
-# the line search, kernel against arithmetic on Q
+# %% [markdown]
+# The line search, by kernel and by arithmetic on $Q$:
+
+# %% tags=["SSS13-D3"]
 for budget in (0.3, 0.6, 0.9):
     totals = [np.maximum(1 - Q @ c, 0).sum() for c in (a, a_T)]
     s = totals[0] + budget * (totals[1] - totals[0])
@@ -289,7 +332,10 @@ for budget in (0.3, 0.6, 0.9):
     assert abs(w_hat.norm() / np.sqrt(c @ Q @ c) - 1) < 1e-3 and svm.total_loss(square, w_hat)[1] <= s
 print("feasible points by line search: as long as on a grid of 20 001, to a part in 1000, and within their budget")
 
-# the remark on Gaussian kernels
+# %% [markdown]
+# The remark on Gaussian kernels: the wider the dome, the less it decides.
+
+# %% tags=["SSS13-D3"]
 print(f"\n{'kernel':14}" + "".join(f"{f'C {low:g} to {high:g}':>16}" for low, high in ((0.1, 0.2), (1, 1.3), (1, 10))))
 shares = {}
 for name, options in {
@@ -350,6 +396,7 @@ class Counter:
         return self.columns
 
 
+# %%
 def from_nothing(test, terms, C, old):
     """A test whose reference is first made from its dual variables."""
     test(terms, C, svm.Reference(terms.adjoint(old.C * old.alpha), old.alpha, old.C))
@@ -411,9 +458,10 @@ figures.show(
 )
 
 # %% [markdown]
-# Now Table I, all columns. Cold: exponents of $n$ of the entries read. Warm: BT1 reads next to nothing, IT at most twice the
-# places where $\hat s$ and $\alpha_0$ differ. Linear, sparse samples with $d_s$ stored numbers each: passes over the data,
-# $n d_s$ numbers a pass, for the library's tests.
+# ### Table I, column by column
+#
+# Cold, the entries that are read grow like $n^2$. Warm, BT1 reads next to nothing, and IT at most twice the places where
+# $\hat s$ and $\alpha_0$ differ.
 
 # %% tags=["SSS14-B1"]
 means = np.array(means)
@@ -431,6 +479,11 @@ for steps, (a_0, s_0, changes) in steps_of.items():
 assert cold[-1] > 10 * cold[0] and warm[-1] < 2 * warm[0]
 
 
+# %% [markdown]
+# Linear, sparse samples hold $d_s$ stored numbers each. The library's tests make a few passes over the data, $n d_s$
+# numbers a pass, whatever $n$ and $d_s$ are:
+
+# %%
 class Passes(ss.Samples):
     """Samples that count products with the data."""
 
@@ -445,6 +498,7 @@ class Passes(ss.Samples):
         return super().weighted_sum(weights)
 
 
+# %% tags=["SSS14-B1"]
 rng, passes = np.random.default_rng(1), set()
 for n, d_s in ((1000, 5), (4000, 5), (1000, 20)):
     X_sparse = sparse.random(n, 500, density=d_s / 500, format="csr", random_state=int(rng.integers(100)))
@@ -464,9 +518,9 @@ assert len(passes) == 1 and counts[0] <= 4 and counts[1] <= 9
 # %% [markdown]
 # ## Everything at once
 #
-# Two interleaved arcs, a Gaussian kernel, a path of $C$ with the intersection test before each solve and the midpoint
-# gap bound during it. Left, the path; right, the machine at one $C$ with what had been decided *before* solving for
-# it (pale).
+# The samples are two interleaved arcs, and the kernel is Gaussian. On a path of $C$ the intersection test screens before
+# each solve, and the midpoint gap bound during it. In the picture, left, the path; right, the machine at one $C$, with what
+# had been decided *before* solving for it (pale).
 
 # %%
 rng = np.random.default_rng(4)
@@ -479,6 +533,11 @@ X += 0.17 * rng.standard_normal((n, 2))
 arcs = ss.KernelSamples.from_points(X, y, "rbf", gamma=3.0)
 prob = ss.Problem(arcs, ss.Hinge())
 Cs = svm.c_min(arcs) * np.geomspace(1.0, 1e4, 41)
+
+# %% [markdown]
+# The path with each of the three tests, and without any. All end at the same objective.
+
+# %%
 curves, finals = {}, {}
 for test in ("BT1", "BT2", "IT"):
     path = svm.path(arcs, Cs, test, screening=("MGB",), rtol=1e-7)
@@ -490,6 +549,10 @@ values = [prob.primal(last.x, last.lam) for last in (plain, *finals.values())]
 assert max(values) / min(values) - 1 < 1e-6
 print("objectives at the end, with every test and without, agree to a part in 1e6")
 
+# %% [markdown]
+# The machine at one $C$, and what the test decides before it:
+
+# %%
 where = 24
 old, star = (ss.solve(prob, 1 / C, tol=1e-6, rtol=1e-11) for C in Cs[where - 1 : where + 1])
 found = svm.intersection_test(arcs, Cs[where], old)
@@ -504,6 +567,7 @@ def decision(points):
     return np.exp(-3.0 * apart) @ (star.x.coef * y)
 
 
+# %%
 figure, axes = figures.panels(2, height=3.8)
 steps = Cs[1:] / Cs[0]
 labels = {"title": "before each solve", "xlabel": "$C/C_{min}$", "ylabel": "share of samples screened"}

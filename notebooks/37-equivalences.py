@@ -16,19 +16,6 @@
 # * which balls share a diameter, which contain which;
 # * with a reference that is not exact the "equal" formulas lose the solution, and are no longer equal, while the
 #   one they come from keeps it.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -66,6 +53,19 @@ from safescreen_book import datasets, figures
 # | Dome | linear rule, center 0 | always |
 # | $1/C_{\min}$ | all-linear $\lambda$ | always |
 # | IT | rule of MGB($\tilde w, \alpha_0$) and MGB($\tilde w, s$) | always; no triplet paper has it |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 #
 # ## Derivation
 #
@@ -112,6 +112,10 @@ difference = mgb_square(w_t, w_0 / C0, xi_t, xi0 + w_0.dot(w_0) / C0) - bt1
 assert sp.simplify(difference) == 0
 print("MGB(w~, alpha0) - BT1:", sp.simplify(difference))
 
+# %% [markdown]
+# The same for the second ball, and for the reference itself: there BT1 is the ball of DVI.
+
+# %%
 m2 = (w_t + C * z_alpha) / 2
 bt2 = m2.dot(m2) + C * (xi_t - total_alpha)
 assert sp.simplify(mgb_square(w_t, z_alpha, xi_t, total_alpha) - bt2) == 0
@@ -122,7 +126,11 @@ dvi_square = ((C - C0) / (2 * C0)) ** 2 * w_0.dot(w_0)
 assert sp.simplify(path_case - dvi_square) == 0
 print("BT1(w0) - DVI:", sp.simplify(path_case - dvi_square))
 
-# GB at w~ with slopes s: xi = S - <z_s, w~>, gradient w~ - C z_s, radius half its norm
+# %% [markdown]
+# With the slopes at $\tilde w$ as $s$ the second ball is GB: then $\tilde\xi = S - \langle z_s, \tilde w\rangle$, the
+# gradient is $\tilde w - C z_s$, and the radius is half its norm.
+
+# %%
 at_slopes = bt2.subs(xi_t, total_alpha - z_alpha.dot(w_t))
 gb = (w_t - C * z_alpha).dot(w_t - C * z_alpha) / 4
 assert sp.simplify(at_slopes - gb) == 0
@@ -167,10 +175,30 @@ def solve(prob, C, rtol=1e-11):
 # the function above. The extreme margins over the balls are compared with (34). What is left of a difference comes
 # from the accuracy of the reference.
 
+# %%
+def off_the_margins(terms, balls, low, high, scale):
+    """Largest difference of the margins over balls from given ones, in parts of a radius."""
+    worst = 0.0
+    for ball in balls:
+        q, reach = terms.margins(ball.center), ball.radius * terms.norms
+        worst = max(worst, np.max(np.abs(q - reach - low) / scale), np.max(np.abs(q + reach - high) / scale))
+    return worst
+
+
+def decided_alike(found, low, high, there):
+    """Check the masks of BT1 against the margins of DVI and the solution; return R and L as counted by both, DVI first."""
+    clear = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-3
+    assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(
+        found.in_L[clear], (high < 1)[clear]
+    )
+    assert not np.any(there.alpha[found.in_R] > 1e-6) and np.all(there.alpha[found.in_L] > 1 - 1e-6)
+    by_both = (low > 1, found.in_R), (high < 1, found.in_L)
+    return [f"{np.sum(slow & clear):11d}{np.sum(fast & clear):6d}" for slow, fast in by_both]
+
+
 # %% tags=["SSS14-AppC"]
 print(f"{'kernel':12}{'C/C0':>6}{'in R, DVI':>11}{'BT1':>6}{'in L, DVI':>11}{'BT1':>6}{'too high without modulus':>26}")
-worst = above_up = 0.0
-above_down = []
+worst, too_high = 0.0, {True: [], False: []}
 for name, terms in kinds.items():
     prob, Q = ss.Problem(terms, ss.Hinge()), terms.gram(everything)
     C0_ = 30.0 * svm.c_min(terms)
@@ -183,30 +211,13 @@ for name, terms in kinds.items():
         low, high = dvi(Q, a0, C0_, C_)
         printed = dvi(Q, a0, C0_, C_, modulus=False)[0]
         bt1, rpb = svm.ball_1(terms, C_, at0), spheres.path_bound(at0.x, at0.lam, 1.0 / C_)
-        scale = rpb.radius * terms.norms
-        for ball in (bt1, rpb):
-            q, n = terms.margins(ball.center), terms.norms
-            worst = max(
-                worst,
-                np.max(np.abs(q - ball.radius * n - low) / scale),
-                np.max(np.abs(q + ball.radius * n - high) / scale),
-            )
+        worst = max(worst, off_the_margins(terms, (bt1, rpb), low, high, rpb.radius * terms.norms))
         assert np.all(low <= margins + 1e-4) and np.all(margins <= high + 1e-4)
-        found = svm.ball_test_1(terms, C_, at0)
-        clear = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-3
-        assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(
-            found.in_L[clear], (high < 1)[clear]
-        )
-        assert not np.any(there.alpha[found.in_R] > 1e-6) and np.all(there.alpha[found.in_L] > 1 - 1e-6)
+        in_R, in_L = decided_alike(svm.ball_test_1(terms, C_, at0), low, high, there)
         share = float(np.mean(printed > margins + 1e-4))
-        by_both = (low > 1, found.in_R), (high < 1, found.in_L)
-        in_R, in_L = (f"{np.sum(slow & clear):11d}{np.sum(fast & clear):6d}" for slow, fast in by_both)
         print(f"{name:12}{ratio:6.2f}{in_R}{in_L}{share:26.2f}")
-        if ratio > 1.0:
-            above_up = max(above_up, share)
-        else:
-            above_down.append(share)
-assert worst < 1e-2 and above_up == 0.0 and min(above_down) > 0.5
+        too_high[ratio > 1.0].append(share)
+assert worst < 1e-2 and max(too_high[True]) == 0.0 and min(too_high[False]) > 0.5
 print("DVI, BT1 and RPB differ by less than 1 % of a radius")
 
 # %% [markdown]
@@ -215,10 +226,9 @@ print("DVI, BT1 and RPB differ by less than 1 % of a radius")
 #
 # ## The rest of the table
 #
-# Any feasible point $\tilde w$, both dual points, on the same data with features (`Samples`), $C = 1.3\,C_0$. Each row:
-# the distance of the centers and the difference of the radii, in units of a radius; on one side the printed formula, on the other
-# the library's ball of another name. Below, rules: the masks of the library against the printed bounds of IT (SSS14 Theorem 8, three
-# cases) and of the linear rule (STS19 Theorem 9, with a level), both in numpy.
+# The point $\tilde w$ is any feasible one, the data are the same, with features (`Samples`), and $C = 1.3\,C_0$. Each row
+# compares a printed formula with the library's ball of another name: the centers and the radii agree to a thousandth of a
+# radius.
 
 
 # %%
@@ -238,7 +248,7 @@ def as_printed_2(Z, C, w_t, s):
     return ss.Sphere(m, float(np.sqrt(m @ m + C * (np.maximum(1.0 - Z @ w_t, 0.0).sum() - s.sum()))))
 
 
-# %% tags=["equivalences"]
+# %%
 terms = ss.Samples(cells, diagnosis)
 prob, Z = ss.Problem(terms, ss.Hinge()), diagnosis[:, None] * cells
 C0_ = 30.0 * svm.c_min(terms)
@@ -251,6 +261,8 @@ stretched = C_ / C0_ * at0.x
 lam0, lam = 1.0 / C0_, 1.0 / C_
 mgb, dgb = spheres.midpoint_gap_bound, spheres.duality_gap_bound
 half = dgb(prob, w_t, lam, slopes)
+
+# %% tags=["equivalences"]
 pairs = {
     "BT1(w~) printed, svm.ball_1": (as_printed_1(Z, C_, at0.x, C0_, w_t), svm.ball_1(terms, C_, at0, w_t)),
     "BT1(w~), MGB(w~, alpha0)": (as_printed_1(Z, C_, at0.x, C0_, w_t), mgb(prob, w_t, lam, at0.alpha)),
@@ -274,6 +286,11 @@ for name, (one, other) in pairs.items():
     print(f"{name:32} centers and radii differ by less than 1e-3 radii   radius {one.radius:.3f}")
 
 
+# %% [markdown]
+# The rules are compared by their masks. Here are the printed bounds of IT (SSS14 Theorem 8, three cases) and of the linear
+# rule (STS19 Theorem 9, with a level), in plain numpy:
+
+# %%
 def theorem_8(Z, m1, r1, m2, r2):
     """Smallest <z, w> over two balls whose surfaces meet: SSS14 Theorem 8, its three cases."""
     phi, n = m1 - m2, np.linalg.norm(Z, axis=1)
@@ -292,6 +309,11 @@ def linear_rule(Z, Q, r, p, level):
     return np.where(-r * s / n >= delta, Z @ Q - r * n, rim)
 
 
+# %% [markdown]
+# IT decides the same three times: by the printed balls and cases, by the library's test, and by the library's rule for the
+# two balls under another name.
+
+# %% tags=["equivalences"]
 def alike(found, low, high, at):
     """Masks are those of the bounds (but for a band of 1e-3 around 1, where fewer may be decided), and right."""
     sure = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-3
@@ -300,14 +322,20 @@ def alike(found, low, high, at):
     return found.n_L + found.n_R
 
 
-# IT: the printed balls and the printed cases; the library's test; the library's rule for the two balls under another name
 s_hat = (1.0 - (C_ + C0_) / (2.0 * C0_) * (Z @ at0.x) > 0.0).astype(float)
 one, two = as_printed_1(Z, C_, at0.x, C0_, at0.x), as_printed_2(Z, C_, at0.x, s_hat)
 regions = one.center, one.radius, two.center, two.radius
 low, high = theorem_8(Z, *regions), -theorem_8(-Z, *regions)
 by_mgb = rules.intersection(prob, mgb(prob, at0.x, lam, at0.alpha), mgb(prob, at0.x, lam, s_hat))
 n_it = [alike(found, low, high, optimum) for found in (svm.intersection_test(terms, C_, at0), by_mgb)]
-# the dome and the linear rule, at the origin and away from it
+print(f"IT = Theorem 8 of two MGBs: {n_it[0]} and {n_it[1]} decided")
+assert min(n_it) > 100
+
+# %% [markdown]
+# The dome is the linear rule at the origin. Away from it the linear rule cuts the ball of a later solution by the plane of
+# an earlier one.
+
+# %% tags=["equivalences"]
 last = solve(prob, 1.2 * C_)
 A, B, q, n = at0.x @ at0.x, optimum.x @ optimum.x, Z @ at0.x, np.linalg.norm(Z, axis=1)
 rim = np.sqrt((B - A) / A * (A * n**2 - q**2))
@@ -319,8 +347,13 @@ n_dome = [alike(found, low, high, optimum) for found in (svm.dome_test(terms, at
 cut_ball = spheres.path_bound(last.x, last.lam, lam), at0.x, A  # the ball of the later solution, cut by the plane of the earlier
 low, high = (sign * linear_rule(sign * Z, cut_ball[0].center, cut_ball[0].radius, at0.x, A) for sign in (1.0, -1.0))
 n_cut = alike(rules.halfspace(prob, *cut_ball), low, high, optimum)
-print(f"IT = Theorem 8 of two MGBs: {n_it[0]} and {n_it[1]} decided; dome = linear rule: {n_dome[0]} and {n_dome[1]}; a ball cut: {n_cut}")
-assert min(n_it) > 100 and min(n_dome) > 15 and n_cut > 100
+print(f"dome = linear rule: {n_dome[0]} and {n_dome[1]} decided; a ball cut: {n_cut}")
+assert min(n_dome) > 15 and n_cut > 100
+
+# %% [markdown]
+# The smallest $C$ of the SVM papers is one over the $\lambda$ at which all triplets are linear:
+
+# %% tags=["equivalences"]
 largest = (Z @ Z.sum(axis=0)).max()
 assert abs(svm.c_min(terms) * prob.lam_max() - 1.0) < 1e-12 and abs(svm.c_min(terms) * largest - 1.0) < 1e-9
 print(f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_max():.1f}, max (Q 1)_i = {largest:.1f}")

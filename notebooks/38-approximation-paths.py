@@ -14,19 +14,6 @@
 # * that the inequality is for exact references, and what to put in its place where a solver stopped early;
 # * the number of solutions grows like $1/\sqrt\varepsilon$, with a constant that the path itself tells;
 # * Algorithm 1, with and without screening, gives the same solutions, on breast cancer and on digits.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; here mostly the papers' scale, $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -67,6 +54,19 @@ finest = 1e-3
 # | $a_0$ in the box of $C_0$, $w_0 = Z^\top a_0$ | 1 |
 # | $P_{C_0}(w_0) = D(a_0)$: an exact reference | 2; broken below |
 # | $C \ge C_0$ | nothing but the direction: the exercise goes down |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; here mostly the papers' scale, $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 #
 # ## Derivation
 #
@@ -167,6 +167,18 @@ def relative_error(prob, reference, C):
     return (best.primal - here) / best.primal, (best.primal - best.gap - here) / best.primal
 
 
+# %%
+def true_ratio(prob, reference, C0_, ratio, eps):
+    """The largest C / C0 at which the reference still is an eps approximation, by bisection; the rule's ratio is below."""
+    low, high = ratio, 4.0 * ratio
+    for _ in range(14):
+        middle = np.sqrt(low * high)
+        low, high = (
+            (middle, high) if relative_error(prob, reference, C0_ * middle)[1] <= eps else (low, middle)
+        )
+    return low
+
+
 # %% tags=["SSS14-AppD"]
 print(f"{'':20}{'eps':>6}{'C0/C_min':>10}{'rho':>8}{'error/eps':>11}{'true rho':>10}{'of the step':>13}")
 checked = 0
@@ -182,12 +194,7 @@ for name, prob in problems.items():
             errors = [relative_error(prob, reference, C)[0] for C in C0_ * np.linspace(1.0, ratio, 6)]
             assert max(errors) <= eps and np.all(np.diff(errors) > -1e-9)
             checked += len(errors)
-            low, high = ratio, 4.0 * ratio
-            for _ in range(14):
-                middle = np.sqrt(low * high)
-                low, high = (
-                    (middle, high) if relative_error(prob, reference, C0_ * middle)[1] <= eps else (low, middle)
-                )
+            low = true_ratio(prob, reference, C0_, ratio, eps)
             assert low >= ratio
             part = (ratio - 1.0) / (low - 1.0)
             print(
@@ -197,6 +204,10 @@ for name, prob in problems.items():
 print("values of C at which (35) was checked by solving:", checked)
 
 
+# %% [markdown]
+# For references that are not exact the rule is the root of (3):
+
+# %% tags=["SSS14-AppD"]
 def largest_rho_of_pair(Z, w, a, C0, eps):
     """The larger root of (3): |w - rho v|^2/2 + rho C0 phi = eps (rho c - rho^2 |v|^2/2)."""
     v, c = a @ Z, a.sum()
@@ -351,9 +362,7 @@ print(f"solutions, by these lines {len(slow)}, by svm.eps_path {len(fast)}", end
 print(f"mean share screened {rates.mean():.2f} and {np.mean(fast.path_rates[1:]):.2f}")
 
 # %% [markdown]
-# Now the whole statement: for three $\varepsilon$ and both data sets, the path with BT1, with IT and without any test. The
-# same number of solutions, the same objectives, every one certified by a gap on *all* samples; and (35) between
-# neighbours, by solving in the middle of a sample of the steps.
+# The lines above and the library make the same path, and a gap on all samples certifies each solution:
 
 # %% tags=["SSS14-A1"]
 assert len(slow) == len(fast) and np.max(np.abs(Cs * fast.lams - 1.0)) < 1e-3
@@ -365,14 +374,61 @@ for one, other in zip(slow, fast, strict=True):
         < 1e-3
     )
 
-counts, paths = {}, {}
-print(f"{'':20}{'eps':>8}{'solutions':>11}{'predicted':>11}{'BT1':>7}{'IT':>7}")
-for name, prob in problems.items():
-    C_T = span * svm.c_min(prob.terms)
+
+# %% [markdown]
+# Now the whole statement, for three $\varepsilon$ and both data sets: the path with BT1, with IT and without any test. They
+# must have the same number of solutions and the same objectives, and every solution is certified by a gap on *all*
+# samples. Between neighbours (35) is checked by solving in the middle and at the end of a sample of the steps. No support vector
+# may be screened. The number of solutions is compared with the integral in (2).
+
+# %%
+def predicted_number(prob, C_T):
+    """The integral of |w| / sqrt(P C) over log C, on a grid of 60."""
     grid = np.geomspace(svm.c_min(prob.terms), C_T, 60)
     on_grid = svm.path(prob.terms, grid, rtol=1e-7)
     density = np.array([np.linalg.norm(s.x) / np.sqrt(s.primal / s.lam) for s in on_grid])
     integral = np.sum(0.5 * (density[1:] + density[:-1]) * np.diff(np.log(grid)))
+    return integral
+
+
+def certified(found, eps):
+    """Check paths with BT1, IT and without a test: the same number of solutions, converged, and the same objectives."""
+    for path in found.values():
+        assert len(path) == len(found["IT"]) and path.reason == "grid"
+        assert all(s.converged and s.gap <= 1e-4 * eps * s.primal + 1e-12 for s in path)
+    for one, other in zip(found["IT"], found[None], strict=True):
+        assert (
+            abs(one.lam / other.lam - 1.0) < eps
+            and abs(one.lam * other.primal / (other.lam * one.primal) - 1.0) < eps
+        )
+
+
+# %%
+def masks_hold(found, prob):
+    """Check the masks against solutions of all samples: no support vector is lost, and only a test screens."""
+    screened = 0
+    for test in ("BT1", "IT"):  # masks against solutions of all samples: no support vector is lost
+        for at in found[test][:: max(1, len(found[test]) // 8)]:
+            alpha = solve(prob, 1.0 / at.lam).alpha
+            assert not np.any(alpha[at.screened.in_R] > 1e-6) and np.all(alpha[at.screened.in_L] > 1.0 - 1e-6)
+            screened += at.screened.n_L + at.screened.n_R
+    assert screened > 0 and not any(at.screened.rate for at in found[None])
+
+
+def between_neighbours(found, prob, eps):
+    """Check (35) by solving in the middle and at the end of a sample of the steps."""
+    steps = list(zip(found["IT"], found["IT"][1:], strict=False))
+    for before, after in steps[:: max(1, len(steps) // 8)]:
+        for C in (1.0 / np.sqrt(before.lam * after.lam), 1.0 / after.lam):
+            assert relative_error(prob, svm.reference(before), C)[1] <= eps
+
+
+# %% tags=["SSS14-A1"]
+counts, paths = {}, {}
+print(f"{'':20}{'eps':>8}{'solutions':>11}{'predicted':>11}{'BT1':>7}{'IT':>7}")
+for name, prob in problems.items():
+    C_T = span * svm.c_min(prob.terms)
+    integral = predicted_number(prob, C_T)
     for eps in (0.1, 0.01, finest):
         found = {
             test: svm.eps_path(prob.terms, C_T, eps, test, rtol=1e-4 * eps, screening=())
@@ -380,25 +436,9 @@ for name, prob in problems.items():
         }
         counts[name, eps] = len(found["IT"])
         predicted = integral / np.sqrt(2.0 * eps)
-        for path in found.values():
-            assert len(path) == counts[name, eps] and path.reason == "grid"
-            assert all(s.converged and s.gap <= 1e-4 * eps * s.primal + 1e-12 for s in path)
-        for one, other in zip(found["IT"], found[None], strict=True):
-            assert (
-                abs(one.lam / other.lam - 1.0) < eps
-                and abs(one.lam * other.primal / (other.lam * one.primal) - 1.0) < eps
-            )
-        screened = 0
-        for test in ("BT1", "IT"):  # masks against solutions of all samples: no support vector is lost
-            for at in found[test][:: max(1, len(found[test]) // 8)]:
-                alpha = solve(prob, 1.0 / at.lam).alpha
-                assert not np.any(alpha[at.screened.in_R] > 1e-6) and np.all(alpha[at.screened.in_L] > 1.0 - 1e-6)
-                screened += at.screened.n_L + at.screened.n_R
-        assert screened > 0 and not any(at.screened.rate for at in found[None])
-        steps = list(zip(found["IT"], found["IT"][1:], strict=False))
-        for before, after in steps[:: max(1, len(steps) // 8)]:
-            for C in (1.0 / np.sqrt(before.lam * after.lam), 1.0 / after.lam):
-                assert relative_error(prob, svm.reference(before), C)[1] <= eps
+        certified(found, eps)
+        masks_hold(found, prob)
+        between_neighbours(found, prob, eps)
         bt1, it = (np.mean(found[test].path_rates[1:]) for test in ("BT1", "IT"))
         assert it > bt1 + 1e-3 and 0.8 < counts[name, eps] / predicted < 1.3
         print(f"{name:20}{eps:8.3f}{counts[name, eps]:11d}{predicted:11.1f}{bt1:7.2f}{it:7.2f}")

@@ -13,21 +13,10 @@
 # * a rule that holds for one $C$ holds for a whole interval of $C$, which can be written down;
 # * the printed tests with a reference that is merely good throw away samples that matter, and the balls of the triplet
 #   papers do not.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$ or $y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$, or smoothed: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \sum_i (\alpha_i - \tfrac\gamma2\alpha_i^2) - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
-# </details>
 
 # %%
+import itertools
+
 import numpy as np
 import sympy as sp
 from scipy import sparse
@@ -58,6 +47,19 @@ from safescreen_book import datasets, figures
 # | $\alpha$ in the box | 1 |
 # | no intercept, or a penalised one | 1 |
 # | the gap goes to 0, margins off the threshold | 2 |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$ or $y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$, or smoothed: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \sum_i (\alpha_i - \tfrac\gamma2\alpha_i^2) - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 #
 # ## Derivation
 #
@@ -232,6 +234,10 @@ def length(x):
     return x.norm() if hasattr(x, "norm") else np.linalg.norm(x)
 
 
+# %% [markdown]
+# What a solution says of decisions, and the balls of the library:
+
+# %%
 def wrong(prob, found, solution):
     """How many decisions a solution contradicts, by its margins or, for samples on a threshold, by its dual variables."""
     margins, slack, gamma = prob.terms.margins(solution.x), solution.eps * prob.terms.norms, prob.loss.gamma
@@ -241,6 +247,18 @@ def wrong(prob, found, solution):
     return int(np.count_nonzero(found.in_R & ~in_R) + np.count_nonzero(found.in_L & ~in_L))
 
 
+def balls_of(prob, w, alpha, lam):
+    return {
+        "DGB": ss.spheres.duality_gap_bound(prob, w, lam, alpha),
+        "CDGB": ss.spheres.constrained_duality_gap_bound(prob, alpha, lam),
+        "MGB": ss.spheres.midpoint_gap_bound(prob, w, lam, alpha),
+    }
+
+
+# %% [markdown]
+# The same balls from $Q$ alone, for any $C$:
+
+# %%
 class Pair:
     """A dual point made primal, and another dual point, for C0: balls and their margins for any C, from Q alone."""
 
@@ -262,6 +280,7 @@ class Pair:
         return (1.0 + t) / 2.0 * self.g, abs(t - 1.0) / 2.0 * np.sqrt(self.ww) + max(t, 1.0) * eps
 
 
+# %%
 def interval(first, second, norms):
     """Lowest and highest margins over two balls that both have to decide."""
     ends = [(margins - radius * norms, margins + radius * norms) for margins, radius in (first, second)]
@@ -276,14 +295,6 @@ def alike(found, low, high, gamma, band):
     return not never and np.array_equal(in_R[sure_R], (low > 1.0)[sure_R]) and np.array_equal(in_L[sure_L], (high < 1.0 - gamma)[sure_L])
 
 
-def balls_of(prob, w, alpha, lam):
-    return {
-        "DGB": ss.spheres.duality_gap_bound(prob, w, lam, alpha),
-        "CDGB": ss.spheres.constrained_duality_gap_bound(prob, alpha, lam),
-        "MGB": ss.spheres.midpoint_gap_bound(prob, w, lam, alpha),
-    }
-
-
 # %%
 kinds = {
     "dense": ss.Samples,
@@ -293,70 +304,111 @@ kinds = {
     "polynomial kernel": lambda X, y: ss.KernelSamples.from_points(X, y, "polynomial"),
 }
 
+
+# %%
+def random_machine(make, repeat, rng):
+    """Forty points in two classes, their problem, a lam, the solution, and the matrix Q."""
+    gamma = (0.0, 0.05, 0.5)[repeat % 3]
+    points, labels = rng.standard_normal((40, 3)), np.where(np.arange(40) % 2, 1, -1)
+    points += rng.uniform(0.2, 1.2) * labels[:, None]
+    prob = ss.Problem(make(points, labels), ss.SmoothedHinge(gamma))
+    lam = prob.lam_max() * rng.choice([0.3, 0.03])
+    best = ss.solve(prob, lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB"))
+    Q = gram(prob.terms, points, labels)
+    return prob, lam, best, Q, gamma
+
+
+def duals(prob, own, lam):
+    """The dual point of a dual solver, that of a primal solver, and a mixture, with their primal point."""
+    w = prob.x_of(own, lam)
+    slopes = prob.alpha(w)
+    return w, (own, slopes, 0.5 * (own + slopes))
+
+
+# %%
+def judged(prob, w, alpha, lam, best, pair, row):
+    """Check DGB, CDGB and MGB of a pair against the solution and against Q; count into the row. MGB decides what DGB does."""
+    found, gamma = {}, prob.loss.gamma
+    for name, ball in balls_of(prob, w, alpha, lam).items():
+        found[name] = ss.rules.sphere(prob, ball)
+        assert length(best.x - ball.center) <= ball.radius + best.eps, name
+        assert wrong(prob, found[name], best) == 0, name
+        if name != "CDGB":
+            margins, radius = pair.at(name, 1.0 / lam)
+            assert -1e-6 < ball.radius - radius < 1e-5 * (1.0 + radius)
+            assert alike(found[name], margins - radius * pair.norms, margins + radius * pair.norms, gamma, 1e-4)
+        row["balls"] += 1
+        row["decisions"] += found[name].n_L + found[name].n_R
+        smaller = ss.rules.sphere(prob, ss.Sphere(ball.center, 0.3 * ball.radius))
+        row["smaller"] += wrong(prob, smaller, best)
+    less, more = found["DGB"], found["MGB"]
+    assert not np.any((less.in_L & ~more.in_L) | (less.in_R & ~more.in_R))
+
+
+# %%
+FACTORS = (0.25, 0.6, 0.9, 1.1, 1.7, 4.0)
+
+
+def range_masks(prob, w, alpha, lam, pair, exact):
+    """Check ranges of a pair against the formulas and the solutions at six other lam; return the decisions by name."""
+    eps = ss.spheres.duality_gap_bound(prob, w, lam, alpha).radius
+    ranges = {
+        "DGB": ss.ranges.duality_gap(prob, w, lam, alpha=alpha),
+        "RRPB": ss.ranges.relaxed_path(prob, w, eps, lam),
+        "MGB": ss.ranges.midpoint_gap(prob, w, lam, alpha=alpha),
+    }
+    n_decided = dict.fromkeys(ranges, 0)
+    for factor in FACTORS:
+        for name, known in ranges.items():
+            there = known.at(factor * lam)
+            assert wrong(prob, there, exact[factor]) == 0, name
+            # a range is an interval around C0: the ball has to decide at C0 and at C
+            now = [pair.at(name, C, eps) for C in (1.0 / lam, 1.0 / (factor * lam))]
+            assert alike(there, *interval(*now, pair.norms), prob.loss.gamma, 1e-4), (name, factor)
+            n_decided[name] += there.n_L + there.n_R
+    return n_decided
+
+
+# %%
+def share_at_the_end(prob, alpha, lam, best):
+    """Share that MGB decides at a dual point, of the samples a hundredth or more off the thresholds."""
+    final = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, prob.x_of(alpha, lam), lam, alpha))
+    margins = prob.terms.margins(best.x)
+    off = (margins > 1.01) | (margins < 1.0 - prob.loss.gamma - 0.01)
+    return np.mean((final.in_L | final.in_R)[off])
+
+
 # %% tags=["NEW-DYN"]
 rng = np.random.default_rng(39)
 tally = {kind: {"balls": 0, "decisions": 0, "smaller": 0, "last": []} for kind in kinds}
-decided, solutions, n_masks = dict.fromkeys(("DGB", "RRPB", "MGB"), 0), {}, 0
-for kind, make in kinds.items():
+decided, n_solved, n_masks = dict.fromkeys(("DGB", "RRPB", "MGB"), 0), 0, 0
+for (kind, make), repeat in itertools.product(kinds.items(), range(9)):
     row = tally[kind]
-    for repeat in range(9):
-        gamma = (0.0, 0.05, 0.5)[repeat % 3]
-        points, labels = rng.standard_normal((40, 3)), np.where(np.arange(40) % 2, 1, -1)
-        points += rng.uniform(0.2, 1.2) * labels[:, None]
-        prob = ss.Problem(make(points, labels), ss.SmoothedHinge(gamma))
-        lam = prob.lam_max() * rng.choice([0.3, 0.03])
-        best = ss.solve(prob, lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB"))
-        Q = gram(prob.terms, points, labels)
-        stages = list(sweeps_of(Q, 1.0 / lam, gamma, 300))
-        for k in (1, 2, 5, 10, 20, 50, 100, 300):
-            w, own = prob.x_of(stages[k - 1], lam), stages[k - 1]
-            slopes = prob.alpha(w)
-            for number, alpha in enumerate((own, slopes, 0.5 * (own + slopes))):  # a dual and a primal solver, and a mixture
-                found, pair = {}, Pair(Q, own / lam, alpha, 1.0 / lam, gamma)
-                for name, ball in balls_of(prob, w, alpha, lam).items():
-                    found[name] = ss.rules.sphere(prob, ball)
-                    assert length(best.x - ball.center) <= ball.radius + best.eps, (kind, name)
-                    assert wrong(prob, found[name], best) == 0, (kind, name)
-                    if name != "CDGB":
-                        margins, radius = pair.at(name, 1.0 / lam)
-                        assert -1e-6 < ball.radius - radius < 1e-5 * (1.0 + radius)
-                        assert alike(found[name], margins - radius * pair.norms, margins + radius * pair.norms, gamma, 1e-4)
-                    row["balls"] += 1
-                    row["decisions"] += found[name].n_L + found[name].n_R
-                    smaller = ss.rules.sphere(prob, ss.Sphere(ball.center, 0.3 * ball.radius))
-                    row["smaller"] += wrong(prob, smaller, best)
-                less, more = found["DGB"], found["MGB"]
-                assert not np.any((less.in_L & ~more.in_L) | (less.in_R & ~more.in_R))
-                if k in (1, 5, 20, 100):  # the ranges, against the formulas and against solutions
-                    eps = ss.spheres.duality_gap_bound(prob, w, lam, alpha).radius
-                    ranges = {
-                        "DGB": ss.ranges.duality_gap(prob, w, lam, alpha=alpha),
-                        "RRPB": ss.ranges.relaxed_path(prob, w, eps, lam),
-                        "MGB": ss.ranges.midpoint_gap(prob, w, lam, alpha=alpha),
-                    }
-                    for factor in (0.25, 0.6, 0.9, 1.1, 1.7, 4.0):
-                        if (kind, repeat, factor) not in solutions:
-                            solutions[kind, repeat, factor] = ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
-                        for name, known in ranges.items():
-                            there = known.at(factor * lam)
-                            assert wrong(prob, there, solutions[kind, repeat, factor]) == 0, name
-                            # a range is an interval around C0: the ball has to decide at C0 and at C
-                            now = [pair.at(name, C, eps) for C in (1.0 / lam, 1.0 / (factor * lam))]
-                            assert alike(there, *interval(*now, pair.norms), gamma, 1e-4), (kind, name, factor)
-                            n_masks += 1
-                            decided[name] += (there.n_L + there.n_R) * (number == 0)
-        final = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, w, lam, stages[-1]))
-        margins = prob.terms.margins(best.x)
-        off = (margins > 1.01) | (margins < 1.0 - gamma - 0.01)
-        row["last"].append(np.mean((final.in_L | final.in_R)[off]))
+    prob, lam, best, Q, gamma = random_machine(make, repeat, rng)
+    exact = {factor: ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB")) for factor in FACTORS}
+    n_solved += len(exact)
+    stages = list(sweeps_of(Q, 1.0 / lam, gamma, 300))
+    for k in (1, 2, 5, 10, 20, 50, 100, 300):
+        own = stages[k - 1]
+        w, points = duals(prob, own, lam)
+        for number, alpha in enumerate(points):
+            pair = Pair(Q, own / lam, alpha, 1.0 / lam, gamma)
+            judged(prob, w, alpha, lam, best, pair, row)
+            if k in (1, 5, 20, 100):
+                for name, n in range_masks(prob, w, alpha, lam, pair, exact).items():
+                    decided[name] += n * (number == 0)
+                    n_masks += len(FACTORS)
+    row["last"].append(share_at_the_end(prob, stages[-1], lam, best))
+for kind, row in tally.items():
+    assert row["decisions"] > 1000 and row["smaller"] > 0, kind
 
+# %% tags=["NEW-DYN"]
 print("                   balls  decisions  wrong  wrong with 0.3 of the radius  decided after 300 sweeps")
 for kind, row in tally.items():
     rounded = round(row["decisions"], -2), round(row["smaller"], -1)
     print(f"{kind:18} {row['balls']:5} {rounded[0]:10}      0 {rounded[1]:29} {np.mean(row['last']):25.0%}")
-    assert row["decisions"] > 1000 and row["smaller"] > 0
 totals = {name: round(count, -2) for name, count in decided.items()}
-print(f"{len(solutions)} problems solved inside the ranges, none contradicts them; decisions: {totals}")
+print(f"{n_solved} problems solved inside the ranges, none contradicts them; decisions: {totals}")
 print(f"ranges of C at six C: {n_masks} masks, all those of the balls, from Q alone")
 assert decided["DGB"] < decided["RRPB"] < decided["MGB"]
 
@@ -375,9 +427,10 @@ machines = {
     "linear, C = 0.02": (linear, 0.02, 150),
     "rbf kernel, C = 0.1": (ss.Problem(ss.KernelSamples.from_points(X, y, "rbf"), ss.Hinge()), 0.1, 150),
 }
-figure, axes = figures.panels(2, width=9.5, height=3.2, sharey=True)
-trace = {}
-for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True):
+
+
+def shares_decided(prob, C, n_sweeps):
+    """Share that DGB, MGB and MGB with slopes decide after every third sweep."""
     curves = {"DGB": [], "MGB": [], "MGB, slopes": []}
     for alpha in list(sweeps_of(gram(prob.terms, X, y), C, 0.0, n_sweeps))[::3]:
         w = prob.x_of(alpha, 1.0 / C)
@@ -388,9 +441,16 @@ for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True)
         }
         for name, ball in pair.items():
             curves[name].append(ss.rules.sphere(prob, ball).rate)
-    trace[title] = curves
+    return curves
+
+
+# %%
+figure, axes = figures.panels(2, width=9.5, height=3.2, sharey=True)
+trace = {}
+for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True):
+    trace[title] = shares_decided(prob, C, n_sweeps)
     figures.lines(
-        curves, ax=ax, title=title, xlabel="sweeps / 3", ylabel="share decided" if ax is axes[0] else ""
+        trace[title], ax=ax, title=title, xlabel="sweeps / 3", ylabel="share decided" if ax is axes[0] else ""
     )
 figures.show(
     "Share decided against sweeps of the solver, for a linear and an rbf machine. MGB rises "
@@ -482,6 +542,8 @@ for k in (5, 20, 100, 200, 500, 1000):
     table.append(
         (k, state.gap / state.primal, off, *((f.n_L + f.n_R, wrong(linear, f, target)) for f in tests.values()))
     )
+
+# %%
 print("sweeps  relative gap  distance in radii  printed: screened, wrong   RRPB        BT1         IT")
 for k, gap, off, *cells in table:
     print(

@@ -14,19 +14,6 @@
 # * a training on the digits whose every iterate is feasible, with the objective of a dense evaluation,
 #   and a picture of $M$ growing atom by atom;
 # * what these matrices cannot do.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
-# </details>
 
 # %%
 import itertools
@@ -63,6 +50,19 @@ from safescreen_book import datasets, figures
 # The loss is the smoothed hinge of the rest of the book with $\gamma = 1$: convex, of slope between $-1$
 # and 0. Any other that is convex and continuously differentiable will do (HDSL19 Remark 1): notebook
 # `41-frank-wolfe-and-away-steps`.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
 
 # %%
 loss = ss.SmoothedHinge(gamma=1.0)
@@ -121,6 +121,10 @@ assert (
 )
 
 
+# %% [markdown]
+# The two tests:
+
+# %%
 def atoms_of(d, scale):
     keys = [(i, j, sign) for i, j in itertools.combinations(range(d), 2) for sign in (1, -1)]
     e = np.eye(d)
@@ -148,6 +152,7 @@ def passes(M, scale):
     )
 
 
+# %%
 rng, inside = np.random.default_rng(0), 0
 for _ in range(400):
     d = int(rng.integers(3, 6))

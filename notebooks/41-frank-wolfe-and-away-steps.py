@@ -16,19 +16,6 @@
 #   halves the curvature, and half of the iterations are enough;
 # * squared hinge, logistic and exponential loss do as well, with the curvature of the loss in the rate;
 # * rank, entries and features grow as stated, and no faster rate in the number of vertices is possible.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
-# </details>
 
 # %%
 import itertools
@@ -74,6 +61,19 @@ from safescreen_book import datasets, figures
 # | $\ell'' \le \beta$ on the margins of $D_\lambda$ | the rate |
 # | exact direction, exact line search | the rate |
 #
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
+#
 # ## Algorithm 3 in numpy
 #
 # On a small problem all atoms can be listed. `P` holds $\langle A_t, B\rangle$, a row a triplet and a
@@ -100,6 +100,10 @@ def constraint_matrices(X, triplets):
     return x[:, :, None] * (y - z)[:, None, :]
 
 
+# %% [markdown]
+# One iteration: towards the best atom or away from the worst active one, and how far.
+
+# %%
 def minimise(P, w, direction, longest, slope=loss.alpha):
     """Step in [0, longest] that minimises f along the direction, by halving."""
     u, change, low, high = P @ w, P @ direction, 0.0, longest
@@ -126,6 +130,7 @@ def one_step(P, w, slope=loss.alpha):
     return -products @ forward, kind, size, following
 
 
+# %%
 def frank_wolfe(P, start, steps):
     """Algorithm 3: weights, objective, gap, kind and size of the step, a row an iteration."""
     w, rows = np.eye(P.shape[1])[start], []
@@ -135,12 +140,12 @@ def frank_wolfe(P, start, steps):
         w = following
     return rows
 
+
 # %% [markdown]
-# ## The library, and: does it match?
+# ## The library, and does it match?
 #
-# Both begin with the first atom. `follow` hands over every iterate of the library, as weights of all atoms.
-# Kind and size of each step, objective, gap, weights, the last matrix; and at the end the certificate
-# `gap_`, evaluated from the definition with dense matrices.
+# Both begin with the first atom. `follow` hands over every iterate of the library, as weights of all atoms. We compare
+# the kind and the size of each step, the objective, the gap, the weights, and the last matrix.
 
 # %%
 def vector(similarity, keys):
@@ -181,6 +186,12 @@ print("kinds of step:", {name: kinds.count(name) for name in ("forward", "away",
 print("first steps:  ", " ".join(kinds[:12]))
 print(f"largest difference of the last matrices: {difference:.7f} (allowed 0.0000001)")
 assert {"forward", "away", "drop"} <= set(kinds)
+
+# %% [markdown]
+# The certificate `gap_` after twenty steps is that of the definition, evaluated with dense matrices, and the error is
+# below it:
+
+# %% tags=["HDSL19-A1"]
 early = FrankWolfe(scale, forward="exact", max_iter=20).fit(X, triplets)
 M_early = early.similarity_.to_sparse().toarray()
 G = -np.einsum("t,tij->ij", loss.alpha(np.einsum("tij,ij->t", A, M_early)), A) / len(A)
@@ -192,6 +203,7 @@ assert 0.0 < excess <= early.gap_ and np.isclose(early.gap_, by_definition, rtol
 print(
     f"after 20 steps: error {excess:.6f} <= gap_ {early.gap_:.6f}, by dense matrices {by_definition:.6f}"
 )
+
 
 # %% [markdown]
 # ## A slip in Algorithm 2
@@ -283,6 +295,7 @@ print(
 )
 print(f"largest difference of the steps: {max(differences):.0e} (allowed 1e-08)")
 
+# %%
 u, change = np.array([-0.6, 0.1, 0.3, 0.9]), np.array([1.6, -1.0, 1.0, 0.8])
 grid = np.linspace(0.0, 1.0, 401)
 slopes = [-np.clip(1.0 - u - step * change, 0.0, 1.0) @ change / 4 for step in grid]
@@ -364,6 +377,8 @@ print(
 )
 assert np.isclose(squared, 8.0) and np.isclose(largest, 2.0) and np.isclose(product, 2.0)
 
+
+# %%
 def constants(P, A, scale):
     """Printed, rank-one and exact curvature."""
     L, Q = np.mean(np.sum(A**2, axis=(1, 2))), P.T @ P / len(P)
@@ -436,6 +451,7 @@ optimum = max(row[1] - row[2] for row in run)
 C_drop = constants(P_drop, A_drop, scale_drop)
 
 
+# %%
 def promise(h, C):
     """What a step must gain: the minimum over [0, 1] of the bound above."""
     return h**2 / (2 * C) if h <= C else h - C / 2
@@ -482,11 +498,11 @@ assert run[2][3] == "drop" and ratio < 0.5
 # `FrankWolfe` and `HDSL`. The slopes of the last two are never zero, so that every triplet counts in every
 # iteration.
 #
-# 80 points of two classes in 12 features, of which two belong to either class and eight are noise. Each loss
-# by its formula; 20 steps, each taken a second time, as above; `gap_` at the end by dense matrices. (For the
-# exponential loss the bound is true and says little; the gap says what is needed.)
+# The data are 80 points of two classes in 12 features, of which two belong to either class and eight are noise. Each loss
+# is computed by its formula. Each of 20 steps is taken a second time, as above, and `gap_` at the end is compared with
+# that of dense matrices. (For the exponential loss the bound is true and says little; the gap says what is needed.)
 
-# %% tags=["HDSL19-R1"]
+# %%
 rng = np.random.default_rng(8)
 y_ = np.arange(80) % 2
 X_ = rng.uniform(size=(80, 12)) * (rng.uniform(size=(80, 12)) < 0.8)
@@ -505,12 +521,11 @@ formulas = {  # value, minus the slope, largest curvature
     "log_loss": (lambda u: np.log1p(np.exp(-u)), lambda u: 1 / (1 + np.exp(u)), 0.25),
     "exponential": (lambda u: np.exp(-u), lambda u: np.exp(-u), np.exp(-lowest)),
 }
-print(f"margins of the domain: {lowest:.2f} at least")
-print("                           error (bound 16 beta L lam^2/(k+2))       certificate        trace on the")
-print("loss               beta    after 5          after 20         gap_   by definition  class features")
-for name, (value, slope, beta) in formulas.items():
-    run, iterates_ = follow(X_, triplets_, keys_, scale_, 20, loss=name)
-    assert np.isclose(MarginLoss(name).curvature(lowest), beta, rtol=1e-12)
+
+
+# %%
+def steps_again(run, iterates_, value, slope):
+    """Take each step of a run a second time, in plain numpy; the objective, the gap, the step and the next weights agree."""
     for row, w in zip(run.history_, iterates_, strict=False):
         assert np.isclose(row.objective, value(P_ @ w).mean(), rtol=1e-10)
         if row.gap > 1e-6:
@@ -518,12 +533,32 @@ for name, (value, slope, beta) in formulas.items():
             assert np.isclose(gap, row.gap, rtol=1e-7) and kind == row.step
             assert np.isclose(size, row.size, rtol=1e-5)
             assert np.allclose(following, iterates_[row.iteration + 1], atol=1e-7)
-    w = iterates_[-1]
+
+
+def certificate(P_, w, slope):
+    """The duality gap at weights w, by all products."""
     products = -slope(P_ @ w) @ P_ / len(P_)
-    dense_gap = products @ w - products.min()
+    return products @ w - products.min()
+
+
+def errors_of(run, w, value, optimum):
+    """The errors of all iterates of a run, the last one included."""
+    return np.array([row.objective for row in run.history_] + [value(P_ @ w).mean()]) - optimum
+
+
+# %% tags=["HDSL19-R1"]
+print(f"margins of the domain: {lowest:.2f} at least")
+print("                           error (bound 16 beta L lam^2/(k+2))       certificate        trace on the")
+print("loss               beta    after 5          after 20         gap_   by definition  class features")
+for name, (value, slope, beta) in formulas.items():
+    run, iterates_ = follow(X_, triplets_, keys_, scale_, 20, loss=name)
+    assert np.isclose(MarginLoss(name).curvature(lowest), beta, rtol=1e-12)
+    steps_again(run, iterates_, value, slope)
+    w = iterates_[-1]
+    dense_gap = certificate(P_, w, slope)
     long = follow(X_, triplets_, keys_, scale_, 1500, loss=name)[0]
     optimum = max(row.objective - row.gap for row in long.history_)
-    error = np.array([row.objective for row in run.history_] + [value(P_ @ w).mean()]) - optimum
+    error = errors_of(run, w, value, optimum)
     bound = 16 * beta * L * scale_**2 / (np.arange(21) + 2)
     assert np.all(error[1:] <= bound[1:]) and np.isclose(run.gap_, dense_gap, rtol=1e-6, atol=1e-9)
     assert 0.0 < error[-1] <= run.gap_
@@ -535,11 +570,12 @@ for name, (value, slope, beta) in formulas.items():
     )
     assert share > 0.8
 
+
 # %% [markdown]
 # ## Measured
 #
-# 240 random problems of all shapes and scales over three orders of magnitude, every iteration of every
-# run; the optimum is enclosed by gaps. `ratio` is the error over the bound. The first 12 steps of every run
+# We try 240 random problems of all shapes, with scales over three orders of magnitude, and look at every iteration of
+# every run. Gaps enclose the optimum. `ratio` is the error over the bound. The first 12 steps of every run
 # and all drop steps are taken a second time, by the slow version from the library's iterate: gap, kind,
 # size and next weights must be the same (or the next objective, where two atoms are equally good).
 
@@ -554,53 +590,71 @@ def same_step(P, w, following, row):
     return np.isclose(here, there, rtol=1e-12, atol=1e-13)
 
 
-# %% tags=["HDSL19-P1"]
-rng, names = np.random.default_rng(5), ("printed", "rank one, k'", "exact C, k'")
-largest, runs, drops, checked, again, halves = dict.fromkeys(names, 0.0), 0, 0, 0, 0, []
-for number in range(240):
+# %%
+def random_run(rng):
+    """A random problem: its constraint matrices, a scale, products with all atoms, and a run of 200 steps; None if all are zero."""
     d, T = int(rng.integers(3, 9)), int(rng.integers(1, 31))
     X_, triplets_ = instance(rng, d=d, T=T, density=rng.choice([0.3, 0.6, 1.0]))
     A_, scale_ = constraint_matrices(X_, triplets_), 10.0 ** rng.uniform(-1.5, 1.5)
     if not A_.any():
-        continue
+        return None
     keys_, atoms_ = all_atoms(d, scale_)
     P_ = np.einsum("tij,kij->tk", A_, atoms_)
-    solver_, iterates_ = follow(X_, triplets_, keys_, scale_, 200)
-    history = solver_.history_
+    return A_, scale_, P_, *follow(X_, triplets_, keys_, scale_, 200)
+
+
+def again_the_same(P_, iterates_, history):
+    """Take the first steps and all drop steps a second time; return how many. All are the same."""
+    again = 0
     for row in history:
         if row.gap > 1e-7 and (row.iteration < 12 or row.step == "drop"):
-            at = row.iteration
-            assert same_step(P_, iterates_[at], iterates_[at + 1], row), (number, row)
+            assert same_step(P_, iterates_[row.iteration], iterates_[row.iteration + 1], row), row
             again += 1
-    history = history[: 1 + next((row.iteration for row in history if row.gap < 1e-9), len(history))]
-    f = np.array([row.objective for row in history])
-    h = f - max(row.objective - row.gap for row in history)
-    dropped = np.concatenate(([0], np.cumsum([row.step == "drop" for row in history])))[:-1]
-    all_steps = np.arange(len(f))
-    counted = all_steps - dropped
-    printed, by_rank, sharp = constants(P_, A_, scale_)
+    return again
+
+
+# %%
+def ratios_to_bounds(h, counted, three):
+    """Check the errors h against the three bounds; return the largest ratios, 0 where the problem is flat."""
+    all_steps, (printed, by_rank, sharp) = np.arange(len(h)), three
     bounds = (
         2 * printed / (all_steps + 2),
         2 * by_rank / (counted + 2),
         2 * max(sharp, 1e-300) / (counted + 2),
     )
-    for name, values in zip(names, bounds, strict=True):
-        assert np.all(h[1:] <= values[1:] + 1e-9), (number, name)
-        largest[name] = max(
-            largest[name], np.max(h[1:] / values[1:], initial=0.0) if sharp > 1e-9 else 0.0
-        )
+    for values in bounds:
+        assert np.all(h[1:] <= values[1:] + 1e-9)
+    if sharp <= 1e-9:
+        return np.zeros(3)
+    return np.array([np.max(h[1:] / values[1:], initial=0.0) for values in bounds])
+
+
+def before_the_end(history):
+    """The history up to the first gap below 1e-9."""
+    return history[: 1 + next((row.iteration for row in history if row.gap < 1e-9), len(history))]
+
+
+# %% tags=["HDSL19-P1"]
+rng, names = np.random.default_rng(5), ("printed", "rank one, k'", "exact C, k'")
+largest, runs, drops, checked, again, halves = np.zeros(3), 0, 0, 0, 0, []
+for A_, scale_, P_, solver_, iterates_ in filter(None, (random_run(rng) for _ in range(240))):
+    again += again_the_same(P_, iterates_, solver_.history_)
+    history = before_the_end(solver_.history_)
+    f = np.array([row.objective for row in history])
+    h = f - max(row.objective - row.gap for row in history)
+    dropped = np.concatenate(([0], np.cumsum([row.step == "drop" for row in history])))[:-1]
+    all_steps, counted = np.arange(len(f)), np.arange(len(f)) - dropped
+    largest = np.maximum(largest, ratios_to_bounds(h, counted, constants(P_, A_, scale_)))
     assert np.all(2 * counted >= all_steps) and np.all(np.diff(f) <= 1e-12)
-    assert all(
-        row.n_atoms <= row.iteration + 1 and row.n_features <= 2 * (row.iteration + 1)
-        for row in history
-    )
+    sizes = [(row.n_atoms - 1, row.n_features / 2 - 1, row.iteration) for row in history]
+    assert all(max(atoms_, features_) <= iteration for atoms_, features_, iteration in sizes)
     runs, drops, checked = runs + 1, drops + dropped[-1], checked + len(f) - 1
     halves.append(np.min(counted[1:] / all_steps[1:], initial=1.0))
 print(f"{runs} problems, {checked} iterates, {drops} drop steps; smallest k'/k: {min(halves):.2f} (bound 0.5)")
 print(f"{again} steps taken a second time: all the same")
-for name in names:
-    print(f"{name:13} largest ratio {largest[name]:.3f} (bound 1)")
-assert drops > 100 and again > 1500 and 0.0 < largest["printed"] < 1.0
+for name, ratio in zip(names, largest, strict=True):
+    print(f"{name:13} largest ratio {ratio:.3f} (bound 1)")
+assert drops > 100 and again > 1500 and 0.0 < largest[0] < 1.0
 
 # %% tags=["HDSL19-P1"]
 print("  k  rank  entries  features   (at most k+1, 4(k+1), 2(k+1))")
@@ -669,12 +723,16 @@ L = np.mean(np.sum(x**2, axis=1) * np.sum((y - z) ** 2, axis=1))
 k_ = np.arange(400)
 dropped = np.cumsum([row.step == "drop" for row in histories["away"]])
 progress = k_ - np.concatenate(([0], dropped[:-1]))
+
+# %%
 bounds = {
     "printed": 16 * L * scale**2 / (k_ + 2),
     "8 L lam^2 / (k' + 2)": 8 * L * scale**2 / (progress + 2),
 }
 for values in bounds.values():
     assert np.all(errors["away"][1:] <= values[1:])
+
+# %%
 seen = np.where(errors["away"] > 1e-12, errors["away"], 0.0)
 figure, axes = figures.panels(2, width=10.0, height=3.6)
 kinds = np.array([row.step for row in histories["away"]])
@@ -717,6 +775,10 @@ print(
 )
 assert error > 8 * L * 0.001**2
 
+# %% [markdown]
+# The three triplets: the narrower the quadratic part of the loss, the farther above the bound without $\beta$.
+
+# %%
 X_ = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, -2.0], [2.0, 2.0, -2.0], [-2.0, 0.0, 2.0]])
 triplets_, scale_ = np.array([[1, 0, 3], [1, 0, 3], [0, 3, 2]]), 0.1174
 A_ = constraint_matrices(X_, triplets_)

@@ -14,19 +14,6 @@
 # * why the library does better than $T s^2$ in memory, and than $T k$ in time: it never looks at
 #   triplets, only at pairs of points;
 # * one heuristic iteration at $d = 10^6$ that costs what it costs at $d = 10^4$.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
-# </details>
 
 # %%
 import time
@@ -58,6 +45,19 @@ from safescreen_book import datasets, figures
 # | points with $s$ entries, $s$ not growing with $d$ | "no $d$" |
 # | an entry of a point found in $O(1)$ | $T k$ |
 # | $k$ iterations leave at most $k + 1$ atoms | $T k$ |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
 #
 # ## Data
 #
@@ -104,6 +104,7 @@ def difference(y, z):
     return step
 
 
+# %%
 def exact_counted(points, triplets):
     """Best value over all atoms for slopes 1, visits, entries kept."""
     G, visits = {}, 0
@@ -123,6 +124,20 @@ def exact_counted(points, triplets):
     return best, visits, len(G)
 
 
+# %%
+def row_counted(triplets, points, steps, feature):
+    """The row of a feature in G plus its transpose, for slopes 1, and visits."""
+    row, visits = {}, 0
+    for x, step in zip(triplets[:, 0].tolist(), steps, strict=True):
+        visits += 2
+        for one, other in ((points[x], step), (step, points[x])):
+            for j, b in other.items() if feature in one else ():
+                row[j] = row.get(j, 0.0) + one[feature] * b
+                visits += 1
+    return row, visits
+
+
+# %%
 def heuristic_counted(points, triplets, first):
     """Value of the atom found from a feature for slopes 1, visits, entries kept."""
     diagonal, visits = {}, 0
@@ -134,13 +149,8 @@ def heuristic_counted(points, triplets, first):
                 diagonal[i] = diagonal.get(i, 0.0) + a * step[i]
     kept, feature = len(diagonal), first
     for _ in range(2):
-        row = {}
-        for x, step in zip(triplets[:, 0].tolist(), steps, strict=True):
-            visits += 2
-            for one, other in ((points[x], step), (step, points[x])):
-                for j, b in other.items() if feature in one else ():
-                    row[j] = row.get(j, 0.0) + one[feature] * b
-                    visits += 1
+        row, more = row_counted(triplets, points, steps, feature)
+        visits += more
         values = {
             j: diagonal.get(j, 0.0) + abs(row.get(j, 0.0))
             for j in row.keys() | diagonal.keys()
@@ -150,7 +160,6 @@ def heuristic_counted(points, triplets, first):
         feature, value = max(values.items(), key=lambda item: item[1])
         kept, visits = max(kept, len(diagonal) + len(row)), visits + len(values)
     return here + value, visits, kept
-
 
 # %% [markdown]
 # ## Does it match?

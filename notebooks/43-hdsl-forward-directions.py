@@ -19,19 +19,6 @@
 # * in practice it finds it far more often;
 # * its cost does not depend on $d$, but its progress does: in a million dimensions nearly all features it
 #   draws are empty.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
-# </details>
 
 # %%
 import itertools
@@ -75,6 +62,19 @@ from safescreen_book import datasets, figures
 # | batch drawn uniformly | unbiased |
 # | bounded data | $R$ finite |
 # | batch and atom independent | the bound for one atom; the best atom of the batch is not |
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Without replacement is not worse than with
@@ -156,6 +156,7 @@ def digits(n=100):
     return sparse.csr_array(0.5 * (X[:n] + 1.0)), y[:n]
 
 
+# %%
 class Gradient:
     """Slopes of the triplets at an iterate; products of atoms with the gradient of each."""
 
@@ -182,6 +183,7 @@ class Gradient:
         return -self.scale * self.slopes * left * right
 
 
+# %%
 sets = {
     "digits": Gradient(*digits(), 1.0, 30),
     "sparse": Gradient(*sparse_points(100, 2000, 15, 1), 3.0, 30),
@@ -195,6 +197,7 @@ for name, g in sets.items():
         f"{name}: {g.T} triplets; its heaviest atom is seen by {share:.0%} of them; "
         f"sigma / range {spread:.3f}"
     )
+
 
 # %% [markdown]
 # ## One atom: Monte Carlo against the bounds
@@ -266,6 +269,10 @@ print(
 )
 assert slope < 0.0
 
+# %% [markdown]
+# A batch of all triplets, drawn without replacement and with it:
+
+# %%
 T = values.size
 indices = rng.integers(0, T, (1500, T))
 with_replacement = np.abs(values[indices].mean(axis=1) - values.mean())
@@ -275,6 +282,7 @@ print(
 )
 assert deviations(values, T, 3, rng).max() < 1e-12
 assert np.quantile(with_replacement, 0.99) > hoeffding_width(values, T, delta)
+
 
 # %% [markdown]
 # ## All atoms at once
@@ -321,6 +329,11 @@ error = whole - FrankWolfe(g.scale, forward="exact", batch=g.T, max_iter=1).fit(
 ).history_[0].gap
 print(f"gap {whole:.6f}; of a batch of all triplets: off by {abs(error):.6f}; 20 batches agree")
 assert abs(error) < 1e-12
+
+# %% [markdown]
+# How far off is the best atom of a batch? Its loss is at most twice the largest deviation.
+
+# %% tags=["HDSL19-D3.2.3", "batches"]
 print(
     "   m   largest deviation (95 %)   Hoeffding for all   loss of the batch's atom (95 %)   twice "
     "the deviation"
@@ -458,6 +471,8 @@ for name, run in runs.items():
     assert often == (name != "all triplets")
     print(f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {str(often):>14}")
 assert final["m = 10"] > final["m = 100"] > final["m = 1000"] > final["all triplets"] >= 0.0
+
+# %%
 named = {
     name: (
         np.arange(1, len(run.history_)),
@@ -477,6 +492,7 @@ figures.show(
     "logarithmic. With all it falls to 1e-7 after 70 iterations; the smaller the batch, the "
     "slower: 1e-6, 1e-5 and 2e-3 after 400."
 )
+
 
 # %% [markdown]
 # The line search over all triplets keeps a bad direction from doing harm (a step of size 0), so the
@@ -610,6 +626,10 @@ for d in (10, 100, 1000):
     )
     assert np.array_equal(np.flatnonzero(hits), [0, 1]) and np.allclose(found_[~hits], 1.5)
 
+# %% [markdown]
+# In a run: six starts, whose heuristic sees a gap of zero where the exact gap is not.
+
+# %% tags=["HDSL19-D3.2.3", "decoy"]
 X_, triplets_ = decoy(10**5)
 known = FrankWolfe(0.2, forward="exact", max_iter=1000, tol=1e-9).fit(X_, triplets_)
 best_objective = known.history_[-1].objective
@@ -657,6 +677,8 @@ for d in (500, 10_000, 1_000_000):
         f"error after 100 and 400 iterations {progress[d][100]:.4f} {progress[d][-1]:.4f}"
     )
 assert progress[10**6][-1] > 1.5 * progress[500][-1]
+
+# %%
 named = {f"d = {d}": (np.arange(1, 400), values[1:]) for d, values in progress.items()}
 named["exact direction"] = (
     np.arange(1, 400),
@@ -674,6 +696,7 @@ figures.show(
     "million dimensions, logarithmic. The curves coincide for 100 iterations; then more empty "
     "features are slower. The exact direction is fastest."
 )
+
 
 # %% [markdown]
 # So with the heuristic the cost of an iteration is independent of $d$ and its progress is not (the paper's

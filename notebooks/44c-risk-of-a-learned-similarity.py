@@ -449,7 +449,7 @@ assert n_atoms[:, 1].max() == 2 and early.mean > 4 * early.error
 # atom has the smallest training risk there can be. For small $\lambda$ the first step of Frank-Wolfe goes all the way to it. Its excess
 # risk is $0.9\,\lambda B_X$. The printed bound for $k = 1$ is $20\lambda B_X\sqrt{\log(4/\delta)/n}$ and a term of order $\lambda^2$.
 
-# %% tags=["HDSL19-C1"]
+# %%
 n_points, delta, rho_2 = 9000, 0.05, 0.9
 limit = 20.0 * math.sqrt(math.log(4.0 / delta) / n_points)  # over lam B_X; sqrt(log k) is 0 for k = 1
 no_perfect_noise = math.exp(-5.0)  # (1 - 2^-n)^(5 2^n) is below that
@@ -466,6 +466,10 @@ def training_effect(x, y):
     return effect / (numbers[0] * numbers[1] * (len(y) - 2))
 
 
+# %% [markdown]
+# How often is the noise, where it is equal to the label, chosen in place of the planted feature?
+
+# %% tags=["HDSL19-C1"]
 rng = np.random.default_rng(10)
 chosen = 0
 for _ in range(200):
@@ -478,6 +482,11 @@ share = chosen / 200 * (1.0 - no_perfect_noise)
 print(f"n = {n_points}, k = 1, delta = {delta:.0%}: printed bound {limit:.2f} lam B_X, excess risk {rho_2:.2f} lam B_X")
 print(f"probability of that excess at least {share:.2f}, where {delta:.2f} is allowed")
 assert limit < rho_2 and share > delta
+
+# %% [markdown]
+# The corrected bound is larger than the excess risk here. It promises little for this sample, and it is not broken:
+
+# %% tags=["HDSL19-C1"]
 d_log10 = math.log10(4 * 5) + n_points * math.log10(2.0)
 corrected = 4.0 * math.sqrt(2.0 * 2.0 * d_log10 * math.log(10.0) / (n_points // 3))
 print(f"d has {d_log10:.0f} digits; the complexity in the corrected bound alone is {corrected:.1f} lam B_X")

@@ -10,19 +10,6 @@
 # * the one inequality that decides, and where its four numbers come from;
 # * that nothing in it is a clock: the same input makes the same decisions everywhere;
 # * what it decides on a path where screening pays, on one where it does not, and on samples.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$ |
-# | $W$ | operations of one iteration that fall with the number of terms |
-# | $S$ | operations of one pass of screening: a rule over all terms that are left, and leaving out what it finds |
-# | $n$ | iterations that are left until the gap is small enough |
-# | $s$ | the part of $W$ that a pass would save in each of them |
-#
-# </details>
 
 # %%
 import numpy as np
@@ -49,6 +36,19 @@ from safescreen_book import figures
 # | $s$ | the rate of the last $\lambda$, or the rule on a sample of about 2000 terms |
 #
 # Only the ratio $W/S$ matters, and that differs little from machine to machine.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$ |
+# | $W$ | operations of one iteration that fall with the number of terms |
+# | $S$ | operations of one pass of screening: a rule over all terms that are left, and leaving out what it finds |
+# | $n$ | iterations that are left until the gap is small enough |
+# | $s$ | the part of $W$ that a pass would save in each of them |
+#
+# </details>
 
 # %%
 X, y = load_iris(return_X_y=True)

@@ -37,7 +37,6 @@ rows_dir = ""
 # %%
 import time
 
-import matplotlib.pyplot as plt
 import numba
 import numpy as np
 import pandas as pd
@@ -258,7 +257,11 @@ ax.set_yticks(range(len(chosen)), chosen)
 ax.invert_xaxis()
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 record.figure("lambda", figure)
-plt.show()
+figures.show(
+    f"The range of lambda of the path, a row each for {', '.join(chosen)}; lambda is logarithmic and falls to the right. "
+    "A thick black line is ours; a thin grey one above it, where the paper has the data set, is the paper's. "
+    f"The largest lambda of ours: {figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
+)
 
 # %% tags=["nbval-ignore-output"]
 print("CPU seconds:", timings.round(2).to_dict())

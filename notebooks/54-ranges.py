@@ -162,7 +162,11 @@ else:
         options = {"title": f"{dataset}, RRPB, gap {gap:.0e}", "colorbar": gap == gaps[-1]}
         figures.rate_map(rates.to_numpy(), grid_lams, grid_lams, ax=ax, **options)
     record.figure("ranges", figure)
-plt.show()
+    figures.show(
+        "Maps of the screening rate of RRPB, a panel for each duality gap of the reference: the lambda of the reference against the lambda screened. "
+        "On the diagonal both are equal. Mean rates by gap: "
+        f"{figures.listed(dict(zip(means['gap'].map('{:.0e}'.format), means['rate'], strict=True)))}."
+    )
 
 # %% [markdown]
 # ## How far does one solution see?
@@ -230,7 +234,10 @@ if curves is None:
     print("These rows are of a version that kept no reach: the figure stays as it was.")
 else:
     record.figure("reach", draw_reach(curves))
-plt.show()
+    figures.show(
+        "Reach of the ranges against the lambda of the reference: how far below it a share of the triplets is still decided, a curve for each share and duality "
+        f"gap, the smallest gap in full colour. Means: {figures.listed({f'above {share}, gap {gap:.0e}': part['reach'] for (gap, share), part in curves.groupby(['gap', 'share'])})}."
+    )
 
 # %% [markdown]
 # ## What holds
@@ -308,7 +315,10 @@ else:
         options = {"title": name, "colorbar": name == "MGB"}
         figures.rate_map(rates.to_numpy(), places, rates.index.to_numpy(), ax=ax, **options)
     record.figure("other_balls", figure)
-plt.show()
+    figures.show(
+        "Maps of the screening rate, three panels, one a ball: the lambda of the reference against the lambda screened, yellow is a rate of 1 and dark blue of 0. "
+        f"Mean rates: {figures.listed({name: rates.drop(columns=['lam', 'ball']).to_numpy() for name, rates in balls.groupby('ball', sort=False)})}."
+    )
 
 # %% [markdown]
 # ## Conclusions

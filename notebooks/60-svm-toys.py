@@ -342,7 +342,10 @@ else:
     for points in axes.collections:  # a thousand marks
         points.set_rasterized(True)
     record.figure("overlapping", figure)
-    plt.show()
+    figures.show(
+        "Points of two overlapping classes in the plane, with the boundary of the machine. Points that the intersection test screens are coloured, "
+        "those near the boundary are not; the shaded regions are where a further sample would be screened into R, dark for one class and light for the other."
+    )
 
 # %% [markdown]
 # ## Classes that hardly touch (SSS13 Figure 4)
@@ -423,7 +426,10 @@ else:
     for points in [*axes[0].collections, *axes[1].collections]:
         points.set_rasterized(True)
     record.figure("touching", figure)
-    plt.show()
+    figures.show(
+        "Points of two classes that hardly touch, in the plane, twice: above with what the dome test screens coloured and shaded, below with what the ranges of "
+        "the same two solutions decide. Points near the boundary of the machine stay undecided in both."
+    )
 
 # %% [markdown]
 # ## Where the papers' numbers fall
@@ -440,7 +446,10 @@ with plt.rc_context(figures.STYLE):
     axes[1].set(title="touching; line: the paper", xlabel="samples of 600 screened by the dome")
     axes[1].legend(loc="upper left")
 record.figure("counts", figure)
-plt.show()
+figures.show(
+    f"Two histograms over draws, with a line at the number of the paper. Left, the share screened by IT in the overlapping classes, mean {np.mean(share):.2f}; "
+    f"right, the samples screened by the dome in the touching classes, one outline a reading, means {figures.listed(second.groupby('reading')['dome: both'].mean(), '{:.0f}')}."
+)
 
 # %% [markdown]
 # ## Conclusions

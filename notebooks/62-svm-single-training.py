@@ -48,7 +48,6 @@ rows_dir = ""
 import time
 import warnings
 
-import matplotlib.pyplot as plt
 import numba
 import numpy as np
 import pandas as pd
@@ -245,11 +244,14 @@ if stuck:
     print("not converged within the sweeps allowed:", ", ".join(sorted(stuck)))
 print(f"\ncompilation {of_reference['compile']:.1f} s, reference {of_reference['seconds']:.2f} s")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(1, width=5.2, height=3.4)
 figures.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
 record.figure("seconds", figure)
-plt.show()
+figures.show(
+    "Dots of the CPU seconds of one training on a logarithmic axis, a row a method: "
+    f"{figures.listed(medians.to_dict(), '{:.2g}')}."
+)
 
 
 # %% [markdown]

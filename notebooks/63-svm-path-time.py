@@ -443,7 +443,10 @@ for width, ax in axes.items():
     labels = {"xlabel": "$C$", "ylabel": "rate" if width == widths[0] else ""}
     figures.lines(rates, ax=ax, title=f"{dataset}: {label(width)}", log="x", share=True, **labels)
 record.figure("rates", figure)
-plt.show()
+figures.show(
+    "Screening rates of ball test 1 and of the intersection test against C, logarithmic, a panel a kernel. "
+    f"Mean rates over all kernels: {figures.listed(curves[['BT1', 'IT']].mean())}."
+)
 
 # %% [markdown]
 # ## Table IV
@@ -516,14 +519,17 @@ record.table("table_time", table)
 print(table.to_string(index=False))
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = panels(3.4)
 for width, ax in axes.items():
     here = where.loc[label(width)]
     cut = here.index[here["solved"] < here["of"]].tolist()
     figures.dots(here["seconds"].to_dict(), paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
 record.figure("seconds", figure)
-plt.show()
+figures.show(
+    "Dots of the CPU seconds of a path on a logarithmic axis, a panel a kernel and a row a method; filled ones are ours, open ones, where there are any, "
+    f"are the paper's. Ours, means over the kernels: {figures.listed(where['seconds'].groupby('method', sort=False).mean(), '{:.2g}')}."
+)
 
 # %% [markdown]
 # ## The same solutions

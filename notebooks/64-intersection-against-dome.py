@@ -275,7 +275,10 @@ with plt.rc_context(figures.STYLE):
         ax.set(xlabel=r"$C_{\mathrm{ref}}/C$", title=name, ylim=(-0.02, 1.02))
     axes["DT"].legend(loc="upper left")
 record.figure("rates", figure)
-plt.show()
+figures.show(
+    "Above, the share of the samples in R and L that each test screens, against C_ref over C, a curve a test, with means "
+    f"{figures.listed(curves)}. Below, two panels of bars, IT and DT: each bar is what is screened at one C, R below and L on top."
+)
 
 # %% [markdown]
 # ## How exact must the references be?

@@ -43,7 +43,6 @@ rows_dir = ""
 # %%
 import time
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
@@ -184,7 +183,10 @@ for ax, what, panel in zip(axes, ("features", "entries"), "ab", strict=True):
 if axes[0].get_legend():
     axes[0].legend()
 record.figure("recovery", figure)
-plt.show()
+figures.show(
+    "The area under the ROC curve against the iteration, left for features and right for entries, a curve for each share alpha. "
+    f"In the end: features {figures.listed(table['features'].to_dict())}; entries {figures.listed(table['entries'].to_dict())}."
+)
 
 # %% [markdown]
 # ## Figure 2: the true matrix and the learned ones
@@ -213,7 +215,9 @@ else:
         similarity = lab.similarity_of(atoms[atoms["matrix"] == name], scale, d)
         figures.sparsity(similarity, ax=ax, title=title, size=6.0)
     record.figure("matrices", figure)
-    plt.show()
+    figures.show(
+        "Three square pictures of matrices, a mark where an entry is not zero: the true similarity with its few blocks, and what was learned for two shares alpha."
+    )
 
 # %% [markdown]
 # Counted, not looked at: how many of the learned entries are right, how many of the true ones were found,

@@ -51,7 +51,6 @@ import itertools
 import time
 import tracemalloc
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
@@ -111,7 +110,9 @@ figures.lines(
     log="xy",
 )
 record.figure("frequencies", figure)
-plt.show()
+figures.show(
+    "How often a feature is present, against its rank, both logarithmic: a falling line. A dot marks the last feature that is frequent enough to matter."
+)
 
 # %% [markdown]
 # ## Run
@@ -197,7 +198,10 @@ figures.lines(
     curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$", ylabel="AUC on the test links", log="x", marks=True
 )
 record.figure("auc", figure)
-plt.show()
+figures.show(
+    "The area under the ROC curve on links that were not seen, against the number of features, a curve for each number of triplets a link and one for the dot product. "
+    f"Means over the numbers of features: {figures.listed(curves)}."
+)
 
 # %% [markdown]
 # ## What an iteration costs

@@ -53,7 +53,6 @@ rows_dir = ""
 import time
 import tracemalloc
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy import sparse
@@ -450,7 +449,10 @@ else:
     }
     figures.lines(lines, ax=axes, legend="right" if len(grid) > 5 else "best", **labels)
     record.figure("choice", figure)
-    plt.show()
+    figures.show(
+        "Held-out error in per cent against the iteration in the first draw, a curve for each lambda. "
+        f"Lowest errors: {figures.listed(checks.groupby('lam')['error'].min(), '{:.1f}')}."
+    )
 
 # %% [markdown]
 # ## Tables 3 and 4: errors
@@ -526,7 +528,10 @@ else:
         ylabel="features",
     )
     record.figure("features", figure)
-    plt.show()
+    figures.show(
+        "The number of features in use against the iteration, a curve a draw. A dot marks where the first draw was stopped. "
+        f"Features at the last iteration: {figures.listed({name: counts.iloc[-1] for name, (_, counts) in lines.items()}, '{:.0f}')}."
+    )
 print(f"first draw: {chosen['features in the end']:.0f} features in the end")
 
 # %% [markdown]
@@ -603,7 +608,9 @@ else:
     similarity = lab.similarity_of(atoms_of, float(chosen["lam"]), d)
     figures.sparsity(similarity, ax=axes, title=f"{dataset}, as Figure 5", size=5.0)
     record.figure("matrix", figure)
-    plt.show()
+    figures.show(
+        f"A square picture of the learned matrix of {d} features, a mark where an entry is not zero: there are {entries} marks."
+    )
 print(f"first draw: {entries} entries")
 
 # %% [markdown]
@@ -642,7 +649,10 @@ else:
         fontsize=9,
     )
     record.figure("dimension", figure)
-    plt.show()
+    figures.show(
+        "Error in per cent against the dimension of the projection, logarithmic, a curve a method, and a horizontal line for the dot product. "
+        f"Means: {figures.listed(lines, '{:.1f}')}."
+    )
 values_of = {row["of"]: spread.again(row) for _, row in record.read("values").iterrows()}
 ratios_of = {row["of"]: spread.again_ratios(row) for _, row in record.read("ratios").iterrows()}
 END = {name: f"end over best: {name}" for name in ("hdsl", "pca+oasis", "hdsl over pca+oasis")}
