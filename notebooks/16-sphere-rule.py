@@ -38,7 +38,7 @@ plt.rcParams.update(figures.STYLE)
 # those of the two lines that touch the ball, at $Q \mp rH/\|H\|$. Here the line of level 1 lies below the ball. So the
 # margin of this triplet is above 1 at the solution, wherever in the ball that is, and the triplet is in R.
 
-# %% tags=["STS19-F3"]
+# %%
 figure, ax = figures.panels(1, width=4.6, height=3.4)
 direction = np.array([np.cos(0.9), np.sin(0.9)])
 turn = np.linspace(0, 2 * np.pi, 200)

@@ -184,7 +184,7 @@ ball = svm.ball_1(samples, C, reference)
 found = ss.rules.sphere(problem, ball)
 optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
 
-# %% tags=["SSS14-F2"]
+# %%
 figure, axes = figures.panels(2, width=10.5, height=3.8)
 figures.weight_space(
     X * y[:, None],
@@ -573,7 +573,7 @@ def tangent(w0):
     return -w0 / C0, w0**2 / C0 + loss_at(w0)
 
 
-# %% tags=["SSS14-F3"]
+# %%
 figure, axes = figures.panels(2, width=11.5, height=3.4)
 best, feasible = (star.x[0], loss_at(star.x[0])), (0.47, loss_at(0.47))
 figures.expanded_space(

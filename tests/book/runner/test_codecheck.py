@@ -70,7 +70,7 @@ def test_a_changed_tree_gets_no_certificate(tmp_path, git):
 
 def test_without_a_replay_there_is_no_certificate(tmp_path):
     record(tmp_path, "51-b/never")
-    with pytest.raises(ValueError, match="no record was replayed at aaaaaaa: safescreen replay"):
+    with pytest.raises(ValueError, match="no record was replayed at aaaaaaa: run `safescreen replay` first"):
         codecheck.certificate(tmp_path, {"commit": COMMIT, "dirty": False})
 
 
