@@ -70,7 +70,8 @@ def test_a_changed_tree_gets_no_certificate(tmp_path, git):
 
 def test_without_a_replay_there_is_no_certificate(tmp_path):
     record(tmp_path, "51-b/never")
-    with pytest.raises(ValueError, match="no record was replayed at aaaaaaa: run `safescreen replay` first"):
+    text = "no record was replayed at aaaaaaa: run `safescreen replay` first"
+    with pytest.raises(ValueError, match=text):
         codecheck.certificate(tmp_path, {"commit": COMMIT, "dirty": False})
 
 
