@@ -204,8 +204,8 @@ def slope_ball(
     T = len(constraints)
     factors = constraints.factors
     margins = np.zeros(T)
-    for atom, weight in zip(np.asarray(atoms).tolist(), weights, strict=True):
-        margins += weight * constraints.atom_scores(*atom, scale)
+    for (i, j, sign), weight in zip(np.asarray(atoms).tolist(), weights, strict=True):
+        margins += weight * constraints.atom_scores(i, j, sign, scale)
     margins /= float(np.sum(weights))
     errors = upper(gamma(2 * len(weights) + 40) * scale * sizes.margins, 8) + FLOOR
     slopes = loss.alpha(margins)
@@ -257,8 +257,8 @@ def atoms_excluded(constraints: Constraints, ball: SlopeBall, atoms: np.ndarray)
     distances = np.empty(len(atoms))
     scores = np.empty(len(constraints))
     factors = np.ones(scores.size) if constraints.factors is None else constraints.factors
-    for k, atom in enumerate(atoms.tolist()):
-        constraints.atom_scores(*atom, ball.scale, scores)
+    for k, (i, j, sign) in enumerate(atoms.tolist()):
+        constraints.atom_scores(i, j, sign, ball.scale, scores)
         distances[k] = _square(scores, ball.margins, factors, ball.rises, ball.falls)
     distances = upper(np.sqrt(distances), scores.size + 8) + _norm(ball.errors, constraints.factors)
     reach = upper(ball.radius * distances / ball.scale, 8)
