@@ -118,8 +118,8 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
     _check_classes(y)
     if sample_weight is None:
         return X, y, None
-    weights = sample_weight
-    if np.any(weights):
+    weights = np.asarray(sample_weight)
+    if weights.any():
         weights = _check_sample_weight(
             weights, X, dtype=np.float64, ensure_non_negative=non_negative
         )
