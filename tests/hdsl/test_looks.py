@@ -114,6 +114,25 @@ def test_excluded_atoms_leave_with_one_line_search():
     assert (30, 35) not in kept
 
 
+def test_features_of_atoms_that_keep_their_weight_stay(monkeypatch):
+    """Where the line search moves nothing away, an excluded atom keeps its features, by name."""
+    X, triplets = rare(1)
+    settings = FrankWolfe(1.0, forward="exact", variant="pairwise", screening="none")
+    run = Training(settings, Constraints(X, triplets))
+    for _ in range(150):
+        run.step(*run.directions())
+    atoms, weights = run.active.atoms, run.active.weights
+    run.active = ActiveSet([*atoms.tolist(), [30, 35, -1]], [*(0.999 * weights), 0.001])
+    run.u = run.margins()
+    monkeypatch.setattr(Training, "move_away", lambda self, gone: None)
+    run.look(run.directions()[1])
+    left = run.constraints.features
+    assert left.size < 40
+    assert {30, 35} <= set(left)
+    assert [30, 35] in [left[atom[:2]].tolist() for atom in run.active.atoms]
+    assert np.allclose(run.margins(), run.u)
+
+
 def test_lighten_moves_weight():
     active = ActiveSet([(0, 1, 1), (0, 2, 1), (1, 2, -1)], [0.5, 0.25, 0.25])
     active.lighten(np.array([False, True, False]), 0.5)

@@ -17,6 +17,7 @@ from safescreen.hdsl.losses import MarginLoss
 from safescreen.hdsl.screening import (
     Sizes,
     SlopeBall,
+    _square,
     atoms_excluded,
     features_excluded,
     slope_ball,
@@ -280,3 +281,24 @@ def test_sparse_points_of_many_dimensions_cost_nothing_of_length_d():
     ball = slope_ball(constraints, sizes, MarginLoss(), 1.0, np.array([[0, 1, 1]]), np.ones(1))
     assert isinstance(ball, SlopeBall)
     assert features_excluded(constraints, sizes, ball).size <= 402
+
+
+def test_the_distance_is_what_slopes_that_can_move_gain():
+    """The largest ``sum_t c_t d_t q_t`` over changes d of slopes with ``sum_t c_t d_t^2 <= 1``:
+    upwards where a slope is below its cap, downwards where it is above 0.
+    """
+    rng = np.random.default_rng(0)
+    slopes = np.repeat([0.0, 0.4, 1.0], 20)
+    counts = rng.integers(1, 4, 60).astype(float)
+    scores = rng.standard_normal(60)
+    margins = rng.standard_normal(60)
+    q = scores - margins
+    found = np.sqrt(_square(scores, margins, counts, slopes < 1.0, slopes > 0.0))
+    low = np.where(slopes > 0.0, -np.inf, 0.0)
+    high = np.where(slopes < 1.0, np.inf, 0.0)
+    for d in (np.clip(q, low, high), *np.clip(rng.standard_normal((500, 60)) + q, low, high)):
+        gained = np.sum(counts * d * q) / np.sqrt(np.sum(counts * d * d))
+        assert gained <= found * (1.0 + 1e-12)
+    best = np.clip(q, low, high)
+    gained = np.sum(counts * best * q) / np.sqrt(np.sum(counts * best * best))
+    assert gained == pytest.approx(found, rel=1e-12)

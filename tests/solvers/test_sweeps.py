@@ -157,7 +157,6 @@ def trace_of(gap=1e9, dual=8.0, tol=0.25, rtol=0.125, policy=None, expected=0.0,
         n_iter=options["n_iter"],
         policy=policy,
         expected=expected,
-        is_rounding=False,
     )
 
 

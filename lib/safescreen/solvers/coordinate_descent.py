@@ -18,7 +18,7 @@ from safescreen.solvers.trace import Point, Start, Trace
 class Sweeps:
     """The dual point, ``H(alpha)`` unless that of the evaluation serves, how far slopes may spread
     at the next end, in units of the margin, the state of the generator of orders; after how many
-    sweeps to give up, and whether to do so; whether the gap is an allowance for rounding.
+    sweeps to give up, and whether to do so.
     """
 
     alpha: NDArray
@@ -27,7 +27,6 @@ class Sweeps:
     tolerance: float = 1.0
     seed: int = 1
     has_given_up: bool = False
-    is_rounding: bool = False
 
 
 class Stop(NamedTuple):
@@ -96,9 +95,8 @@ class CoordinateDescent:
 
     def step(self, problem: Problem, trace: Trace, state: Sweeps) -> tuple[Point, Sweeps] | None:
         """Sweep until the next look; None where the last one has given up."""
-        if state.has_given_up or (state.is_rounding and trace.is_rounding):
+        if state.has_given_up:
             return None
-        state.is_rounding = trace.is_rounding
         H = trace.evaluation.H if state.H is None else state.H
         stop = self._next_stop(problem, trace, state.tolerance)
         most = self._most_sweeps(trace, state)
