@@ -82,8 +82,7 @@ class ActiveSet:
         if to is not None:
             self._add(to, step)
         positive = self.weights > 0.0
-        self.atoms = self.atoms[positive]
-        self.weights = self.weights[positive]
+        self._set(self.atoms[positive], self.weights[positive])
         self.weights /= self.weights.sum()
 
     def lighten(self, marked, size):
@@ -104,5 +103,9 @@ class ActiveSet:
         if same.any():
             self.weights[same] += weight
         else:
-            self.atoms = np.vstack((self.atoms, atom))
-            self.weights = np.append(self.weights, weight)
+            self._set(np.vstack((self.atoms, atom)), np.append(self.weights, weight))
+
+    def _set(self, atoms, weights):
+        """Set both with no call in between, so that Ctrl-C finds as many weights as atoms."""
+        self.atoms = atoms
+        self.weights = weights
