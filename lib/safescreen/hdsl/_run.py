@@ -243,9 +243,13 @@ class Training:
         n_excluded = int(left.size - np.count_nonzero(left))
         if n_excluded:
             places = np.flatnonzero(left)
-            self.constraints = constraints.restricted(places)
-            self.sizes = self.sizes.restricted(places)
-            self.active.rename(np.cumsum(left) - 1)
+            constraints = constraints.restricted(places)
+            sizes = self.sizes.restricted(places)
+            atoms = self.active.renamed(np.cumsum(left) - 1)
+            # with no call in between, so that Ctrl-C finds atoms and features that belong together
+            self.constraints = constraints
+            self.sizes = sizes
+            self.active.atoms = atoms
         self.looks.record(gap, n_excluded)
 
     def move_away(self, gone):

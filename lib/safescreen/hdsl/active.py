@@ -94,9 +94,9 @@ class ActiveSet:
         self.weights = np.where(marked, (1.0 - size) * self.weights, factor * self.weights)
         self.move(1.0, 0.0)
 
-    def rename(self, places):
-        """Replace each feature i by ``places[i]``."""
-        self.atoms[:, :2] = places[self.atoms[:, :2]]
+    def renamed(self, places):
+        """Return the atoms with ``places[i]`` in the place of each feature i."""
+        return np.column_stack((places[self.atoms[:, :2]], self.atoms[:, 2]))
 
     def _add(self, atom, weight):
         same = (self.atoms == atom).all(axis=1)
