@@ -170,4 +170,4 @@ def sweep(
             size = n
             loss_outside = 0.0
             high, low = np.inf, -np.inf
-    return spread, min(-(-visits // n), epochs), state
+    return spread, min(-(-visits // max(n, 1)), epochs), state
