@@ -225,7 +225,8 @@ print("entries of the table that exist and have their shape:", len(table))
 # |---|---|---|
 # | `0x` | this one; your own data; with scikit-learn | |
 # | `1x` to `4x` | one theorem each: claim, derivation, check, picture, counter-example | [`11-gradient-bound`](11-gradient-bound.ipynb) |
-# | `5x` to `8x` | one experiment of a paper each, our numbers beside the paper's | [`51-path-time`](51-path-time.ipynb) |
+# | `5x` to `7x` | one experiment of a paper each, our numbers beside the paper's | [`51-path-time`](51-path-time.ipynb) |
+# | `8x` | the map: every test in one table | [`80-the-map`](80-the-map.ipynb) |
 # | `9x` | what has been run, and the ledger of claims | [`90-report`](90-report.ipynb) |
 #
 # Here are all of them, in an order in which they can be read:
@@ -234,7 +235,7 @@ print("entries of the table that exist and have their shape:", len(table))
 # |---|---|
 # | the problem | [`10-problem-and-duality`](10-problem-and-duality.ipynb), [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb) |
 # | where the solution is | [`11-gradient-bound`](11-gradient-bound.ipynb), [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb), [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb), [`14-path-bounds`](14-path-bounds.ipynb), [`15-relations-between-spheres`](15-relations-between-spheres.ipynb), [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb), [`28b-midpoint-gap-bound-at-work`](28b-midpoint-gap-bound-at-work.ipynb), [`28c-half-spaces-and-the-midpoint-ball`](28c-half-spaces-and-the-midpoint-ball.ipynb) |
-# | what a ball says of a term | [`16-sphere-rule`](16-sphere-rule.ipynb), [`17-semidefinite-rule`](17-semidefinite-rule.ipynb), [`18-linear-rule`](18-linear-rule.ipynb), [`19-two-balls`](19-two-balls.ipynb), [`21-diagonal-metrics`](21-diagonal-metrics.ipynb), [`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb) |
+# | what a ball says of a term | [`16-sphere-rule`](16-sphere-rule.ipynb), [`17-semidefinite-rule`](17-semidefinite-rule.ipynb), [`18-linear-rule`](18-linear-rule.ipynb), [`19-two-balls`](19-two-balls.ipynb), [`21-diagonal-metrics`](21-diagonal-metrics.ipynb), [`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb), [`80-the-map`](80-the-map.ipynb) |
 # | along the path | [`20-ranges`](20-ranges.ipynb), [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb), [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb), [`23-algorithms`](23-algorithms.ipynb), [`45-when-to-screen`](45-when-to-screen.ipynb) |
 # | other losses and terms, many terms, rounding | [`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb), [`25-product-triplets`](25-product-triplets.ipynb), [`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb), [`24-floating-point`](24-floating-point.ipynb) |
 # | support vector machines | [`30-svm-problem`](30-svm-problem.ipynb), [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb), [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb), [`33-intersection-test`](33-intersection-test.ipynb), [`34-choice-of-s-and-smallest-c`](34-choice-of-s-and-smallest-c.ipynb), [`35-kernels`](35-kernels.ipynb), [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), [`36b-dome-test`](36b-dome-test.ipynb), [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb), [`36d-path-of-the-s-form`](36d-path-of-the-s-form.ipynb), [`37-equivalences`](37-equivalences.ipynb), [`38-approximation-paths`](38-approximation-paths.ipynb), [`39-dynamic-svm`](39-dynamic-svm.ipynb), [`39b-free-intercept`](39b-free-intercept.ipynb) |

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from safescreen_book import evidence, verdicts
+from safescreen_book import catalogue, evidence, verdicts
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
 from safescreen_book.runner import imports, notebooks
 
@@ -64,6 +64,7 @@ class Claim:
     also: str = ""  # other places of the paper, and its number in STS18 (`sts18` in the file)
     # what runs cannot cover, and the file that would close it; such a claim is never `reproduced`
     missing: str = ""
+    about: tuple[str, ...] = ()  # tests of the library that it is about, see `catalogue`
 
 
 def load_claims(folder: Path) -> tuple[Claim, ...]:
@@ -101,6 +102,7 @@ def _claim(paper: str, entry) -> Claim:
     for key in ("what", *marked, *(("fair",) if claim.status in ACCUSATIONS else ())):
         if not getattr(claim, key):
             raise BookError(f"{where}: {claim.status} without {key}")
+    catalogue.check_names(claim.about, where)
     also = [claim.also, f"STS18 {elsewhere}" if elsewhere else ""]
     return replace(claim, cell=claim.cell or claim.id, also=", ".join(filter(None, also)))
 

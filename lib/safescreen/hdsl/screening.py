@@ -181,8 +181,6 @@ def slope_ball(
 ) -> SlopeBall:
     """Return the ball of an iterate ``M = sum_k w_k B_k / sum_k w_k``.
 
-    Cost O(k T) for the margins of k atoms, and one exact forward direction.
-
     Parameters
     ----------
     constraints : Constraints
@@ -197,9 +195,10 @@ def slope_ball(
 
     Notes
     -----
-    Three errors enter the radius. The margins are off by at most `errors`; so the slopes differ by
-    at most ``errors/smoothing`` from those of the iterate, which costs half of that norm; and
-    values are off by at most their `allowances`, which enlarges the gap.
+    Cost: O(k T) for the margins of k atoms, and one exact forward direction. Safe in floating
+    point: three errors enter the radius. The margins are off by at most `errors`; so the slopes
+    differ by at most ``errors/smoothing`` from those of the iterate, which costs half of that norm;
+    and values are off by at most their `allowances`, which enlarges the gap.
     """
     T = len(constraints)
     factors = constraints.factors
@@ -240,7 +239,7 @@ def slope_ball(
 
 
 def atoms_excluded(constraints: Constraints, ball: SlopeBall, atoms: np.ndarray) -> np.ndarray:
-    """Return which atoms carry no weight at any optimum, bool of shape (k,); cost O(T) each.
+    """Return which atoms carry no weight at any optimum, bool of shape (k,).
 
     Parameters
     ----------
@@ -248,6 +247,10 @@ def atoms_excluded(constraints: Constraints, ball: SlopeBall, atoms: np.ndarray)
     ball : SlopeBall
     atoms : int array of shape (k, 3)
         Places of two features i < j, and a sign.
+
+    Notes
+    -----
+    Cost: O(T) an atom. Safe in floating point: errors of the gradient and of margins are added.
     """
     atoms = np.asarray(atoms)
     constraints.set_slopes(ball.slopes)
@@ -277,6 +280,11 @@ def features_excluded(constraints: Constraints, sizes: Sizes, ball: SlopeBall) -
     is excluded if that holds for all its partners. Column norms bound ``|row_ij|`` and ``n_ij`` for
     all partners at once, in O(P s). For features that these leave open their row is computed: the
     row of the gradient, and the same row of squares, in O(nnz(X)) at most each. Nothing costs d^2.
+
+    Notes
+    -----
+    Cost: O(P s) for P pairs of points of s non-zeros, and O(nnz(X)) for a feature left open. Safe
+    in floating point: errors of the gradient and of norms are added.
     """
     constraints.set_slopes(ball.slopes)
     diagonal = constraints.diagonal()

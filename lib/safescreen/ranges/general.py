@@ -53,6 +53,10 @@ def gradient(
     Ranges
         As in :func:`duality_gap`.
 
+    Notes
+    -----
+    Cost: as :func:`duality_gap`. Safe in floating point as that function is. STS19 appendix L.
+
     Examples
     --------
     >>> import numpy as np, safescreen as ss
@@ -154,6 +158,10 @@ def midpoint_gap(
     -------
     Ranges
         As in :func:`duality_gap`, where the example compares the two.
+
+    Notes
+    -----
+    Cost: as :func:`duality_gap`. Safe in floating point as that function is.
     """
     e = _evaluate(prob, x, lam0, alpha)
     return _ranges(

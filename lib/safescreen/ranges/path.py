@@ -91,7 +91,7 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
     Notes
     -----
-    Cost: one margin a term.
+    Cost: one margin a term. Safe in floating point: every end is rounded towards lam0.
 
     The rule is ``2 lam (min - tau) > 0``, and ``2 lam (min - tau)`` is
     ``h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``. It falls in ``n m``

@@ -103,6 +103,10 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
         Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance
         of the normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved
         outward.
+
+    Notes
+    -----
+    Cost: that of :func:`halfspace`. Safe in floating point as that rule is.
     """
     if ball.normal is None or not ball.decides:
         return sphere(prob, ball)

@@ -39,8 +39,8 @@ def duality_gap_bound(
 
     Notes
     -----
-    Cost: one evaluation of the problem. It is safe in floating point because the gap is an upper
-    bound that includes rounding, and the radius includes the error of x.
+    Cost: one evaluation of the problem. Safe in floating point: the gap is an upper bound that
+    includes rounding, and the radius includes the error of x.
 
     Examples
     --------
@@ -76,7 +76,8 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
 
     Notes
     -----
-    Cost: the computation of ``x(alpha)``, and one evaluation of the problem there.
+    Cost: the computation of ``x(alpha)``, and one evaluation of the problem there. Safe in floating
+    point as :func:`midpoint_gap_bound` is, whose case it is.
 
     Examples
     --------
@@ -118,9 +119,10 @@ def midpoint_gap_bound(
 
     Notes
     -----
-    Cost: one evaluation of the problem. The only projection is that of the dual value. The radius
-    is computed as ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``, a sum of
-    non-negative numbers, in which nothing cancels.
+    Cost: one evaluation of the problem. The only projection is that of the dual value. Safe in
+    floating point: the radius is computed as
+    ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``, a sum of non-negative numbers,
+    in which nothing cancels, and errors are added.
 
     Examples
     --------

@@ -33,8 +33,8 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
 
     Notes
     -----
-    Cost: one evaluation of the problem, and one projection for the normal. A computed ``alpha(x)``
-    is the exact slope of the loss up to rounding only. The radius is therefore
+    Cost: one evaluation of the problem, and one projection for the normal. Safe in floating point:
+    a computed ``alpha(x)`` is the exact slope of the loss up to rounding only, so the radius is
     ``sqrt(||g||^2/(4 lam^2) + phi/lam)``, where phi stands for the Fenchel terms of the evaluation.
     The proof of Theorem 1 adds up one inequality a loss; with the Fenchel terms in them, they give
     this radius for any alpha.
@@ -72,9 +72,9 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
 
     Notes
     -----
-    Cost: one evaluation of the problem and one projection. The difference of squares would cancel.
-    It is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->`` with ``Q_- = [Q]_K - Q``: both summands are
-    non-negative.
+    Cost: one evaluation of the problem and one projection. Safe in floating point: the difference
+    of squares, which would cancel, is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->`` with
+    ``Q_- = [Q]_K - Q``, where both summands are non-negative, and errors are added.
 
     Examples
     --------

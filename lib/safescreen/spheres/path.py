@@ -33,7 +33,8 @@ def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
 
     Notes
     -----
-    Cost: one norm, and no evaluation of the problem.
+    Cost: one norm, and no evaluation of the problem. Safe in floating point if x0 is exact: the
+    radius includes the rounding of the center and its own.
 
     Examples
     --------
@@ -72,7 +73,8 @@ def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) ->
 
     Notes
     -----
-    Cost: one norm, and no evaluation of the problem.
+    Cost: one norm, and no evaluation of the problem. Safe in floating point: the radius includes
+    the rounding of the center and its own.
 
     Examples
     --------

@@ -73,7 +73,8 @@ def ball_1(
 
     Notes
     -----
-    Cost: one product with the data and one with their transpose.
+    Cost: one product with the data and one with their transpose. Safe in floating point as
+    :func:`~safescreen.spheres.midpoint_gap_bound` is, whose case it is.
 
     Examples
     --------
@@ -117,6 +118,11 @@ def ball_2(
     ------
     ValueError, TypeError
         `C` is not positive, `feasible` is no element of the space, or `s` is not in [0, 1]^n.
+
+    Notes
+    -----
+    Cost: one product with the data and one with their transpose. Safe in floating point as
+    :func:`~safescreen.spheres.midpoint_gap_bound` is, whose case it is.
 
     Examples
     --------
@@ -184,7 +190,8 @@ def ball_test_1(
 
     Notes
     -----
-    Cost: that of :func:`ball_1`, and one more product with the data.
+    Cost: that of :func:`ball_1`, and one more product with the data. Safe in floating point as the
+    rule :func:`~safescreen.rules.sphere` is.
 
     Examples
     --------
@@ -211,6 +218,11 @@ def ball_test_2(
     Returns
     -------
     Screened
+
+    Notes
+    -----
+    Cost: that of :func:`ball_2`, and one more product with the data. Safe in floating point as the
+    rule :func:`~safescreen.rules.sphere` is.
 
     Examples
     --------
@@ -247,7 +259,9 @@ def intersection_test(
 
     Notes
     -----
-    Balls with one center, and balls one of which contains the other, are treated like all others.
+    Cost: that of :func:`ball_1` and of :func:`ball_2`, and two more products with the data. Safe in
+    floating point as the rule :func:`~safescreen.rules.intersection` is. Balls with one center, and
+    balls one of which contains the other, are treated like all others.
 
     Examples
     --------

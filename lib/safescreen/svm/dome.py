@@ -74,6 +74,9 @@ def dome(
 
     Notes
     -----
+    Cost: one evaluation of the problem for each reference. Safe in floating point: the half-space
+    is moved outward by the errors of the reference, exact or not, and of the numbers themselves.
+
     Let c and eps be the center and the radius of the midpoint gap bound of `reference_a`: the exact
     solution u for C_a is within eps of c. It has ``<u, w - u> >= 0``, that is,
     ``||u - w/2|| <= ||w||/2``. So ``||c - w/2|| <= ||w||/2 + eps``, that is::
@@ -130,6 +133,9 @@ def dome_test(
 
     Notes
     -----
+    Cost: that of :func:`dome`, and one product with the data. Safe in floating point as the rule
+    :func:`~safescreen.rules.halfspace` is.
+
     Let ``A = ||w_a||^2`` and ``B = ||w_b||^2``. For an exact reference the minimum of ``<z_i, w>``
     is ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``. Otherwise it is
     ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``.
@@ -180,8 +186,8 @@ def safe_screening(
 
     Notes
     -----
-    Algorithm 1 tests for R only where ``<z_i, w_a> > 1``. This makes no difference, because ``w_a``
-    lies in the dome.
+    Cost: that of :func:`dome_test`. Safe in floating point as that test is. Algorithm 1 tests for R
+    only where ``<z_i, w_a> > 1``. This makes no difference, because ``w_a`` lies in the dome.
 
     Examples
     --------
