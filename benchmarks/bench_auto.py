@@ -63,15 +63,20 @@ CASES = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("case", CASES)
 def bench_screening(timed, small, case, method):
+    time_path(timed, small, case, method, METHODS[method], reference="none", group="auto")
+
+
+def time_path(timed, small, case, method, screening, *, reference, group):
+    """Time a path of one of `CASES`; the row is called `method`."""
     prob, lams, stop = _case(case, small)
 
     def solve():
         if isinstance(prob.terms, ss.Triplets):
             prob.terms._norms = None  # what only screening needs is part of its cost
-        return ss.path(prob, lams, screening=METHODS[method], **stop)
+        return ss.path(prob, lams, screening=screening, **stop)
 
     path = timed(
-        f"auto: {case}, {len(prob):,} terms, {len(lams)} lam", method, solve, reference="none"
+        f"{group}: {case}, {len(prob):,} terms, {len(lams)} lam", method, solve, reference=reference
     )
     rate = float(np.mean([s.screening_rate for s in path]))
     timed.facts.update({"iterations": sum(s.n_iter for s in path), "screened %": 100.0 * rate})
