@@ -21,7 +21,6 @@ TESTS = {
     "RRPB & MGB": ("RRPB&MGB",),
 }
 PATHS = (
-    "segment, absolute gap",
     "iris, absolute gap",
     "wine, relative gap",
     "wine, hinge",
