@@ -1,4 +1,4 @@
-"""Tests beside RRPB with MGB, the fixed choice that does best, on paths: CPU seconds on one thread."""
+"""Tests beside RRPB with MGB on paths: CPU seconds on one thread."""
 
 import time
 
