@@ -60,8 +60,8 @@ STOPS = {
     "dexter, scale 10, gap 1e-4": ("dexter", 10.0, 1e-4),
     "dexter, scale 10, gap 1e-8": ("dexter", 10.0, 1e-8),
     "dexter, scale 30, gap 1e-5": ("dexter", 30.0, 1e-5),
-    "dorothea, scale 100, gap 1e-3": ("dorothea", 100.0, 1e-3),
-    "dorothea, scale 100, gap 1e-6": ("dorothea", 100.0, 1e-6),
+    "dorothea, scale 1, gap 1e-3": ("dorothea", 1.0, 1e-3),
+    "dorothea, scale 1, gap 1e-6": ("dorothea", 1.0, 1e-6),
     "wide topics, scale 2, gap 1e-3": ("wide topics", 2.0, 1e-3),
     "wide topics, scale 2, gap 1e-7": ("wide topics", 2.0, 1e-7),
     "topics, scale 100, gap 1e-3": ("topics", 100.0, 1e-3),
@@ -91,13 +91,13 @@ def bench_atoms(timed, small, case, screening):
     solver = timed(
         f"atoms: {case}",
         screening,
-        lambda: fit(30 if small else 1000),
+        lambda: fit(30 if small else 600),
         reference="none",
         rounds=2,
         warm=lambda: fit(5),
     )
     timed.facts.update({"iterations": solver.n_iter_, "gap": solver.gap_})
-    assert small or solver.gap_ <= tol or solver.n_iter_ == 1000
+    assert small or solver.gap_ <= tol or solver.n_iter_ == 600
 
 
 SEEN = {}
