@@ -299,3 +299,16 @@ def test_what_is_known_of_the_larger_problem_is_dropped():
     assert np.array_equal(trace.best_dual_point.unpack(), optimum.alpha[kept])
     trace.move(smaller, Point(np.zeros_like(optimum.x), iterations=1, alpha=optimum.alpha[kept]))
     assert trace.evaluation.gap > trace.best.gap == expected.gap
+
+
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+def test_a_solve_begins_where_one_ended_at_rounding():
+    rng = np.random.default_rng(0)
+    samples = ss.Samples(rng.standard_normal((50, 60)), rng.choice([-1, 1], 50))
+    problem = ss.Problem(samples, ss.Hinge())
+    first = ss.solve(problem, 1.0, rtol=1e-15)
+    again = ss.solve(problem, 1.0, rtol=1e-15, x0=first.x, alpha0=first.alpha)
+    assert first.n_iter > 0 and first.reason == "stalled"
+    assert again.n_iter == 0 and again.reason == "stalled"
+    assert again.gap <= 1.01 * first.gap
+    assert ss.solve(problem, 1.0, rtol=1e-3, x0=0.9 * first.x).n_iter > 0

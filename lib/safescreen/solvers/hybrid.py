@@ -43,7 +43,11 @@ class Hybrid:
         return point, Turn(self.first, state)
 
     def step(self, problem: Problem, trace: Trace, state: Turn) -> tuple[Point, Turn] | None:
-        """Take a step of the solver whose turn it is."""
+        """Take a step of the solver whose turn it is; none where an earlier solve has ended at
+        what rounding allows.
+        """
+        if trace.starts_at_rounding:
+            return None
         following = state.solver.step(problem, trace, state.state)
         if following is None and state.solver is self.first and not trace.is_rounding:
             state.solver = self.second

@@ -173,6 +173,16 @@ class Trace:
         """
         return max(self.best.primal - self.best.dual, 0.0) < ROUNDING * self.best.gap
 
+    @property
+    def starts_at_rounding(self) -> bool:
+        """Whether nothing has been iterated, and :attr:`is_rounding` holds with an allowance above
+        the gap to reach: an earlier solve has ended there.
+        """
+        if self.n_iter > 0 or not self.is_rounding:
+            return False
+        allowance = self.best.gap - max(self.best.primal - self.best.dual, 0.0)
+        return allowance > self.limits.goal(self.best.primal)
+
     def move(self, problem: Problem, point: Point) -> None:
         """Go on to a point of the problem that is left."""
         self._problem = problem
