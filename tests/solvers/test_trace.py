@@ -108,6 +108,21 @@ def test_a_gap_of_roundings():
     assert not seen([1e3], primal=3e3, dual=2e3).is_rounding
 
 
+@pytest.mark.parametrize(
+    ("gap", "dual", "each", "starts"),
+    [
+        (1e-2, 1.0, 1, True),
+        (1e-2, 1.5, 1, True),  # the dual value is above the primal one by rounding
+        (1e-3, 1.0, 1, False),  # as large as the gap to reach
+        (1e-2, 0.994, 1, False),  # six tenths of the gap are none of the allowance's
+        (1.2e-3, 1.0 - 0.48e-3, 1, False),  # what is left of the gap is below the one to reach
+    ],
+)
+def test_a_start_at_rounding(gap, dual, each, starts):
+    assert seen([gap], dual=dual).starts_at_rounding is starts
+    assert not seen([gap, gap], each, dual=dual).starts_at_rounding
+
+
 def test_a_smaller_problem_and_another_one_take_no_iterations():
     of = instance("dense")
     problem, lam = of.problem(0.05), of.lam(0.3)
