@@ -24,6 +24,52 @@ from safescreen.spheres.base import Reference
 from safescreen_book import figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# The same small problem as in the notebook of GB: twelve points of the plane, a solution of rank one.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
+lam = 0.1 * problem.lam_max()
+solution = ss.solve(problem, lam, tol=1e-11)
+x_star = solution.x
+x = np.diag([0.3, 0.02])
+print(problem, " eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(x_star)), 4))
+
+# %% [markdown]
+# The ball of GB sticks out of the cone (shaded), and its center $Q$ lies outside. Draw the line through the projection
+# $Q_+$ of the center that touches the cone there, dotted in the picture. All of the cone lies to the left of it. So only the cap of GB to the left of
+# the line can hold the solution, and the smallest ball around this cap is PGB, with its center at $Q_+$.
+#
+# Both pictures show the plane through $Q$, $Q_+$ and the solution. Left, GB comes from a far reference $x$; right, from a
+# reference much nearer to the solution.
+
+# %%
+figure, axes = figures.panels(2, height=4.0)
+for ax, reference, title in (
+    (axes[0], x, "from a far reference"),
+    (axes[1], x_star + 0.15 * (x - x_star), "nearer to the solution"),
+):
+    pair = {
+        "GB": ss.spheres.gradient_bound(problem, reference, lam),
+        "PGB": ss.spheres.projected_gradient_bound(problem, reference, lam),
+    }
+    plane = (pair["PGB"].center, pair["GB"].center, x_star)
+    figures.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
+    ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
+figures.show(
+    "Two planes with the cone shaded, from a far and from a near reference. The disc of GB, "
+    "centered outside of the cone, and the smaller disc of PGB, centered on the edge of the "
+    "cone, overlap; the optimum lies in both. Near the solution PGB is half as wide as GB."
+)
+
+# %% [markdown]
 # ## The claims
 #
 # Let $Q = x - \frac{1}{2\lambda}g$ and $r_{GB} = \frac1{2\lambda}\|g\|$ be the gradient bound at a point $x
@@ -41,8 +87,6 @@ from safescreen_book import figures
 # holds $x^\star$ would do for the ball; the half-space through the origin needs the cone). STS19 writes $Q_-$
 # with the opposite sign, so that $Q = Q_+ + Q_-$.
 #
-# The same small problem as in the notebook of GB: twelve points of the plane, a solution of rank one.
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -55,20 +99,6 @@ from safescreen_book import figures
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
-
-# %%
-rng = np.random.default_rng(3)
-X = rng.standard_normal((12, 2)) * [1.0, 0.6]
-X[6:, 0] += 1.2
-y = np.repeat([0, 1], 6)
-
-loss = ss.SmoothedHinge(gamma=0.05)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
-lam = 0.1 * problem.lam_max()
-solution = ss.solve(problem, lam, tol=1e-11)
-x_star = solution.x
-x = np.diag([0.3, 0.02])
-print(problem, " eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(x_star)), 4))
 
 # %% [markdown]
 # ## Derivation
@@ -223,33 +253,6 @@ assert 0.0 <= projected.radius / slow_radius - 1.0 < 1e-9
 as_printed = np.sqrt(ball.radius**2 - np.linalg.norm(Q_minus) ** 2)
 print(f"as the theorem prints it: {as_printed:.4f}")
 assert np.isclose(as_printed, slow_radius, rtol=1e-9)
-
-# %% [markdown]
-# ## Picture
-#
-# The plane through $Q$, $Q_+$ and the solution; the vertical line is the boundary of the half-space $\langle
-# Q_-, X\rangle \ge 0$, which is on its left. Both balls have their centers in the plane. Left, from the
-# reference of above; right, from one much nearer to the solution. The cap of GB to the left of the line is
-# what is left when both are used.
-
-# %%
-figure, axes = figures.panels(2, height=4.0)
-for ax, reference, title in (
-    (axes[0], x, "from a far reference"),
-    (axes[1], x_star + 0.15 * (x - x_star), "nearer to the solution"),
-):
-    pair = {
-        "GB": ss.spheres.gradient_bound(problem, reference, lam),
-        "PGB": ss.spheres.projected_gradient_bound(problem, reference, lam),
-    }
-    plane = (pair["PGB"].center, pair["GB"].center, x_star)
-    figures.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
-    ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
-figures.show(
-    "Two planes with the cone shaded, from a far and from a near reference. The disc of GB, "
-    "centered outside of the cone, and the smaller disc of PGB, centered on the edge of the "
-    "cone, overlap; the optimum lies in both. Near the solution PGB is half as wide as GB."
-)
 
 # %% [markdown]
 # ## Three cones, many references
