@@ -19,6 +19,39 @@ import safescreen as ss
 from safescreen_book import figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# One dimension and seven terms. The objective $P$ is strongly convex: it lies above a parabola with the same lowest point
+# (dotted). We stand at $x$ and know $P(x)$, but not where the lowest point is, nor how low it is. A dual point gives a value $D$ that is
+# not above it. So the parabola may rise from its lowest point to our height by at most the gap $P(x) - D$. A parabola of
+# known width that rises by at most this much has not come far: the solution lies within $\sqrt{2(P - D)/\lambda}$ of $x$
+# (the bar below).
+
+# %%
+numbers, width, curvature = np.array([3.0, 2.2, 1.4, 0.8, 0.5, -0.4, -0.9]), 0.3, 2.0  # a_t, gamma, lambda
+line = np.linspace(-0.2, 1.4, 801)
+slopes = np.clip((1.0 - np.outer(line, numbers)) / width, 0.0, 1.0)
+values = np.sum(slopes * (1.0 - np.outer(line, numbers)) - width / 2 * slopes**2, axis=1) + curvature / 2 * line**2
+lowest = line[np.argmin(values)]
+at = np.searchsorted(line, lowest + 0.12)
+dual = np.sum(slopes[at] - width / 2 * slopes[at] ** 2) - max(numbers @ slopes[at], 0.0) ** 2 / (2 * curvature)
+reach = np.sqrt(2.0 * (values[at] - dual) / curvature)
+assert dual <= values.min() and abs(line[at] - lowest) <= reach
+ax = figures.lines({"objective $P$": values}, line, xlabel="$x$", title="a small gap, a near solution", legend=None)
+ax.plot(line, values.min() + curvature / 2 * (line - lowest) ** 2, ":", color="#333333")
+ax.axhline(dual, color="#999999", linewidth=1.0)
+ax.plot([line[at] - reach, line[at] + reach], [dual - 0.5] * 2, color=figures.style_of("DGB")["color"], linewidth=4)
+ax.plot(line[at], values[at], "o", color="black")
+ax.plot(lowest, values.min(), "*", color="black", markersize=11)
+for text, place in (("$P(x)$", (line[at], values[at] + 0.25)), ("$D$", (-0.18, dual + 0.1)), ("DGB", (line[at] + reach + 0.03, dual - 0.6))):
+    ax.annotate(text, place)
+ax.set(ylim=(dual - 1.0, dual + 4.0))
+figures.show(
+    "A convex curve, the objective, with its lowest point marked by a star, and below it a parabola with the same lowest point. A dot on the curve is the "
+    "reference, a horizontal line below the lowest point the dual value. A bar at the bottom, centered below the dot, is DGB, and the star is above it."
+)
+
+# %% [markdown]
 # ## The claims
 #
 # > **Duality gap bound, DGB** (STS19 Theorem 4; STS18 Theorem 3.5). For any $x \in K$ and any $0 \le \alpha \le 1$
