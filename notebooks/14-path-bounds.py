@@ -24,6 +24,52 @@ from safescreen.spheres.path import reference_accuracy
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets and a $2 \times 2$ metric, solved for
+# two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell the two solutions apart.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
+lam0 = 0.1 * problem.lam_max()
+lam1 = 0.7 * lam0
+first, second = (ss.solve(problem, lam, tol=1e-11) for lam in (lam0, lam1))
+x0, x1 = first.x, second.x
+print(problem)
+print("x0* =", np.round(x0, 4).tolist())
+print("x1* =", np.round(x1, 4).tolist())
+
+# %% [markdown]
+# For a picture take a support vector machine of the same points: its space is a plane, and nothing is projected away. Only
+# one solution is known, $x_0^\star$ for $\lambda_0$. Draw the ray from 0 through it. For each new $\lambda_1$ the segment
+# of the ray from $x_0^\star$ to $\frac{\lambda_0}{\lambda_1} x_0^\star$ is the diameter of a ball, and the solution for
+# $\lambda_1$, a star, lies in it. All balls touch each other in $x_0^\star$. As $\lambda_1$ falls, the far end runs away,
+# and the solution follows more slowly.
+
+# %%
+flat = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
+start = 0.7 * flat.lam_max()
+at = ss.solve(flat, start, tol=1e-11).x
+factors = (0.8, 0.6, 0.45)
+solutions = [ss.solve(flat, f * start, tol=1e-11).x for f in factors]
+balls = {rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors}
+figure, ax = figures.panels(1, width=6.4, height=4.0)
+figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": solutions[-1]}, ax=ax, title=r"RPB, three new $\lambda$")
+ax.plot(*np.array(solutions).T, "*", color="black", markersize=9, zorder=5)
+ax.plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
+figures.show(
+    "A plane with three discs of RPB for three new lambdas. They touch each other in the "
+    "reference, their centers lie on the ray from 0 through it, and each contains the "
+    "solution for its lambda."
+)
+
+# %% [markdown]
 # ## The claims
 #
 # > **Regularization path bound** (STS19 Theorem 5; STS18 Theorem 3.7). Let $x_0^\star$ be the solution
@@ -48,9 +94,6 @@ from safescreen_book import datasets, figures
 #
 # Either order is allowed, $\lambda_1 < \lambda_0$ as on a path, or $\lambda_1 > \lambda_0$.
 #
-# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets, a $2 \times 2$ metric,
-# solved for two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell them apart.
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -63,22 +106,6 @@ from safescreen_book import datasets, figures
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
-
-# %%
-rng = np.random.default_rng(3)
-X = rng.standard_normal((12, 2)) * [1.0, 0.6]
-X[6:, 0] += 1.2
-y = np.repeat([0, 1], 6)
-
-loss = ss.SmoothedHinge(gamma=0.05)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
-lam0 = 0.1 * problem.lam_max()
-lam1 = 0.7 * lam0
-first, second = (ss.solve(problem, lam, tol=1e-11) for lam in (lam0, lam1))
-x0, x1 = first.x, second.x
-print(problem)
-print("x0* =", np.round(x0, 4).tolist())
-print("x1* =", np.round(x1, 4).tolist())
 
 # %% [markdown]
 # ## Derivation
@@ -279,37 +306,22 @@ assert shrunk > 10 and 1.0 - 1e-9 < min(surface) <= max(surface) <= 1.0
 # $\lambda_1$ and the same constraint stays active: then $x_1^\star = \frac{\lambda_0}{\lambda_1} x_0^\star$,
 # the far end of the segment.
 #
-# ## Picture
+# ## How much of the ball is needed
 #
-# Left, the support vector machine of the same points (its space is a plane, so nothing is projected away): a
-# ball for each of three $\lambda_1$, all of them touching $x_0^\star$, their centers and far ends on the ray
-# through it. As $\lambda_1$ falls the far end runs away, and the solution, a star for each $\lambda_1$, follows
-# more slowly. Right, the full metric: the share of the radius that the solution really needs.
+# The full metric again: the share of the radius that the solution really needs.
 
 # %%
-flat = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
-start = 0.7 * flat.lam_max()
-at = ss.solve(flat, start, tol=1e-11).x
-factors = (0.8, 0.6, 0.45)
-found = [ss.solve(flat, f * start, tol=1e-11).x for f in factors]
-balls = {rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors}
-figure, axes = figures.panels(2, height=3.9)
-figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": found[-1]}, ax=axes[0], title=r"RPB, three new $\lambda$")
-axes[0].plot(*np.array(found).T, "*", color="black", markersize=9, zorder=5)
-axes[0].plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
 grid = np.geomspace(0.2, 0.995, 25)
 needed = []
 for f in grid:
     ball, best = ss.spheres.path_bound(x0, lam0, f * lam0), ss.solve(problem, f * lam0, tol=1e-9).x
     needed.append(np.linalg.norm(best - ball.center) / ball.radius)
 labels = {"xlabel": r"$\lambda_1/\lambda_0$", "ylabel": "distance of the solution / radius"}
-figures.lines({"RPB": needed}, grid, ax=axes[1], title="how much of the ball is needed", legend=None, **labels)
-axes[1].set_ylim(0, 1.05)
-axes[1].invert_xaxis()
+ax = figures.lines({"RPB": needed}, grid, title="how much of the ball is needed", legend=None, **labels)
+ax.set_ylim(0, 1.05)
+ax.invert_xaxis()
 figures.show(
-    "Left, the plane with three discs of RPB for three new lambdas. They touch each other in "
-    "the reference, their centers lie on the ray from 0 through it, and each contains the "
-    "solution for its lambda. Right, the distance of the solution from the center, between 0.7 "
+    "The distance of the solution from the center against lambda 1 over lambda 0. It is between 0.7 "
     "and 0.9 of the radius."
 )
 
