@@ -28,19 +28,6 @@ from safescreen_book import figures
 # (shaded), so that every ball is a disc. Left, the reference $x_0^\star$ is the exact solution for $\lambda_0 =
 # \lambda_1/0.7$; right, it is moved to some $x_0$ nearby. The star is the solution for $\lambda_1$ that all balls
 # have to hold. (For the picture RRPB is given the true distance of $x_0$ from $x_0^\star$ as its $\varepsilon$.)
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 rng = np.random.default_rng(3)
@@ -115,6 +102,19 @@ figures.show(
 #
 # MGB is in none of the five papers. It is very likely the RYU ball of Tran, Elvira, Dang and Herzet (2023), known for
 # sparse regression; what is done in this book is the carrying over to cones, many terms, ranges and rounding.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 #
 # ## Ten lines of numpy
 #
