@@ -33,6 +33,37 @@ from safescreen_book import datasets, figures
 plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# A drawing with a cone of the plane in place of the matrices. The ball holds the solution, and a part of it sticks out of
+# the cone (shaded). A triplet asks for a large margin: at the solution it is in R if the solution lies above the dashed line, on which
+# the margin is 1. The line cuts the ball, so the ball alone says nothing. But all points of the ball below the line are
+# outside of the cone. What the ball and the cone have in common lies above it, and the triplet is in R.
+#
+# So the question is whether the part of the cone below the line is farther from the center than the radius. This is a
+# distance, drawn as an arrow, and it needs no formula for extreme values.
+
+# %%
+quarter, ball = ss.cones.NonNegativeCone(2), ss.Sphere(np.array([-0.1, 1.0]), 0.5)
+slope = np.array([3.0, 2.2])  # the triplet; its margin is 1 on the line <slope, x> = 1
+nearest = np.array([0.0, 1.0 / slope[1]])  # the point of the cone with margin at most 1 that is nearest to the center
+assert slope @ ball.center - ball.radius * np.linalg.norm(slope) < 1.0  # the ball reaches below the line
+assert np.linalg.norm(nearest - ball.center) > ball.radius  # the cone below the line is out of reach
+figure, ax = figures.panels(1, width=5.6, height=4.4)
+figures.balls(quarter, {"ball": ball}, {}, ax=ax, title="ball and cone: a triplet in R")
+limits = (-0.75, 0.75), (0.2, 1.6)
+ax.axvspan(0.0, limits[0][1], color=figures.COLOURS["cone"], zorder=-1)
+ax.axline(nearest, slope=-slope[0] / slope[1], color=figures.COLOURS["R"], linestyle="--")
+ax.annotate("", nearest, ball.center, arrowprops={"arrowstyle": "->"})
+ax.text(-0.7, 0.3, "margin below 1", fontsize=9, color="#555555")
+ax.text(0.28, 1.5, "margin above 1", fontsize=9, color="#555555")
+ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], xlabel="", ylabel="")
+figures.show(
+    "A disc half inside and half outside of a shaded cone. A dashed line, on which the margin of a triplet is 1, cuts off a part of the disc "
+    "that lies outside of the cone. An arrow from the center to the nearest point of the cone below the line is longer than the radius."
+)
+
+# %% [markdown]
 # ## The claim
 #
 # The solution $M^\star$ lies in the ball $\|X - Q\| \le r$ and in the cone $X \succeq 0$. For R we want
