@@ -32,6 +32,49 @@ from safescreen_book import datasets, figures
 plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# The solution lies in both balls, so it lies in the lens that they share. A triplet $H$ wants to know how small its margin
+# $\langle H, X\rangle$ can be. Over the first ball it is smallest at the hollow point at the bottom left, over the second
+# at the other hollow point. Neither point is in the lens. Over the lens the margin is smallest at the star, where the two
+# surfaces meet, and there it is larger. A dashed line through each point shows its level.
+#
+# The dotted circle is the third ball of this notebook: it is chosen for this triplet, it contains the lens, and its lowest point is the
+# star. So the best bound over two balls is the bound over one.
+
+# %%
+pair = {"first ball": (np.array([0.0, 0.0]), 1.0), "second ball": (np.array([1.25, 0.05]), 0.8)}
+triplet = np.array([0.1, 1.0]) / np.hypot(0.1, 1.0)
+(Q1, r1), (Q2, r2) = pair.values()
+apart = np.linalg.norm(Q2 - Q1)
+along = 0.5 * (1.0 + (r1**2 - r2**2) / apart**2)  # where the line of centers passes through the disc of the surfaces
+across = np.array([Q2[1] - Q1[1], Q1[0] - Q2[0]]) / apart
+corner = Q1 + along * (Q2 - Q1) + np.sqrt(r1**2 - (along * apart) ** 2) * across
+lowest = [Q1 - r1 * triplet, Q2 - r2 * triplet]
+assert all(abs(np.linalg.norm(corner - Q) - r) < 1e-12 for Q, r in pair.values())
+assert triplet @ corner > max(triplet @ point for point in lowest)
+
+# %%
+mix = (corner - Q1) @ np.array([triplet[1], -triplet[0]]) / ((Q2 - Q1) @ np.array([triplet[1], -triplet[0]]))
+third = Q1 + mix * (Q2 - Q1)  # the center straight above the corner
+figure, ax = figures.panels(1, width=5.6, height=4.2)
+drawn = {name: ss.Sphere(*ball) for name, ball in pair.items()}
+figures.balls(ss.cones.FreeSpace(2), drawn, {}, ax=ax, title="the lens of two balls")
+ax.set_facecolor("white")
+turn = np.linspace(0.0, 2.0 * np.pi, 200)
+ax.plot(*(third[:, None] + np.linalg.norm(corner - third) * np.array([np.cos(turn), np.sin(turn)])), ":", color="#333333")
+for point, mark in zip([*lowest, corner], ("o", "o", "*"), strict=True):
+    ax.axline(point, slope=-triplet[0] / triplet[1], color="#999999", linestyle="--", linewidth=0.8)
+    ax.plot(*point, mark, color="black", markerfacecolor="black" if mark == "*" else "white", markersize=7 + 4 * (mark == "*"))
+ax.annotate("", [-0.9, 0.6] + 0.5 * triplet, (-0.9, 0.6), arrowprops={"arrowstyle": "->"})
+ax.text(-1.02, 0.9, "$H$")
+ax.set(xlim=(-1.1, 2.15), ylim=(-1.15, 1.25), xticks=[], yticks=[], xlabel="", ylabel="")
+figures.show(
+    "Two overlapping discs. The lowest point of each disc is hollow and lies outside of the other disc; the lowest point of the lens that they share, a star, "
+    "is higher. A dotted third circle passes through the two points where the discs' edges meet, and the star is its lowest point."
+)
+
+# %% [markdown]
 # ## The claim
 #
 # > **Ball and ball.** Let $\|X - Q_1\| \le r_1$ and $\|X - Q_2\| \le r_2$ have a common interior point,
