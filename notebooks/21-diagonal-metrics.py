@@ -29,6 +29,40 @@ from safescreen_book import datasets, figures
 plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# Two features, so the cone is the quarter plane (shaded). The solution lies in the cone and in the ball around $q$. Where
+# in this region is $\langle h, x\rangle$ smallest? Start at $q$ and walk against $h$. At the edge of the cone the
+# coordinate that has become 0 stays 0, and the walk goes on along the edge. It ends where it leaves the ball, at the star. Over the
+# whole ball the smallest value is at the hollow point, outside of the cone and smaller.
+#
+# The walk is the curve $x(y) = [q - y h]_+$. It consists of straight pieces, one more each time a coordinate becomes 0. The
+# whole notebook is about how to find its end.
+
+# %%
+q_drawn, h_drawn, r_drawn = np.array([0.9, 0.45]), np.array([0.5, 1.0]), 0.75
+y_edge = q_drawn[1] / h_drawn[1]  # where the second coordinate becomes 0
+y_end = (np.sqrt(r_drawn**2 - q_drawn[1] ** 2)) / h_drawn[0]  # where the walk leaves the ball
+walk = np.maximum(q_drawn - np.outer([0.0, y_edge, y_end], h_drawn), 0.0)
+outside = q_drawn - r_drawn * h_drawn / np.linalg.norm(h_drawn)
+assert np.isclose(np.linalg.norm(walk[-1] - q_drawn), r_drawn) and outside[1] < 0.0 and h_drawn @ outside < h_drawn @ walk[-1]
+figure, ax = figures.panels(1, width=5.4, height=4.2)
+figures.balls(ss.cones.NonNegativeCone(2), {"ball": ss.Sphere(q_drawn, r_drawn)}, {"$q$": q_drawn}, ax=ax, title="the walk $x(y)$")
+ax.plot(*walk.T, color="black", linewidth=2.0)
+ax.plot(*walk[-1], "*", color="black", markersize=12)
+ax.plot(*outside, "o", color="black", markerfacecolor="white")
+for point in (walk[-1], outside):
+    ax.axline(point, slope=-h_drawn[0] / h_drawn[1], color="#999999", linestyle="--", linewidth=0.8)
+ax.annotate("", (1.75, 1.1), (1.55, 0.7), arrowprops={"arrowstyle": "->"})
+ax.text(1.7, 0.85, "$h$")
+ax.fill_between([0.0, 1.8], 0.0, 1.3, color=figures.COLOURS["cone"], zorder=-1)
+ax.set(xlim=(-0.15, 1.8), ylim=(-0.5, 1.3))
+figures.show(
+    "A disc around q that reaches below the shaded quarter plane. A line goes from q down to the lower edge of the quarter plane, then left along the edge to a star "
+    "on the rim of the disc. The lowest point of the disc itself, hollow, lies below the edge, on a lower level line."
+)
+
+# %% [markdown]
 # ## The claim
 #
 # Given a ball that holds the solution $x^\star \ge 0$, how small can $\langle h, x\rangle$ be, where $h =
