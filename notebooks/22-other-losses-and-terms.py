@@ -23,6 +23,38 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# Four losses against the margin. Where a loss is exactly 0 (orange), a term that ends up there can be *discarded*: it has
+# no part in the solution. Where it is exactly straight (blue), a term can be *folded* into a fixed linear term. The hinge and the smoothed hinge have both. The
+# squared hinge has a flat part and no straight one. The logistic loss only comes near to both, and near is not enough: no
+# term can ever leave the problem.
+#
+# The balls ask for less. Any convex loss will do, and so will any terms whose margins are linear.
+
+# %%
+margin = np.linspace(-1.5, 3.0, 451)
+shapes = {
+    "hinge": (ss.Hinge().value(margin), margin < 1.0, margin > 1.0),
+    "smoothed hinge": (ss.SmoothedHinge(0.8).value(margin), margin < 0.2, margin > 1.0),
+    "squared hinge": (ss.SquaredHinge(1.0).value(margin), margin < -np.inf, margin > 1.0),
+    "logistic": (np.log1p(np.exp(-margin)), margin < -np.inf, margin > np.inf),
+}
+figure, axes = figures.panels(4, width=10.4, height=2.6, sharey=True)
+for ax, (name, (value, straight, flat)) in zip(axes, shapes.items(), strict=True):
+    ax.plot(margin, value, color="#333333")
+    for part, colour, word in ((straight, figures.COLOURS["L"], "folded"), (flat, figures.COLOURS["R"], "discarded")):
+        if part.any():
+            ax.plot(margin[part], value[part], color=colour, linewidth=4)
+            ax.text(margin[part].mean(), value[part].mean() + 0.25, word, color=colour, ha="center" if part is flat else "left")
+    ax.set(xlabel="margin", ylim=(-0.15, 3.2))
+    ax.set_title(name, loc="left", fontsize=10)
+figures.show(
+    "Four losses against the margin. Hinge and smoothed hinge: the falling line on the left is marked as folded, the flat line on the right as discarded. "
+    "Squared hinge: only the flat line is marked. Logistic loss: a smooth curve without a mark."
+)
+
+# %% [markdown]
 # ## The claim
 #
 # > **More general problems** (STS19 section 6.3). For
