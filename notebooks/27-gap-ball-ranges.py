@@ -22,48 +22,11 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 # %% [markdown]
-# ## The claims
+# ## The idea in a picture
 #
-# A term is put into R by a ball of center $Q$ and radius $r$ when $\langle a_t, Q\rangle - r\,\|a_t\| > \tau$, into L
-# when $\langle a_t, Q\rangle + r\,\|a_t\| < \tau - \gamma$; $\tau = 1$ in the papers.
-#
-# > **General form** (STS19 6.1.1, appendix L; STS18 appendix K). GB, DGB, RPB and RRPB have a center $A + B/\lambda$ and
-# > a radius with $r^2 = a + b/\lambda + c/\lambda^2$. So the $\lambda$ at which the rule holds solve a linear and a
-# > quadratic inequality.
-#
-# > **Enlarged radius** (STS19 6.1.2, appendix M). With the radius $r + \sqrt{2\epsilon/\lambda}$ the region holds every
-# > point with a duality gap of at most $\epsilon$. The $\lambda$ at which the rule holds solve a linear, a quadratic and
-# > a quartic inequality.
-#
-# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$, and $\varphi =
-# \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t \langle a_t, x\rangle\big) \ge 0$ for the gaps of
-# Fenchel's inequality, which are 0 for $\alpha = \alpha(x)$. With the linear part $c$ of the objective zero,
-#
-# | ball | $A$ | $B$ | $a$ | $b$ | $c$ |
-# |---|---|---|---|---|---|
-# | GB | $x/2$ | $H/2$ | $\lVert x\rVert^2/4$ | $\varphi - \langle x, H\rangle/2$ | $\lVert H\rVert^2/4$ |
-# | DGB | $x$ | $0$ | $\lVert x\rVert^2$ | $2\sum_t(\ell + \ell^*)$ | $\lVert H_+\rVert^2$ |
-# | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
-#
-# The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
-# framework of Tran, Elvira, Dang and Herzet (2023); what is added here and in `28-midpoint-gap-bound` is the carrying over,
-# to cones, many terms and ranges.
-#
-# The small problem of `11-gradient-bound`: twelve points of the plane, 108 triplets, a reference with a gap of at most
-# $10^{-3}$, and for the pictures one of its triplets.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
+# The small problem of `11-gradient-bound`: twelve points of the plane, 108 triplets, and a reference with a gap of at most
+# $10^{-3}$. A ball made at the reference is known for every $\lambda$, because it is a simple function of $\lambda$ with five
+# constants $A, B, a, b, c$: its center is $A + B/\lambda$, its squared radius $a + b/\lambda + c/\lambda^2$.
 
 # %%
 rng = np.random.default_rng(3)
@@ -99,11 +62,11 @@ def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
 
 
 # %% [markdown]
-# ## The idea in a picture
-#
-# One triplet, R, against $t = \lambda_0/\lambda$. The line is what the center grants, $\langle a_t, Q\rangle - \tau$; the
-# curve is what the radius takes, $n r$, the root of a parabola; dashed with the enlargement for $\epsilon = 0.002$ of the
-# objective. The range is where the line is above.
+# One triplet against $t = \lambda_0/\lambda$. The line is what the center grants, $\langle a_t, Q\rangle - \tau$, how far
+# the margin at the center $Q$ is above the threshold $\tau$. The curve is what the radius takes, $n r$ with the radius $r$ and the norm
+# $n = \|a_t\|$: it is the root of a parabola. Where the line lies above the curve, all margins over the ball are above the
+# threshold, and the triplet is in R. That is its range, shaded. Dashed is the curve of a ball that is enlarged, so that it holds
+# approximate solutions as well, with $\epsilon = 0.002$ of the objective.
 
 # %%
 t, grid = int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high)), np.linspace(0.02, 3.0, 300)
@@ -130,6 +93,47 @@ figures.show(
     "above the curve, is shaded: from 0.4 on for GB and MGB, without an end, and 0.4 to 1.6 for "
     "DGB."
 )
+
+# %% [markdown]
+# ## The claims
+#
+# A term is put into R by a ball of center $Q$ and radius $r$ when $\langle a_t, Q\rangle - r\,\|a_t\| > \tau$, into L
+# when $\langle a_t, Q\rangle + r\,\|a_t\| < \tau - \gamma$; $\tau = 1$ in the papers.
+#
+# > **General form** (STS19 6.1.1, appendix L; STS18 appendix K). GB, DGB, RPB and RRPB have a center $A + B/\lambda$ and
+# > a radius with $r^2 = a + b/\lambda + c/\lambda^2$. So the $\lambda$ at which the rule holds solve a linear and a
+# > quadratic inequality.
+#
+# > **Enlarged radius** (STS19 6.1.2, appendix M). With the radius $r + \sqrt{2\epsilon/\lambda}$ the region holds every
+# > point with a duality gap of at most $\epsilon$. The $\lambda$ at which the rule holds solve a linear, a quadratic and
+# > a quartic inequality.
+#
+# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$, and $\varphi =
+# \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t \langle a_t, x\rangle\big) \ge 0$ for the gaps of
+# Fenchel's inequality, which are 0 for $\alpha = \alpha(x)$. With the linear part $c$ of the objective zero,
+#
+# | ball | $A$ | $B$ | $a$ | $b$ | $c$ |
+# |---|---|---|---|---|---|
+# | GB | $x/2$ | $H/2$ | $\lVert x\rVert^2/4$ | $\varphi - \langle x, H\rangle/2$ | $\lVert H\rVert^2/4$ |
+# | DGB | $x$ | $0$ | $\lVert x\rVert^2$ | $2\sum_t(\ell + \ell^*)$ | $\lVert H_+\rVert^2$ |
+# | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
+#
+# The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
+# framework of Tran, Elvira, Dang and Herzet (2023); what is added here and in `28-midpoint-gap-bound` is the carrying over,
+# to cones, many terms and ranges.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Derivation of the general form
