@@ -21,33 +21,6 @@ import safescreen as ss
 from safescreen_book import figures
 
 # %% [markdown]
-# ## The claim
-#
-# > **Why the reduced gap is not enough** (STS19 section 6.1.2 and Figure 5; STS18 K.3, K.4). Let triplets be screened at
-# > $\lambda_0$ by a ball that holds the solution, and let $x_0$ be a solution accepted with a duality gap of at most
-# > $\epsilon$. For $\lambda \ne \lambda_0$ the gap (or the gradient) of the reduced problem at $x_0$ is that of the whole
-# > problem only if $x_0$ itself has $\langle a_t, x_0\rangle > \tau$ for all triplets screened as R and $\langle a_t,
-# > x_0\rangle < \tau - \gamma$ for all screened as L.
-# >
-# > **Enlarged radius.** If they are screened with the radius $r + \sqrt{2\epsilon/\lambda_0}$ instead of $r$, this is so.
-#
-# The proof of the second part is one line: $x_0$ has a gap of at most $\epsilon$, so (that is DGB) it is within
-# $\sqrt{2\epsilon/\lambda_0}$ of the solution, the solution is in the ball, so $x_0$ is in the enlarged ball, and the rule
-# has shown the category *everywhere* in it. The first part is shown by the story below.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
-#
 # ## The cast
 #
 # A diagonal metric $x = (m_1, m_2)$ of the plane and three sorts of triplets, chosen as vectors (with $x_i$ at the
@@ -122,6 +95,37 @@ figures.show(
     "the optimum is there. Right, the solver stops at a point left of the line, within its "
     "tolerance."
 )
+
+# %% [markdown]
+# The guards are gone, rightly, and the solver has stopped, rightly. But it has stopped at a point where the guards *do* cost something. At
+# $\lambda_0$ this is within the tolerance. At another $\lambda$ it is not, and that is what the claim is about.
+#
+# ## The claim
+#
+# > **Why the reduced gap is not enough** (STS19 section 6.1.2 and Figure 5; STS18 K.3, K.4). Let triplets be screened at
+# > $\lambda_0$ by a ball that holds the solution, and let $x_0$ be a solution accepted with a duality gap of at most
+# > $\epsilon$. For $\lambda \ne \lambda_0$ the gap (or the gradient) of the reduced problem at $x_0$ is that of the whole
+# > problem only if $x_0$ itself has $\langle a_t, x_0\rangle > \tau$ for all triplets screened as R and $\langle a_t,
+# > x_0\rangle < \tau - \gamma$ for all screened as L.
+# >
+# > **Enlarged radius.** If they are screened with the radius $r + \sqrt{2\epsilon/\lambda_0}$ instead of $r$, this is so.
+#
+# The proof of the second part is one line: $x_0$ has a gap of at most $\epsilon$, so (that is DGB) it is within
+# $\sqrt{2\epsilon/\lambda_0}$ of the solution, the solution is in the ball, so $x_0$ is in the enlarged ball, and the rule
+# has shown the category *everywhere* in it. The first part is shown by the story below.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Act 2: another $\lambda$
