@@ -26,6 +26,52 @@ from safescreen_book import figures
 from safescreen_book.protocols.outside import linear_svc
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# Forty points of the plane in two classes. The machine looks for a line between them with a wide margin on either side.
+
+# %%
+rng = np.random.default_rng(7)
+y = np.where(np.arange(40) % 2, 1, -1)
+X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
+Z = X * y[:, None]
+
+samples = ss.Samples(X, y)
+problem = ss.Problem(samples, ss.Hinge())
+C = 0.2
+lam = 1.0 / C
+solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12)
+print(problem)
+print("w:", np.round(solution.x, 4), " duality gap below 1e-9 (relative 1e-12 asked for)")
+assert solution.gap < 1e-9
+
+# %% [markdown]
+# Left, the trained machine: the line, its two margins, and each sample in the colour of its place. Right, the number that
+# the dual problem gives to each sample. A sample beyond its margin (R) has 0: without it the machine would be the same. A sample inside or on the wrong
+# side (L) has 1, wherever exactly it is. Only the two samples that stand on the margin have a number between, which is
+# not known beforehand. To know the places of the others would be to know nearly all of the solution.
+
+# %%
+margins = samples.margins(solution.x)
+on_step = np.abs(margins - 1.0) < 1e-6
+category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
+figure, axes = figures.panels(2, width=10.0, height=3.6)
+figures.samples(
+    X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
+)
+axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
+for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
+    axes[1].plot(margins[mask], solution.alpha[mask], "o", color=figures.COLOURS[key], markersize=5)
+axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
+axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
+figures.show(
+    "Left, forty points of two classes with the line of the trained machine and its two "
+    "margins, coloured by category: 27 in R beyond the margins, 11 in L between or on the wrong "
+    "side, 2 on the margin. Right, their dual variables against their margins: 1 below 1, 0 "
+    "above, between at 1."
+)
+
+# %% [markdown]
 # ## The problem
 #
 # Samples $x_i$ with labels $y_i = \pm 1$; write $z_i = y_i x_i$, so that $\langle z_i, w\rangle$ is the *margin*
@@ -47,8 +93,6 @@ from safescreen_book.protocols.outside import linear_svc
 # | $Q_{ij} = y_i y_j K(x_i, x_j)$ | $\langle z_i, z_j\rangle$ | |
 # | $\mathcal R$, $\mathcal E$, $\mathcal L$ | R, C, L | margin above, at, below 1 |
 #
-# The example has forty points of the plane:
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -61,21 +105,6 @@ from safescreen_book.protocols.outside import linear_svc
 # | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
 #
 # </details>
-
-# %%
-rng = np.random.default_rng(7)
-y = np.where(np.arange(40) % 2, 1, -1)
-X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
-Z = X * y[:, None]
-
-samples = ss.Samples(X, y)
-problem = ss.Problem(samples, ss.Hinge())
-C = 0.2
-lam = 1.0 / C
-solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12)
-print(problem)
-print("w:", np.round(solution.x, 4), " duality gap below 1e-9 (relative 1e-12 asked for)")
-assert solution.gap < 1e-9
 
 # %% [markdown]
 # ## The dual
@@ -184,35 +213,15 @@ print("C D(alpha):                   ", round(C * problem.dual(solution.alpha, l
 # %% [markdown]
 # ## Where the samples are
 #
-# Left: the solution with its margins, each sample in the colour of its part of the hinge. Right: (2), a staircase.
-# Two samples stand exactly on the step; with points in general position no more than $d$ can, because their margins
-# are $d$ equations for $w$.
+# Equation (2) is the staircase of the picture at the top: 1 below the step, 0 above, anything between on it. Two samples stand exactly on the step.
+# With points in general position no more than $d$ can, because their margins are $d$ equations for $w$.
 
 # %%
-margins = samples.margins(solution.x)
-on_step = np.abs(margins - 1.0) < 1e-6
-category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
 alpha = solution.alpha
 assert np.abs(alpha[category.in_L] - 1.0).max() < 1e-9 and np.abs(alpha[category.in_R]).max() < 1e-9
 assert np.linalg.norm(solution.x - C * Z.T @ alpha) < 1e-9
 print("L:", category.n_L, " on the step:", on_step.sum(), " R:", category.n_R)
 print("dual variables on the step:", np.round(alpha[on_step], 4))
-
-figure, axes = figures.panels(2, width=10.0, height=3.6)
-figures.samples(
-    X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
-)
-axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
-for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
-    axes[1].plot(margins[mask], solution.alpha[mask], "o", color=figures.COLOURS[key], markersize=5)
-axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
-axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
-figures.show(
-    "Left, forty points of two classes with the line of the trained machine and its two "
-    "margins, coloured by category: 27 in R beyond the margins, 11 in L between or on the wrong "
-    "side, 2 on the margin. Right, their dual variables against their margins: 1 below 1, 0 "
-    "above, between at 1."
-)
 
 # %% [markdown]
 # In the literature all samples with $\alpha_i > 0$ are called support vectors. SSS14 means those on the step only,
