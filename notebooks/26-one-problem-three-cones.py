@@ -24,6 +24,40 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# Twelve points of the plane in two classes can be asked three questions: for a full metric, for one weight a feature, for a separating
+# line. The first answer is a semidefinite matrix, the second a pair of non-negative numbers, the third any vector. These are the three
+# cones, shaded (on the left: a plane of matrices). Everything else is the same, and so is the code below: it builds the gradient
+# bound (GB) and the projected gradient bound (PGB) from one evaluation and draws them.
+#
+# Without a cone the two balls are one. The more of GB the cone cuts away, the smaller is PGB.
+
+# %%
+points = np.random.default_rng(3).standard_normal((12, 2)) * [1.0, 0.6]
+points[6:, 0] += 1.2
+halves, smooth = np.repeat([0, 1], 6), ss.SmoothedHinge(gamma=0.05)
+asked = {
+    "metric": ss.Triplets.from_labels(points, halves, k=3),
+    "diagonal metric": ss.Triplets.from_labels(points, halves, k=3, diagonal=True),
+    "support vectors": ss.Samples(points, 2 * halves - 1),
+}
+figure, axes = figures.panels(3, width=10.4, height=3.8)
+for ax, (name, terms) in zip(axes, asked.items(), strict=True):
+    small = ss.Problem(terms, smooth)
+    level = 0.1 * small.lam_max()
+    best = ss.solve(small, level, tol=1e-11).x
+    start = 0.8 * best + 0.2 * np.linalg.norm(best) * (np.eye(2) if best.ndim == 2 else np.eye(2)[1])
+    pair = {"GB": ss.spheres.gradient_bound(small, start, level), "PGB": ss.spheres.projected_gradient_bound(small, start, level)}
+    plane = (pair["PGB"].center, pair["GB"].center, best) if best.ndim == 2 else None
+    assert all(np.linalg.norm(ball.center - best) <= ball.radius for ball in pair.values())
+    figures.balls(small.cone, pair, {"x": start, "optimum": best}, plane=plane, ax=ax, title=name)
+figures.show(
+    "Three planes with the cone shaded: a curved part of the plane of matrices, the quarter plane of diagonal metrics, and the whole plane of support "
+    "vectors. In the first two the disc of PGB is smaller than that of GB; in the third they are the same. All hold the optimum."
+)
+
+# %% [markdown]
 # ## The claim
 #
 # > **One problem.** All of them are $\min_{x \in K} \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\|x\|^2$:
