@@ -1,4 +1,4 @@
-"""Made-up data in place of sets that are too large to ship: sparse rows as in text and click data."""
+"""Made-up data in place of sets that are too large to ship: sparse rows like text or clicks."""
 
 import numpy as np
 import scipy.sparse as sp
