@@ -31,6 +31,47 @@ from safescreen.hdsl.losses import MarginLoss
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# A triangle in place of the polytope, and the squared distance from a point on its lower edge to be made small. Left, each step goes towards the
+# corner that looks best. The optimum (star) lies on the edge between two corners, so the steps alternate between them: the path zigzags, and
+# every step is shorter than the one before. Right, a step may also go *away* from a corner that has weight and looks bad. The upper corner loses its
+# weight, and the walk is over soon.
+
+# %%
+def walk(corners, target, steps, away):
+    """Frank-Wolfe for half the squared distance from the target, from the last corner on; the points."""
+    weights = np.eye(len(corners))[-1]
+    points = [weights @ corners]
+    for _ in range(steps):
+        slope = points[-1] - target
+        products = corners @ slope
+        best, worst = np.argmin(products), np.argmax(np.where(weights > 0.0, products, -np.inf))
+        change, longest = np.eye(len(corners))[best] - weights, 1.0
+        if away and products[best] - slope @ points[-1] > slope @ points[-1] - products[worst]:
+            change, longest = weights - np.eye(len(corners))[worst], weights[worst] / (1.0 - weights[worst])
+        direction = change @ corners
+        step = np.clip(-(slope @ direction) / (direction @ direction), 0.0, longest)
+        weights = np.maximum(weights + step * change, 0.0)
+        points.append(weights @ corners)
+    return np.array(points)
+
+# %%
+corners, target = np.array([[0.0, 0.0], [1.0, 0.0], [0.35, 0.8]]), np.array([0.55, 0.0])
+figure, axes = figures.panels(2, height=3.6)
+for ax, away, title in ((axes[0], False, "towards corners only"), (axes[1], True, "with away steps")):
+    points = walk(corners, target, 12, away)
+    ax.fill(*corners.T, color=figures.COLOURS["cone"])
+    ax.plot(*points.T, "o-", color=figures.OTHERS[1], markersize=3)
+    ax.plot(*target, "*", color="black", markersize=12)
+    ax.set(aspect="equal", xticks=[], yticks=[])
+    ax.set_title(f"{title}: distance after 12 steps {np.linalg.norm(points[-1] - target):.3f}", loc="left", fontsize=10)
+figures.show(
+    "A triangle twice, with the path from its upper corner to a star on the lower edge. Towards corners only the path zigzags in ever shorter steps and has not arrived after "
+    "12 steps. With away steps the third step ends at the star."
+)
+
+# %% [markdown]
 # ## The claims
 #
 # $S$ is the set of atoms of positive weight $\alpha$ in $M$.
