@@ -3,8 +3,8 @@
 #
 # A triplet compares two distances from one point. Other methods ask for less (one distance against a threshold), for
 # more (two distances between four points), pull neighbours together besides pushing others away, or punish violations
-# by their square. This notebook looks at what the proofs of the bounds have really used, and finds that all of these
-# fit without a change; and at what the *rules* use, where one of them does not quite.
+# by their square. This notebook asks what the proofs of the bounds use of triplets, and finds that the bounds hold for
+# all of these methods without a change. The *rules* use a little more, and one loss does not have it.
 #
 # At the end you will have seen that
 #
@@ -74,7 +74,7 @@ figures.show(
 # | LMNN (Weinberger, Saul) | as triplets | 1 | $-\sum \eta_{ij} (x_i-x_j)(x_i-x_j)^\top$ | `ss.pull` |
 # | trace norm | any | any | $-\beta I$ | `linear=` |
 #
-# Weights $w_t > 0$ are not in the paper; they cost nothing.
+# Weights $w_t > 0$ are not in the paper. They need no new proof.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -91,10 +91,10 @@ figures.show(
 #
 # ## What the proofs use
 #
-# Go through the derivations of `11` to `15` with a pencil. GB needs that slopes do not decrease (convexity, step 1)
-# and that $H(\alpha)$ *is* the sum of the slopes times the terms. DGB and MGB need Fenchel's inequality, the path
-# bounds that the dual objective is concave in $\alpha$. Nobody ever asked what a term looks like, what the loss is
-# between its kinks, or whether $\alpha$ ends at 1. So only the conjugates have to be worked out, and the dual is
+# Read the derivations of `11` to `15` again. GB needs that slopes do not decrease (convexity, step 1) and that
+# $H(\alpha)$ *is* the sum of the slopes times the terms. DGB and MGB need Fenchel's inequality. The path bounds need
+# that the dual objective is concave in $\alpha$. No proof uses the form of a term, the shape of the loss between its
+# kinks, or the bound 1 of $\alpha$. So we only have to derive the conjugates, and the dual is
 #
 # $$D(\alpha) = -\sum_t w_t\, \ell_t^*(-\alpha_t) - \tfrac1{2\lambda} \|[H(\alpha)]_K\|^2, \qquad
 # H(\alpha) = c + \sum_t w_t \alpha_t C_t .$$
@@ -223,15 +223,13 @@ for name, (problem, *_) in five.items():
     print(f"{name:18} {problem.terms}, lam_max {problem.lam_max():.4g}")
 
 # %% [markdown]
-# The pairs have $\lambda_{\max} = \infty$: a similar pair costs nothing under a small metric, so there is no
-# $\lambda$ from which on all terms are linear. (With the squared hinge that is so for all five.) A path then starts
-# wherever we like.
+# The pairs have $\lambda_{\max} = \infty$: a similar pair costs nothing under a small metric, so there is no $\lambda$
+# from which on all terms are linear. (With the squared hinge that is so for all five.) A path then starts wherever we
+# like.
 #
 # ## An outside solver
 #
-# cvxpy knows nothing of cones with rules. It gets the definition, with the plain arrays, and must find the same
-# optimum.
-
+# cvxpy gets the definition of the problem with plain arrays, and must find the same optimum.
 
 # %%
 def outside(C, tau, w, c, loss, lam):
@@ -509,7 +507,7 @@ assert worst <= 1.0 + 1e-6 and np.all(slope > 0)
 # %% [markdown]
 # ### A loss that is not convex: not even the bounds
 #
-# The ramp $\min(1, [1 - u]_+)$ is flat on both sides, which would be a screener's dream. One term with $a = 1$,
+# The ramp $\min(1, [1 - u]_+)$ is flat on both sides, so both parts could be screened. But take one term with $a = 1$,
 # $\lambda = 0.1$, no constraint: at $x = -0.5$ the ramp is flat, GB is the interval $[-0.5, 0]$.
 
 # %%
