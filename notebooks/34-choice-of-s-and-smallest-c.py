@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The choice of s, and the smallest C
 #
-# The intersection test needs two things that nobody has given yet: a second ball, which comes with a free choice
-# $\hat s \in \{0, 1\}^n$, and a reference, a solution for some other $C$. SSS14 answers both in a few lines: equation
-# (25) for $\hat s$, Lemma 9 for a reference that costs nothing.
+# The intersection test needs two things: a second ball, for which one may choose any $\hat s \in \{0, 1\}^n$, and a
+# reference, a solution for some other $C$. SSS14 gives both in a few lines: equation (25) chooses $\hat s$, and Lemma 9
+# is a reference that needs no solving.
 #
 # At the end you will have seen that
 #
@@ -11,10 +11,11 @@
 #   ball 1**; that form needs no hinge and no particular $\tilde w$;
 # * it is the *deepest cut at that center*: each $s$ is one plane of the expanded space, and (25) finds the one that
 #   $m_1$ violates most;
-# * a bad $s$ does no harm to safety, and much to the rate; and a better $s$ than (25) can be had. Aiming once more, at the
-#   center of the lens that (25) has cut, decides a quarter more of the samples of breast-cancer, for one more pair of
-#   products with the data;
-# * Lemma 9 holds for all data, with $1/0$ read as $\infty$: that is the right answer where the sum of all $z_i$ is zero;
+# * a bad $s$ is safe, but decides little; and there is a better $s$ than (25). The choice for the center of the lens
+#   that (25) has cut decides a quarter more of the samples of breast-cancer, for one more pair of products with the
+#   data;
+# * Lemma 9 holds for all data, with $1/0$ read as $\infty$: that is the right answer where the sum of all $z_i$ is
+#   zero;
 # * references may come from above as well as from below.
 
 # %%
