@@ -1,19 +1,20 @@
 # %% [markdown]
 # # Kernels: every quantity, its cost, and its rounding
 #
-# A support vector machine with a kernel lives in a space in which nobody can write down a vector. All that is known
-# of the samples is $Q_{ij} = \langle z_i, z_j\rangle = y_i y_j K(x_i, x_j)$. The ball tests and the intersection test
-# need norms of centers, radii and margins of centers; this notebook gets all of them from $Q$, counts what that
-# costs, and looks at what floating point does to it.
+# A support vector machine with a kernel is a vector of a space in which vectors cannot be written down. All that we
+# know of the samples is $Q_{ij} = \langle z_i, z_j\rangle = y_i y_j K(x_i, x_j)$. The ball tests and the intersection
+# test need norms of centers, radii and margins of centers; this notebook computes all of them from $Q$, counts the
+# cost, and bounds the rounding errors.
 #
 # At the end you will have seen that
 #
 # * seven identities carry the tests over, and each agrees with an explicit feature map;
-# * with $Q\alpha_0$ at hand BT1 costs $O(n)$; BT2 and IT cost $O(n)$ more for every $\hat s_i$ that changes, and
-#   along a path **all changes together are about as many however fine the path is**;
-# * the printed form of $\|m_1 - m_2\|$ is a difference of large numbers that can come out negative, and a kernel
-#   matrix is positive semidefinite up to rounding only; the library works with coefficients and error bounds instead;
-# * the dome test of SSS13 needs nothing but $Q$ either, and decides little with a Gaussian kernel, as its authors found;
+# * with $Q\alpha_0$ at hand BT1 costs $O(n)$; BT2 and IT cost $O(n)$ more for every $\hat s_i$ that changes, and along
+#   a path **the number of all changes together hardly depends on how fine the path is**;
+# * the printed form of $\|m_1 - m_2\|$ is a difference of large numbers that can come out negative, and a kernel matrix
+#   is positive semidefinite up to rounding only; the library works with coefficients and error bounds instead;
+# * the dome test of SSS13 needs nothing but $Q$ either, and decides little with a Gaussian kernel, as its authors
+#   found;
 # * everything of the linear machine (path, intersection test, screening during the solve) runs on a kernel unchanged.
 
 # %%
@@ -30,9 +31,9 @@ from safescreen_book.protocols import pathwise
 # %% [markdown]
 # ## The idea in a picture
 #
-# Two half moons of 200 points and a Gaussian kernel. The machine is a vector in a space that nobody can write down, and its
-# boundary in the plane is a curve. Still, the intersection test knows before the training where many samples will end up, and
-# colours them. All that it looks at are the 200 by 200 numbers $Q_{ij} = \langle z_i, z_j\rangle$.
+# Two half moons of 200 points and a Gaussian kernel. The machine is a vector of a space that cannot be written down,
+# and its boundary in the plane is a curve. Still, the intersection test decides many samples before the training
+# (coloured). It uses nothing but the 200 by 200 numbers $Q_{ij} = \langle z_i, z_j\rangle$.
 
 # %%
 def half_moons(n=200, seed=4):
@@ -609,14 +610,14 @@ assert np.all(curves["IT"][-len(steps) :] >= curves["BT2"][-len(steps) :] - 0.02
 # %% [markdown]
 # On the left, the jump of IT is the one that `33-intersection-test` predicts: from there on the kernel separates the
 # arcs, the reference has no loss, both balls touch in one point, and every sample that is not a support vector is
-# decided. BT1 alone never notices.
+# decided. BT1 alone does not decide them.
 
 # %% [markdown]
 # ## Break it: squares that are differences
 #
 # The intersection test needs $\|m_1 - m_2\|$. The printed quantities give it as
-# $\|m_1\|^2 + \|m_2\|^2 - 2\langle m_1, m_2\rangle$, which cancels when the centers are near. The library subtracts
-# the *coefficients*, $\rho a - \frac12(a + Cs)$, and the result is as good as $Q$ is. References just below
+# $\|m_1\|^2 + \|m_2\|^2 - 2\langle m_1, m_2\rangle$, which cancels when the centers are near. The library subtracts the
+# *coefficients*, $\rho a - \frac12(a + Cs)$, and the result is as good as $Q$ is. We take references just below
 # $C_{\min}$, where the exact difference is zero or small:
 
 # %%
@@ -665,7 +666,7 @@ print(f"library: length of such a combination at least {element.norm_lower()}, a
 print(f"bound of the error of the entries: {bound:.0f} units of roundoff")
 
 # %% [markdown]
-# What is not a kernel up to rounding is refused, for the balls are then not balls and nothing is certain:
+# A matrix that is not a kernel up to rounding is refused, because then the balls prove nothing:
 
 # %%
 points = np.random.default_rng(0).standard_normal((30, 2))
