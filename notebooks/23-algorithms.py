@@ -1,19 +1,16 @@
 # %% [markdown]
 # # Screening inside a solver, and along a path
 #
-# A ball and a rule tell which triplets do not matter. This notebook puts them to work: during the iterations
-# of a solver (STS19 Algorithm 1) and from one $\lambda$ to the next (STS19 Algorithm 2), first in plain
-# numpy, then with the library.
+# A ball and a rule tell which triplets can leave the problem. This notebook uses them during the iterations of a solver
+# (STS19 Algorithm 1) and from one $\lambda$ to the next (STS19 Algorithm 2), first in plain numpy, then with the
+# library.
 #
 # At the end you will have seen that
 #
-# * screening is safe at any iterate, so a solver may forget triplets while it runs and still ends at the same
-#   optimum;
+# * screening is safe at any iterate, so a solver may drop triplets while it runs and still ends at the same optimum;
 # * a solver gains twice: each iteration gets cheaper, and a fixed step may get longer;
-# * along a path most triplets need not even be looked at, because their *range* of $\lambda$ has been
-#   computed before;
-# * a small gap of what is left need not be a small gap of the whole problem, and what it costs to make sure
-#   of it.
+# * along a path most triplets need no test, because their *range* of $\lambda$ has been computed before;
+# * a small gap of the reduced problem need not be a small gap of the whole problem, and how to make sure that it is.
 
 # %%
 import numpy as np
