@@ -55,7 +55,7 @@ ax.axline(low.x, slope=-low.x[0] / low.x[1], color="#555555", linestyle=":")
 ax.plot(0.0, 0.0, "o", color="black", markersize=4)
 ax.set(xlim=(-0.1, 1.75), ylim=(-0.45, 1.0))
 figures.show(
-    "The plane of weights. A disc, the ball of DVI, BT1, RPB and MGB, has the reference on its rim and holds the optimum; so does a smaller disc inside of it, BT2 and GB. "
+    "The plane of weights. A disc, the ball of DVI, BT1, RPB and MGB, has the reference on its rim and holds the optimum; so does a smaller disc, mostly inside of it, BT2 and GB. "
     "The dome, a thin slice between a dotted line through the reference and a dashed circle around 0 through the optimum, lies beside the centers."
 )
 
