@@ -166,8 +166,8 @@ if record.computes:
 # ## Along the path
 #
 # Now the same inside the solver. Every method screens with the last solution before the first iteration, and again
-# every 10 iterations, so its savings add up. Seconds are processor seconds of one thread and contain everything but
-# compilation.
+# every 10 iterations, so its savings add up, and so would its errors. Seconds are processor seconds of one thread and
+# contain everything but compilation.
 
 # %%
 if record.computes:
