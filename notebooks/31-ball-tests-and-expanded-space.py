@@ -27,6 +27,43 @@ from safescreen import svm
 from safescreen_book import figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# Forty points of the plane. A machine is a vector of weights $w$, so it is a point of the plane as well, the plane on the left. The
+# unknown solution, a star, lies in the ball. Each sample $z_i$ is the line $\langle z_i, w\rangle = 1$ there: on one side of
+# it the machine gives the sample a margin above 1, on the other side one below 1. A line that misses the ball belongs to a sample that is
+# decided: orange where the whole ball has margins above 1, blue where it has margins below 1. Right, the same samples among the points.
+
+# %%
+rng = np.random.default_rng(7)
+y = np.where(np.arange(40) % 2, 1, -1)
+X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
+samples, C, C0 = ss.Samples(X, y), 0.2, 0.16
+problem = ss.Problem(samples, ss.Hinge())
+reference = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
+ball = svm.ball_1(samples, C, reference)
+found = ss.rules.sphere(problem, ball)
+optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
+picture = X, y, problem, found
+
+# %%
+figure, axes = figures.panels(2, width=10.5, height=3.8)
+figures.weight_space(
+    X * y[:, None],
+    {"ball": ball},
+    {"optimum": optimum},
+    found,
+    ax=axes[0],
+    title="weights: a line a sample",
+)
+figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
+figures.show(
+    "Left, the plane of weights with a line for each sample and a disc around the solution: "
+    "lines that miss the disc are coloured by the side on which they pass. Right, the samples "
+    "themselves: 8 decided as L, 25 as R, 7 near the margins undecided."
+)
+
+# %% [markdown]
 # The problem (notation as in `30-svm-problem`): $z_i = y_i x_i$, total loss
 # $\xi(w) = \sum_i \max\{0, 1 - \langle z_i, w\rangle\}$, and
 #
@@ -170,39 +207,11 @@ print(f"the library decides {decided}, otherwise than the bounds {differ} (bound
 assert differ == 0 and decided > 1000
 
 # %% [markdown]
-# In the plane of weights every sample is a line $\langle z_i, w\rangle = 1$. A line that misses the ball belongs to
-# a sample that is decided: orange on the side where the whole ball has margins above 1, blue below.
+# Back to the forty samples. In the picture at the top a line misses the ball exactly where the center lies farther from it
+# than the radius:
 
 # %%
-rng = np.random.default_rng(7)
-y = np.where(np.arange(40) % 2, 1, -1)
-X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
-samples, C, C0 = ss.Samples(X, y), 0.2, 0.16
-problem = ss.Problem(samples, ss.Hinge())
-reference = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
-ball = svm.ball_1(samples, C, reference)
-found = ss.rules.sphere(problem, ball)
-optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
-
-# %%
-figure, axes = figures.panels(2, width=10.5, height=3.8)
-figures.weight_space(
-    X * y[:, None],
-    {"ball": ball},
-    {"optimum": optimum},
-    found,
-    ax=axes[0],
-    title="weights: a line a sample",
-)
-figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
-figures.show(
-    "Left, the plane of weights with a line for each sample and a disc around the solution: "
-    "lines that miss the disc are coloured by the side on which they pass. Right, the samples "
-    "themselves: 8 decided as L, 25 as R, 7 near the margins undecided."
-)
-
-# %% [markdown]
-# A line misses the ball exactly where the center lies farther from it than the radius:
+X, y, problem, found = picture
 
 # %% tags=["SSS14-F2"]
 height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
