@@ -2,8 +2,8 @@
 # # Ranges of the gap balls: a line against the root of a parabola
 #
 # The ranges of the path bound (`20-ranges`) are two fractions. The balls that are built from one evaluation of the
-# problem, the gradient bound GB, the duality gap bound DGB and the midpoint gap bound MGB, have ranges too: losses,
-# slopes and $H(\alpha)$ at $x$ do not know $\lambda$, so the same evaluation gives a ball for every $\lambda$.
+# problem, the gradient bound GB, the duality gap bound DGB and the midpoint gap bound MGB, have ranges too. Losses,
+# slopes and $H(\alpha)$ at $x$ do not depend on $\lambda$, so the same evaluation gives a ball for every $\lambda$.
 #
 # At the end you will have seen that
 #
@@ -62,11 +62,11 @@ def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
 
 
 # %% [markdown]
-# One triplet against $t = \lambda_0/\lambda$. The line is what the center grants, $\langle a_t, Q\rangle - \tau$, how far
-# the margin at the center $Q$ is above the threshold $\tau$. The curve is what the radius takes, $n r$ with the radius $r$ and the norm
-# $n = \|a_t\|$: it is the root of a parabola. Where the line lies above the curve, all margins over the ball are above the
-# threshold, and the triplet is in R. That is its range, shaded. Dashed is the curve of a ball that is enlarged, so that it holds
-# approximate solutions as well, with $\epsilon = 0.002$ of the objective.
+# One triplet against $t = \lambda_0/\lambda$. The line is $\langle a_t, Q\rangle - \tau$: how far the margin at the
+# center $Q$ is above the threshold $\tau$. The curve is $n r$, with the radius $r$ and the norm $n = \|a_t\|$: how far
+# the margin can fall below that of the center. It is the root of a parabola. Where the line lies above the curve, all
+# margins over the ball are above the threshold, and the triplet is in R. That is its range, shaded. Dashed is the curve
+# of a ball that is enlarged, so that it holds approximate solutions as well, with $\epsilon = 0.002$ of the objective.
 
 # %%
 t, grid = int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high)), np.linspace(0.02, 3.0, 300)
@@ -108,9 +108,10 @@ figures.show(
 # > point with a duality gap of at most $\epsilon$. The $\lambda$ at which the rule holds solve a linear, a quadratic and
 # > a quartic inequality.
 #
-# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$, and $\varphi =
-# \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t \langle a_t, x\rangle\big) \ge 0$ for the gaps of
-# Fenchel's inequality, which are 0 for $\alpha = \alpha(x)$. With the linear part $c$ of the objective zero,
+# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$, and
+# $\varphi = \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t \langle a_t, x\rangle\big) \ge 0$
+# for the gaps of Fenchel's inequality, which are 0 for $\alpha = \alpha(x)$. With the linear part $c$ of the objective
+# zero,
 #
 # | ball | $A$ | $B$ | $a$ | $b$ | $c$ |
 # |---|---|---|---|---|---|
@@ -119,8 +120,8 @@ figures.show(
 # | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
 #
 # The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
-# framework of Tran, Elvira, Dang and Herzet (2023); what is added here and in `28-midpoint-gap-bound` is the carrying over,
-# to cones, many terms and ranges.
+# framework of Tran, Elvira, Dang and Herzet (2023); this notebook and `28-midpoint-gap-bound` carry it over to cones,
+# many terms and ranges.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -334,12 +335,12 @@ for name in SPHERES:
 assert worst < 1e-9 and min(extra.values()) > 10
 
 # %% [markdown]
-# ### A sum that a computer should not form
+# ### A sum that loses its digits
 #
-# Near the optimum $a$, $b/\lambda$ and $c/\lambda^2$ are large and their sum is nearly zero. The library writes the same
-# radius, with $w = H_+/\lambda_0$, $t = \lambda_0/\lambda$ and $e \ge 0$ for the Fenchel terms and $\langle x,
-# H_-\rangle$, as $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$ (DGB; a quarter of the square for GB and MGB): a sum of what is
-# small each.
+# Near the optimum $a$, $b/\lambda$ and $c/\lambda^2$ are large and their sum is nearly zero. The library writes the
+# same radius, with $w = H_+/\lambda_0$, $t = \lambda_0/\lambda$ and $e \ge 0$ for the Fenchel terms and
+# $\langle x, H_-\rangle$, as $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$ (DGB; a quarter of the square for GB and MGB): a
+# sum of what is small each.
 
 # %%
 sharp = ss.solve(problem, lam0, tol=1e-11)
@@ -552,10 +553,11 @@ figures.show(
 )
 
 # %% [markdown]
-# Nothing is decided wrongly. MGB and GB (which coincide here: the solution has full rank, the cone does nothing) are at
-# least as good as RRPB, and with a rough reference better, because they do not pay for its error twice. DGB decides
-# much less away from $\lambda_0$. Enlarging its radius costs next to nothing at a gap of $10^{-6}$ and a few percent of
-# the triplets at $10^{-3}$: the paper's worry that it "may decrease the screening rate" concerns sloppy solvers only.
+# Nothing is decided wrongly. MGB and GB are at least as good as RRPB, and better with a rough reference, because its
+# error does not enter twice. (They coincide here, because the solution has full rank and the cone constraint is
+# inactive.) DGB decides much less away from $\lambda_0$. The larger radius costs hardly any decision at a gap of
+# $10^{-6}$ and a few percent of the triplets at $10^{-3}$. So the paper's worry that it "may decrease the screening
+# rate" concerns rough solutions only.
 #
 # On the whole problem no enlargement is *needed*: ranges of GB, DGB and MGB are true as they stand, as the first tagged
 # cell has checked. It is needed when the evaluation at $x$ comes from a reduced problem, which is the story of
@@ -563,16 +565,17 @@ figures.show(
 #
 # ## Exercise
 #
-# Let $x$ be the exact solution for $\lambda_0$ and $\alpha$ its dual solution. Which of the three balls has the range of
-# the path bound with $\varepsilon = 0$? And what is the range of DGB?
+# Let $x$ be the exact solution for $\lambda_0$ and $\alpha$ its dual solution. Which of the three balls has the range
+# of the path bound with $\varepsilon = 0$? And what is the range of DGB?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Then $H_+ = \lambda_0 x$, $\varphi = 0$ and $\langle x, H_-\rangle = 0$. MGB: center $\frac12(1 + t)\,x$, $r^2 =
-# \frac14\|x - t x\|^2$ with $t = \lambda_0/\lambda$, which is RPB. So is GB when the cone does nothing, $H_- = 0$;
-# otherwise its center has the part $-\frac{1}{2\lambda} H_-$ and its radius the norm of that in it. DGB: center $x$ and
-# radius $|1 - t|\,m$, twice that of RPB; for R, $h - nm\,|1 - t| > \tau$, that is $|1 - t| < (h - \tau)/(nm)$.
+# Then $H_+ = \lambda_0 x$, $\varphi = 0$ and $\langle x, H_-\rangle = 0$. MGB: center $\frac12(1 + t)\,x$,
+# $r^2 = \frac14\|x - t x\|^2$ with $t = \lambda_0/\lambda$, which is RPB. So is GB when the cone does nothing,
+# $H_- = 0$; otherwise its center has the part $-\frac{1}{2\lambda} H_-$ and its radius the norm of that in it. DGB:
+# center $x$ and radius $|1 - t|\,m$, twice that of RPB; for R, $h - nm\,|1 - t| > \tau$, that is
+# $|1 - t| < (h - \tau)/(nm)$.
 #
 # </details>
 
