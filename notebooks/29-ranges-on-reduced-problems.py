@@ -1,16 +1,17 @@
 # %% [markdown]
 # # Ranges on reduced problems: the story of Figure 5
 #
-# Once triplets have been screened, one would like to forget them: to take losses, slopes and gaps from the *reduced*
-# problem, in which they are gone (or folded into $c$). At the $\lambda$ at which they were screened that is right. This
-# notebook shows, in a plane where every ball is a circle, why it can be wrong for another $\lambda$, and what prevents it.
+# After a screening it is natural to take losses, slopes and gaps from the *reduced* problem, which no longer has the
+# screened triplets (or has them in $c$). This is right for the $\lambda$ for which they were screened. This notebook
+# shows, in a plane where every ball is a circle, why it can be wrong for another $\lambda$, and what prevents it.
 #
 # At the end you will have seen
 #
 # * a triplet that is screened rightly, and a solution accepted rightly, and how both together lead to a wrong decision;
-# * that the *whole* problem's ranges are not touched by this: only what is taken from a reduced problem is;
-# * the enlarged radius, with which the reduced problem has the loss, slope and gap of the whole one, for every $\lambda$;
-# * why the path bound needs none of it.
+# * that the ranges of the *whole* problem are always right, and only those from a reduced problem can be wrong;
+# * the enlarged radius, with which the reduced problem has the loss, slope and gap of the whole one, for every
+#   $\lambda$;
+# * why the path bound does not need it.
 
 # %%
 import itertools
@@ -21,7 +22,7 @@ import safescreen as ss
 from safescreen_book import figures
 
 # %% [markdown]
-# ## The cast
+# ## Three sorts of triplets
 #
 # A diagonal metric $x = (m_1, m_2)$ of the plane and three sorts of triplets, chosen as vectors (with $x_i$ at the
 # origin, $a = x_l^2 - x_j^2$ entry by entry can be any vector); the loss has width $\gamma = 1/2$.
@@ -29,7 +30,6 @@ from safescreen_book import figures
 # * fifty copies of *pull* $= (0.1, 0.1)$, always in the linear region: alone they give the solution $(5, 5)/\lambda$;
 # * fifty copies of *guard* $= (0.52, 0)$, which cost nothing while $m_1 > 1/0.52 = 1.923$ and push $m_1$ up below;
 # * one *probe*, which is right of its threshold or not, depending on where exactly the solution is.
-
 
 # %%
 def vector_triplets(vectors):
@@ -67,8 +67,8 @@ assert dropped.sum() == 50 and stopped <= tol and whole.terms.margins(best)[50] 
 # ## Act 1: everything is in order
 #
 # Left: an earlier iterate of the solver at $\lambda_0 = 2.5$ and its DGB. All of the circle lies to the right of the
-# guards' threshold, so the guards go, and rightly: the solution (star) is to the right as well. Right, closer: the solver
-# goes on without the guards and stops at a gap of at most $\epsilon = 0.03$, that is anywhere it likes within
+# guards' threshold, so the guards go, and rightly: the solution (star) is to the right as well. Right, closer: the
+# solver goes on without the guards and stops at a gap of at most $\epsilon = 0.03$. This can be anywhere within
 # $\sqrt{2\epsilon/\lambda_0}$ of the solution, the circle. It stops at $(1.9, 1.9)$, to the *left* of the threshold.
 
 # %%
@@ -166,11 +166,11 @@ figures.show(
 )
 
 # %% [markdown]
-# A wrong certificate, and not by a rounding error: the reduced problem believes that $(1.9, 1.9)$ is *the* solution for
-# this $\lambda$, with gap zero, because it has forgotten the guards, which cost something there. (On the right its ball, a
-# point, is drawn larger than it is.) The whole problem's ball is large, and true.
+# The certificate is wrong, and not by a rounding error. In the reduced problem $(1.9, 1.9)$ *is* the solution for this
+# $\lambda$, with gap zero, because the guards, which cost something there, are not in it. (On the right its ball, a
+# point, is drawn larger than it is.) The ball of the whole problem is large, and it holds the solution.
 #
-# The *ranges* of the gradient bound and of MGB fall into the same trap already around $\lambda_0$, without a new
+# The *ranges* of the gradient bound and of MGB are wrong in the same way already around $\lambda_0$, without a new
 # reference. A different probe shows it at $\lambda = 5/1.8$. Ranges of the whole problem make no mistake:
 
 # %%
@@ -333,8 +333,8 @@ assert count["plain"]["misplaced"] > 20 and count["plain"]["other gaps"] > 20
 assert count["enlarged"]["screened"] < count["plain"]["screened"]
 
 # %% [markdown]
-# With the enlargement no term is misplaced and no gap differs, and all ranges are true. Without it a good part of the
-# gaps are gaps of another problem.
+# With the enlargement no term is in the wrong category, no gap differs, and all ranges are right. Without it many of
+# the gaps are gaps of another problem.
 #
 # ## Who needs it
 #
@@ -345,9 +345,9 @@ assert count["enlarged"]["screened"] < count["plain"]["screened"]
 # | terms, and they have left the sums | RRPB or its range | not needed |
 #
 # RRPB takes its $\varepsilon$ from the gap at $\lambda_0$, where the reduced problem has the same solution as the whole
-# one: whatever is within $\varepsilon$ of one is within $\varepsilon$ of the other, and the ball for another $\lambda$ is
-# built from that distance alone. This is why the paper, and the path of the library, use it. What the enlargement costs is
-# shown in `27-gap-ball-ranges`: next to nothing at a small tolerance.
+# one: whatever is within $\varepsilon$ of one is within $\varepsilon$ of the other, and the ball for another $\lambda$
+# is built from that distance alone. This is why the paper, and the path of the library, use it. What the enlargement
+# costs is shown in `27-gap-ball-ranges`: next to nothing at a small tolerance.
 #
 # ## Exercise
 #
@@ -358,9 +358,9 @@ assert count["enlarged"]["screened"] < count["plain"]["screened"]
 # <summary><b>Solution</b></summary>
 #
 # The solution is $(2, 2)$, the guards' threshold at $m_1 = 1/0.52 = 1.9231$, which is $0.0769$ away. A point within
-# $\sqrt{2\epsilon/\lambda_0}$ is harmless if $2\epsilon/\lambda_0 < 0.0769^2$, that is $\epsilon < 0.0074$; it was 0.03. The
-# guards stay as soon as the enlarged circle around $(2.13, 2.13)$ reaches the threshold: its radius must be $2.13 - 1.9231 =
-# 0.2069$ at least.
+# $\sqrt{2\epsilon/\lambda_0}$ is harmless if $2\epsilon/\lambda_0 < 0.0769^2$, that is $\epsilon < 0.0074$; it was
+# 0.03. The guards stay as soon as the enlarged circle around $(2.13, 2.13)$ reaches the threshold: its radius must be
+# $2.13 - 1.9231 = 0.2069$ at least.
 #
 # </details>
 
