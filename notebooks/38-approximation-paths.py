@@ -1,18 +1,18 @@
 # %% [markdown]
 # # Paths of approximate solutions
 #
-# Which values of $C$ should one try? A grid is a guess: too fine here, too coarse there. SSS14 takes its values from
-# an *approximation path*: each solution is good, up to a relative error $\varepsilon$, until the next one takes over.
-# One line of algebra finds the next $C$, and each solution is at the same time the reference that screens for the
-# next.
+# Which values of $C$ should one try? A grid may be too fine in one place and too coarse in another. SSS14 takes its
+# values from an *approximation path*: each solution is good, up to a relative error $\varepsilon$, until the next one
+# takes over. One line of algebra finds the next $C$, and each solution is at the same time the reference that screens
+# for the next.
 #
 # At the end you will have seen that
 #
-# * the dual solution for $C_0$, scaled by $C/C_0$, is feasible for $C$, and its gap is a square: nothing has to be
-#   computed to know how long it stays good;
-# * the statement is true when the solutions between are computed and compared, and hardly improvable;
-# * that the inequality is for exact references, and what to put in its place where a solver stopped early;
-# * the number of solutions grows like $1/\sqrt\varepsilon$, with a constant that the path itself tells;
+# * the dual solution for $C_0$, scaled by $C/C_0$, is feasible for $C$, and its gap is a square, so we know without
+#   computing how long it stays good;
+# * the statement holds when we compute the solutions between, and it can hardly be improved;
+# * the inequality is for exact references, and another one takes its place where a solver stopped early;
+# * the number of solutions grows like $1/\sqrt\varepsilon$, with a constant that follows from the path;
 # * Algorithm 1, with and without screening, gives the same solutions, on breast cancer and on digits.
 
 # %%
@@ -189,10 +189,10 @@ print("svm.eps_next_C:", {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_,
 # ## Does it match? Is it true?
 #
 # The numbers agree. For the truth of (35) solutions between $C_0$ and the promised $C$ are computed and compared, on
-# both data sets, from $C_{\min}$ to a thousand times that. And beyond: the largest $\rho$ for which (35) holds *in
-# truth*, by bisection, is what nobody could surpass. Last, references that are not exact, of relative gaps a half to a hundredth of
-# $\varepsilon$: the library's next $C$ against the larger root of (3) below, and (35) again by solving.
-
+# both data sets, from $C_{\min}$ to a thousand times that. By bisection we also find the largest $\rho$ for which (35)
+# *really* holds; no rule can go farther. Last come references that are not exact, with relative gaps of a half to a
+# hundredth of $\varepsilon$. We compare the library's next $C$ with the larger root of (3) below, and check (35) again
+# by solving.
 
 # %%
 def relative_error(prob, reference, C):
@@ -270,8 +270,8 @@ print(f"{rough} inexact references: the root of (3) to a part in 1e4, and (35) a
 assert 0.0 < nearest < 0.5
 
 # %% [markdown]
-# Mostly half to four fifths of the error allowed is used, and the step is mostly four fifths of the largest possible
-# one, for the price of one square root.
+# Mostly the true error is half to four fifths of the allowed one, and the step is four fifths of the largest possible
+# one. It costs one square root.
 #
 # ### The saw again, with the true errors
 #
@@ -548,16 +548,17 @@ assert sweeps[-1] > 10 * sweeps[0] and fewer <= 1
 # %% [markdown]
 # ## Exercise
 #
-# The square $(\rho - 1)^2$ does not mind $\rho < 1$. How far *down* is a solution good? How many solutions does a path need
-# whose solutions serve both ways?
+# The square $(\rho - 1)^2$ makes sense for $\rho < 1$ too. How far *down* is a solution good? How many solutions does a
+# path need if each serves in both directions?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
 # Everything in the derivation holds for $\rho < 1$: $\rho a_0 \le C$ again. (1) holds between its two roots, whose
-# product is $\frac1{1 + \varepsilon}$: from $\frac{C_0}{(1 + \varepsilon)\rho}$ up to $\rho C_0$, a little farther down than up. So
-# every second solution of the path can be left out wherever $\rho_t \le (1 + \varepsilon)\rho_{t+1}$: the neighbour above looks
-# down as far as the one below looks up. Half the solutions, if one knows where to put them.
+# product is $\frac1{1 + \varepsilon}$: from $\frac{C_0}{(1 + \varepsilon)\rho}$ up to $\rho C_0$, a little farther down
+# than up. So every second solution of the path can be left out wherever $\rho_t \le (1 + \varepsilon)\rho_{t+1}$: the
+# neighbour above looks down as far as the one below looks up. So half of the solutions are enough, if one knows
+# beforehand where to put them.
 #
 # </details>
 
