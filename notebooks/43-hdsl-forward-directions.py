@@ -58,7 +58,7 @@ for m, colour in zip((20, 80, 320), figures.OTHERS, strict=False):
     ax.hist(means, bins=60, histtype="step", density=True, color=colour, linewidth=1.5, label=f"m = {m}")
 ax.axvline(products.mean(), color="black", linewidth=1.0)
 ax.set(xlabel="product of the atom with the gradient of a batch", yticks=[])
-ax.set_title(f"an atom seen by batches of {len(products)} triplets", loc="left", fontsize=10)
+ax.set_title(f"one atom, by batches from {len(products)} triplets", loc="left", fontsize=10)
 ax.legend()
 figures.show(
     "Three bell-shaped outlines around a line, the product over all triplets: means over 2000 batches each. "
