@@ -22,6 +22,46 @@ import safescreen as ss
 from safescreen_book import figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# The small problem of these notebooks has twelve points of the plane in two classes. Their triplets ask for a metric.
+# Left, the solution for one $\lambda$: each triplet is a dot on the loss, at its margin. Nearly all dots lie on one of the
+# two straight parts of the loss, L and R. Right, the dual problem gives each triplet one number, and this number is minus
+# the slope of the loss under the dot.
+#
+# On a straight part the slope is the same everywhere. So it does not matter where exactly the dot lies: to know the *part*
+# is to know the dual variable, and then the triplet can leave the problem. This is the freedom that screening uses. A
+# *region* that holds the solution is enough.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
+lam = 0.1 * problem.lam_max()
+solution = ss.solve(problem, lam, tol=1e-11)
+print(problem)
+
+# %%
+u, alpha_star = problem.terms.margins(solution.x), problem.alpha(solution.x)
+parts = ss.rules.Screened(u < 1.0 - loss.gamma, u > 1.0)
+figure, axes = figures.panels(2, height=3.2)
+figures.terms_on_loss(loss, u, parts, ax=axes[0], title="at the solution: L, C and R")
+order = np.argsort(u)
+axes[1].plot(u[order], alpha_star[order], "o", color="#333333", markersize=4)
+axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$")
+axes[1].set_title("their dual variables", loc="left", fontsize=10)
+axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
+figures.show(
+    "Left, the loss of 108 triplets against their margins at the solution, along the hinge with "
+    "a rounded corner: 98 on the falling line, L, 7 on the flat part, R, 3 in the corner. "
+    "Right, their dual variables: 1 for margins below 0.95, 0 above 1, a few between."
+)
+
+# %% [markdown]
 # ## The claims
 #
 # For a metric $x = M \succeq 0$ and $a_t = H_{ijl} = (x_i-x_l)(x_i-x_l)^\top - (x_i-x_j)(x_i-x_j)^\top$. The problem as
@@ -49,8 +89,6 @@ from safescreen_book import figures
 # Assumptions: $\ell$ convex, $K$ a closed convex cone, $\lambda > 0$. Nothing more; the losses are finite
 # everywhere, so any interior point of $K$ is a Slater point and there is no gap at the optimum.
 #
-# The small problem of these notebooks: twelve points of the plane in two classes and their triplets.
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -63,18 +101,6 @@ from safescreen_book import figures
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
-
-# %%
-rng = np.random.default_rng(3)
-X = rng.standard_normal((12, 2)) * [1.0, 0.6]
-X[6:, 0] += 1.2
-y = np.repeat([0, 1], 6)
-
-loss = ss.SmoothedHinge(gamma=0.05)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
-lam = 0.1 * problem.lam_max()
-solution = ss.solve(problem, lam, tol=1e-11)
-print(problem)
 
 # %% [markdown]
 # ## Derivation
@@ -356,27 +382,6 @@ in_L, in_R = u < 1.0 - loss.gamma, u > 1.0
 assert np.all(alpha_star[in_L] == 1.0) and np.all(alpha_star[in_R] == 0.0)
 assert np.allclose(weights.value[in_L], 1.0, atol=1e-4) and np.allclose(weights.value[in_R], 0.0, atol=1e-4)
 print("triplets in L, C, R:", in_L.sum(), (~in_L & ~in_R).sum(), in_R.sum())
-
-# %% [markdown]
-# ## Picture
-#
-# The dual variable of a triplet is minus the slope under its dot. In the two straight parts it does not
-# depend on where exactly the dot is. This is the freedom that screening uses: a *region* that holds the
-# solution is enough.
-
-# %%
-figure, axes = figures.panels(2, height=3.2)
-figures.terms_on_loss(loss, u, ss.rules.Screened(in_L, in_R), ax=axes[0], title="at the solution: L, C and R")
-order = np.argsort(u)
-axes[1].plot(u[order], alpha_star[order], "o", color="#333333", markersize=4)
-axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$")
-axes[1].set_title("their dual variables", loc="left", fontsize=10)
-axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
-figures.show(
-    "Left, the loss of 108 triplets against their margins at the solution, along the hinge with "
-    "a rounded corner: 98 on the falling line, L, 7 on the flat part, R, 3 in the corner. "
-    "Right, their dual variables: 1 for margins below 0.95, 0 above 1, a few between."
-)
 
 # %% [markdown]
 # ## Where the path begins

@@ -23,6 +23,58 @@ from safescreen.spheres.base import Reference
 from safescreen_book import figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# A small problem to look at while we go: twelve points of the plane in two classes, their triplets, and a metric $M$ of
+# shape $2 \times 2$. Its solution $M^\star$ is computed to a duality gap of $10^{-11}$. It has rank one, so the constraint
+# $M \succeq 0$ is active.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
+lam = 0.1 * problem.lam_max()
+solution = ss.solve(problem, lam, tol=1e-11)
+
+print(problem)
+print("eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(solution.x)), 4))
+
+# %% [markdown]
+# Stand at any point $x$ of the cone and follow the negative slope of the objective to the point $x - g/\lambda$. The
+# segment between the two is the diameter of a ball, and the solution lies in this ball. That is the gradient bound.
+#
+# Left, $2 \times 2$ matrices: the plane through $x$, the solution and $x - g/\lambda$. It contains the center, so it cuts
+# the ball in its largest disc. The cone (shaded) is the part of this plane with non-negative eigenvalues. Right, the same
+# points with a diagonal metric, where the plane is the whole space.
+
+# %%
+x = 0.3 * np.eye(2)
+diagonal = ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=True), loss)
+figure, axes = figures.panels(2, height=4.0)
+for ax, prob, start, title in (
+    (axes[0], problem, x, "2 x 2 matrices, a plane of them"),
+    (axes[1], diagonal, np.array([0.3, 0.3]), "diagonal metrics"),
+):
+    best = ss.solve(prob, lam, tol=1e-11).x
+    b = ss.spheres.gradient_bound(prob, start, lam)
+    points = {"x": start, "optimum": best, r"$x - g/\lambda$": 2 * b.center - start}
+    plane = None if start.ndim == 1 else (best, start, b.center)
+    figures.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
+figures.show(
+    "Two planes, one through 2 by 2 matrices and one of diagonal metrics, each with the cone "
+    "shaded and a disc, the gradient bound. The reference x and the point x minus the gradient "
+    "over lambda are the two ends of a diameter; the optimum lies inside."
+)
+
+# %% [markdown]
+# Both pictures show what is wrong with this ball: a good part of it is outside the cone, on the left
+# even its center. The solution cannot be there, yet the ball does not know.
+
+# %% [markdown]
 # ## The claim
 #
 # > **Gradient bound** (STS19 Theorem 1; STS18 Theorem 3.2). Let $x$ be any point of the cone $K$ and $g$ any
@@ -40,10 +92,6 @@ from safescreen_book import figures
 # Nothing is asked about how good $x$ is: any feasible point will do, and a better one usually gives a
 # smaller ball.
 #
-# A small problem to look at while we go: twelve points of the plane in two classes, their triplets, a
-# metric $M$ of shape $2 \times 2$. Its solution $M^\star$ is computed to a duality gap of $10^{-11}$; it
-# has rank one, so the constraint $M \succeq 0$ is active.
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -56,20 +104,6 @@ from safescreen_book import figures
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
-
-# %%
-rng = np.random.default_rng(3)
-X = rng.standard_normal((12, 2)) * [1.0, 0.6]
-X[6:, 0] += 1.2
-y = np.repeat([0, 1], 6)
-
-loss = ss.SmoothedHinge(gamma=0.05)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
-lam = 0.1 * problem.lam_max()
-solution = ss.solve(problem, lam, tol=1e-11)
-
-print(problem)
-print("eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(solution.x)), 4))
 
 # %% [markdown]
 # ## Derivation
@@ -353,38 +387,10 @@ print(f"one term, hinge, 11 dual points: distance {min(surface):.6f} to {max(sur
 assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
 
 # %% [markdown]
-# None is outside, and in every family solutions lie *on* the surface: nothing can be taken away from the
+# None is outside. In every family some solutions lie *on* the surface: nothing can be taken away from the
 # radius, neither from the part of the slope nor from that of $\varphi$.
-#
-# ## Picture
-#
-# The plane through three points, the reference $x$, the solution $x^\star$ and the end $x - g/\lambda$
-# of the diameter, cuts the ball in its largest disc, because it contains the center. Left: matrices,
-# where the cone (shaded) is the part of that plane with non-negative eigenvalues. Right: the same points
-# with a diagonal metric, where the plane is the whole space.
-
-# %%
-diagonal = ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=True), loss)
-figure, axes = figures.panels(2, height=4.0)
-for ax, prob, start, title in (
-    (axes[0], problem, x, "2 x 2 matrices, a plane of them"),
-    (axes[1], diagonal, np.array([0.3, 0.3]), "diagonal metrics"),
-):
-    best = ss.solve(prob, lam, tol=1e-11).x
-    b = ss.spheres.gradient_bound(prob, start, lam)
-    points = {"x": start, "optimum": best, r"$x - g/\lambda$": 2 * b.center - start}
-    plane = None if start.ndim == 1 else (best, start, b.center)
-    figures.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
-figures.show(
-    "Two planes, one through 2 by 2 matrices and one of diagonal metrics, each with the cone "
-    "shaded and a disc, the gradient bound. The reference x and the point x minus the gradient "
-    "over lambda are the two ends of a diameter; the optimum lies inside."
-)
 
 # %% [markdown]
-# Both pictures show what is wrong with this ball: a good part of it is outside the cone, on the left
-# even its center. The solution cannot be there, yet the ball does not know.
-#
 # ## What it screens
 #
 # A triplet is certified to cost nothing (R) when $\langle a_t, Q\rangle - r\|a_t\| > 1$, and to be on

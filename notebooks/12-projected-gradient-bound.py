@@ -1,16 +1,15 @@
 # %% [markdown]
 # # The projected gradient bound (PGB)
 #
-# The ball of the gradient bound may have its center outside the cone, and stays large even when we stand on
-# the solution. This notebook cuts the useless part off and puts a new ball around what is left.
+# The ball of the gradient bound (GB) may have its center outside the cone, and it stays large even when the reference
+# is the solution. This notebook cuts off the part that cannot hold the solution and puts a new ball around the rest.
 #
 # At the end you will have seen that the projected gradient bound
 #
-# * is the *smallest* ball around the part of GB that satisfies one linear inequality of the cone;
-# * has radius zero exactly where the solution is, if the slope is chosen well;
-# * needs care with the hinge, whose slope at the kink is not determined by the point, but by the dual
-#   solution;
-# * is better computed as a sum: in floating point the difference of squares loses its digits near the solution.
+# * is the *smallest* ball around the part of GB that satisfies one linear inequality, which all of the cone satisfies;
+# * has radius zero at the solution and nowhere else, if the slope is chosen well;
+# * needs care with the hinge: at the kink the point does not determine the slope, the dual solution does;
+# * should be computed as a sum, because in floating point the difference of squares loses its digits near the solution.
 
 # %%
 from fractions import Fraction
@@ -24,37 +23,9 @@ from safescreen.spheres.base import Reference
 from safescreen_book import figures
 
 # %% [markdown]
-# ## The claims
-#
-# Let $Q = x - \frac{1}{2\lambda}g$ and $r_{GB} = \frac1{2\lambda}\|g\|$ be the gradient bound at a point $x
-# \in K$ with a subgradient $g$ (notebook `11-gradient-bound`), and split $Q = Q_+ - Q_-$ with $Q_+ = [Q]_K$.
-#
-# > **Projected gradient bound** (STS19 Theorem 2; STS18 Theorem 3.3). The solution $x^\star$ satisfies
-# >
-# > $$\|x^\star - Q_+\| \le r_{PGB}, \qquad r_{PGB}^2 = r_{GB}^2 - \|Q_-\|^2 .$$
-# >
-# > The ball of GB together with the half-space $\{X : \langle Q_-, X\rangle \ge 0\}$ is tighter still.
-#
-# > **Radius at the solution** (STS19 Theorem 3; STS18 Theorem 3.4). At $x = x^\star$ some subgradient makes $r_{PGB} = 0$.
-#
-# Assumptions: those of GB, and that $K$ is a closed convex **cone** (a projection onto any convex set that
-# holds $x^\star$ would do for the ball; the half-space through the origin needs the cone). STS19 writes $Q_-$
-# with the opposite sign, so that $Q = Q_+ + Q_-$.
+# ## The idea in a picture
 #
 # The same small problem as in the notebook of GB: twelve points of the plane, a solution of rank one.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 rng = np.random.default_rng(3)
@@ -71,17 +42,75 @@ x = np.diag([0.3, 0.02])
 print(problem, " eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(x_star)), 4))
 
 # %% [markdown]
+# The ball of GB sticks out of the cone (shaded), and its center $Q$ lies outside. Draw the line through the projection
+# $Q_+$ of the center that touches the cone there, dotted in the picture. All of the cone lies to the left of it. So only the cap of GB to the left of
+# the line can hold the solution, and the smallest ball around this cap is PGB, with its center at $Q_+$.
+#
+# Both pictures show the plane through $Q$, $Q_+$ and the solution. Left, GB comes from a far reference $x$; right, from a
+# reference much nearer to the solution.
+
+# %%
+figure, axes = figures.panels(2, height=4.0)
+for ax, reference, title in (
+    (axes[0], x, "from a far reference"),
+    (axes[1], x_star + 0.15 * (x - x_star), "nearer to the solution"),
+):
+    pair = {
+        "GB": ss.spheres.gradient_bound(problem, reference, lam),
+        "PGB": ss.spheres.projected_gradient_bound(problem, reference, lam),
+    }
+    plane = (pair["PGB"].center, pair["GB"].center, x_star)
+    figures.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
+    ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
+figures.show(
+    "Two planes with the cone shaded, from a far and from a near reference. The disc of GB, "
+    "centered outside of the cone, and the smaller disc of PGB, centered on the edge of the "
+    "cone, overlap; the optimum lies in both. Near the solution PGB is half as wide as GB."
+)
+
+# %% [markdown]
+# ## The claims
+#
+# Let $Q = x - \frac{1}{2\lambda}g$ and $r_{GB} = \frac1{2\lambda}\|g\|$ be the gradient bound at a point $x \in K$ with
+# a subgradient $g$ (notebook `11-gradient-bound`), and split $Q = Q_+ - Q_-$ with $Q_+ = [Q]_K$.
+#
+# > **Projected gradient bound** (STS19 Theorem 2; STS18 Theorem 3.3). The solution $x^\star$ satisfies
+# >
+# > $$\|x^\star - Q_+\| \le r_{PGB}, \qquad r_{PGB}^2 = r_{GB}^2 - \|Q_-\|^2 .$$
+# >
+# > The ball of GB together with the half-space $\{X : \langle Q_-, X\rangle \ge 0\}$ is tighter still.
+#
+# > **Radius at the solution** (STS19 Theorem 3; STS18 Theorem 3.4). At $x = x^\star$ some subgradient makes $r_{PGB} = 0$.
+#
+# Assumptions: those of GB, and that $K$ is a closed convex **cone**. (For the ball alone, a projection onto any convex
+# set that holds $x^\star$ would do; the half-space through the origin needs the cone.) STS19 writes $Q_-$ with the
+# opposite sign, so that $Q = Q_+ + Q_-$.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
+
+# %% [markdown]
 # ## Derivation
 #
 # ### Step 1: look from the projection instead (STS19 appendix D)
 #
-# The projection splits $Q$ into two orthogonal parts. Expanding the distance of any $X$ from $Q = Q_+ - Q_-$,
+# The projection splits $Q = Q_+ - Q_-$ into two orthogonal parts. Expand the distance of any $X$ from $Q$:
 #
 # $$\|X - Q\|^2 = \|X - Q_+\|^2 + 2\langle X, Q_-\rangle + \|Q_-\|^2 \qquad \text{as } \langle Q_+,
 # Q_-\rangle = 0 . \tag{1}$$
 #
-# sympy, with $2\times2$ matrices in the eigenbasis of $Q$, where $Q_+ = \mathrm{diag}(p, 0)$ and $Q_- =
-# \mathrm{diag}(0, q)$:
+# Sympy does the same with $2\times2$ matrices in the eigenbasis of $Q$, where $Q_+ = \mathrm{diag}(p, 0)$ and
+# $Q_- = \mathrm{diag}(0, q)$:
 
 # %%
 z11, z12, z22, p, q, ell = sp.symbols("z11 z12 z22 p q lambda", real=True)
@@ -104,25 +133,25 @@ assert sp.expand(difference) == 0
 # %% [markdown]
 # ### Step 2: the cone is on one side
 #
-# $Q_-$ is in the dual cone, so $\langle X, Q_-\rangle \ge 0$ for every $X \in K$; for matrices it is the
-# inner product of two positive semidefinite matrices. Where this holds, (1) gives $\|X - Q_+\|^2 \le
-# \|X-Q\|^2 - \|Q_-\|^2$. The solution is in $K$ and in the ball of GB, so
+# $Q_-$ is in the dual cone, so $\langle X, Q_-\rangle \ge 0$ for every $X \in K$. (For matrices it is the inner product
+# of two positive semidefinite matrices.) Where this holds, (1) gives $\|X - Q_+\|^2 \le \|X-Q\|^2 - \|Q_-\|^2$. The
+# solution is in $K$ and in the ball of GB, so
 #
 # $$\|x^\star - Q_+\|^2 \le r_{GB}^2 - \|Q_-\|^2 .$$
 #
-# **This is Theorem 2.** Only $\langle x^\star, Q_-\rangle \ge 0$ was used of the cone. So everything that is
-# in the ball of GB *and* in the half-space is in the ball of PGB: the pair is at least as tight. If $Q_- \ne 0$
-# and $r_{PGB} > 0$ it is strictly tighter, since the ball then holds points of the other side: at $Q_+ - sQ_-$
-# with $0 < s\|Q_-\| \le r_{PGB}$ the inner product with $Q_-$ is $-s\|Q_-\|^2 < 0$. If $Q_- = 0$ the half-space is
-# the whole space, and GB, PGB and the pair are the same.
+# **This is Theorem 2.** The proof uses nothing of the cone but $\langle x^\star, Q_-\rangle \ge 0$. So every point that
+# is in the ball of GB *and* in the half-space is in the ball of PGB, and the pair of ball and half-space is at least as
+# tight. If $Q_- \ne 0$ and $r_{PGB} > 0$ it is strictly tighter, because the ball of PGB then holds points on the other
+# side of the plane: at $Q_+ - sQ_-$ with $0 < s\|Q_-\| \le r_{PGB}$ the inner product with $Q_-$ is $-s\|Q_-\|^2 < 0$.
+# If $Q_- = 0$ the half-space is the whole space, and GB, PGB and the pair are the same.
 #
 # ### Step 3: what the new ball is
 #
-# The half-space's boundary goes through $Q_+$ and is perpendicular to $Q_-$. It cuts the ball of GB in a disc
-# with center $Q_+$; a right triangle with hypotenuse $r_{GB}$ and leg $\|Q_-\|$ gives the disc's radius:
-# $r_{PGB}$. As $Q$ lies on the wrong side, what is left of GB is less than half of it, and this disc is its
-# widest part. **PGB is the ball with the disc as its equator**, so no smaller ball can hold what is left. We
-# check with points on the rim of the disc, and with points drawn inside the cap:
+# The boundary of the half-space goes through $Q_+$ and is perpendicular to $Q_-$. It cuts the ball of GB in a disc with
+# center $Q_+$. A right triangle with hypotenuse $r_{GB}$ and leg $\|Q_-\|$ shows that the radius of the disc is
+# $r_{PGB}$. The center $Q$ lies on the wrong side of the plane. So the cap of GB on the right side is less than half of
+# GB, and the disc is its widest part. **PGB is the ball with this disc as its equator**, so no smaller ball holds the
+# cap. We check it with points on the rim of the disc and with points drawn inside the cap:
 
 # %%
 ball = ss.spheres.gradient_bound(problem, x, lam)
@@ -154,24 +183,23 @@ assert np.allclose(from_GB, 1.0, atol=1e-8) and from_PGB.max() <= 1.0
 #
 # $$r_{PGB}^2 = r_{GB}^2 - \|Q_-\|^2 = \|x - Q_+\|^2 + 2\langle x, Q_-\rangle . \tag{2}$$
 #
-# The right side is a sum of non-negative numbers. It is what the library computes. For a dual point $\alpha$
-# that is not the slope at $x$, the Fenchel gap $\varphi/\lambda \ge 0$ of the GB notebook is added on both sides:
-# a solver of the hinge has such dual points.
+# The right side is a sum of non-negative numbers, and the library computes this sum. If the dual point $\alpha$ is not
+# the slope at $x$, both sides get the Fenchel gap $\varphi/\lambda \ge 0$ of notebook `11-gradient-bound` in addition.
+# A solver of the hinge has such dual points.
 #
 # ### Step 5: when is the radius zero?
 #
-# By (2), exactly when $x = Q_+$ (then $\langle x, Q_-\rangle = 0$ by itself). With $g = \lambda x -
-# H(\alpha)$, $Q = \frac12\big(x + H(\alpha)/\lambda\big)$:
+# By (2) it is zero exactly when $x = Q_+$, for then $\langle x, Q_-\rangle = 0$ as well. With
+# $g = \lambda x - H(\alpha)$, $Q = \frac12\big(x + H(\alpha)/\lambda\big)$:
 #
-# * **At the solution with the dual solution**, $H(\alpha^\star) = \lambda x^\star - H_-$ with $\langle
-#   x^\star, H_-\rangle = 0$. So $Q = x^\star - \frac1{2\lambda}H_-$, whose projection is $x^\star$: the
-#   radius is zero. **This is Theorem 3**, for every loss and every cone.
-# * **Conversely**, $x = [x - \frac1{2\lambda}g]_K$ says that no feasible direction goes down along $-g$: $x$
-#   *is* the solution.
+# * **At the solution with the dual solution**, $H(\alpha^\star) = \lambda x^\star - H_-$ with
+#   $\langle x^\star, H_-\rangle = 0$. So $Q = x^\star - \frac1{2\lambda}H_-$, whose projection is $x^\star$: the radius
+#   is zero. **This is Theorem 3**, for every loss and every cone.
+# * **Conversely**, $x = [x - \frac1{2\lambda}g]_K$ says that no feasible direction goes down along $-g$: $x$ *is* the
+#   solution.
 #
-# So $r_{PGB}$ is a measure of optimality, zero at the solution and nowhere else. The first part with sympy,
-# in the common eigenbasis of the orthogonal pair $x^\star = \mathrm{diag}(p, 0)$ and $H_- = \mathrm{diag}(0,
-# h)$:
+# So $r_{PGB}$ measures how far $x$ is from optimal: it is zero at the solution and nowhere else. Sympy checks the first
+# part in the common eigenbasis of the orthogonal pair $x^\star = \mathrm{diag}(p, 0)$ and $H_- = \mathrm{diag}(0, h)$:
 
 # %%
 pos, h, weight = sp.symbols("p h lambda", positive=True)
@@ -225,42 +253,15 @@ print(f"as the theorem prints it: {as_printed:.4f}")
 assert np.isclose(as_printed, slow_radius, rtol=1e-9)
 
 # %% [markdown]
-# ## Picture
-#
-# The plane through $Q$, $Q_+$ and the solution; the vertical line is the boundary of the half-space $\langle
-# Q_-, X\rangle \ge 0$, which is on its left. Both balls have their centers in the plane. Left, from the
-# reference of above; right, from one much nearer to the solution. The cap of GB to the left of the line is
-# what is left when both are used.
-
-# %%
-figure, axes = figures.panels(2, height=4.0)
-for ax, reference, title in (
-    (axes[0], x, "from a far reference"),
-    (axes[1], x_star + 0.15 * (x - x_star), "nearer to the solution"),
-):
-    pair = {
-        "GB": ss.spheres.gradient_bound(problem, reference, lam),
-        "PGB": ss.spheres.projected_gradient_bound(problem, reference, lam),
-    }
-    plane = (pair["PGB"].center, pair["GB"].center, x_star)
-    figures.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
-    ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
-figures.show(
-    "Two planes with the cone shaded, from a far and from a near reference. The disc of GB, "
-    "centered outside of the cone, and the smaller disc of PGB, centered on the edge of the "
-    "cone, overlap; the optimum lies in both. Near the solution PGB is half as wide as GB."
-)
-
-# %% [markdown]
 # ## Three cones, many references
 #
-# Random problems of all kinds, references of all qualities, with their own slopes, random numbers of $[0, 1]$, or a
-# mixture of the two as dual points. The library's ball must be that of numpy, contain the solution, be no larger
-# than GB, and what it screens must be screened by GB with its half-space too.
+# We take random problems over three cones and references from bad to good. Their dual points are their own slopes,
+# random numbers of $[0, 1]$, or a mixture of the two. The library's ball must be the one by numpy, hold the solution
+# and be no larger than GB. And GB with its half-space must screen all that this ball screens.
 #
-# From $\lambda_{\max}$ on and from the reference $x = 0$, $Q = H/2\lambda$ and $x^\star = H_+/\lambda = 2Q_+$, while
-# by (2) $r_{PGB} = \|Q_+\|$: the solution is on the surface and the origin on the opposite side. Nothing can be taken
-# away from the radius.
+# From $\lambda_{\max}$ on and from the reference $x = 0$, $Q = H/2\lambda$ and $x^\star = H_+/\lambda = 2Q_+$, and by
+# (2) $r_{PGB} = \|Q_+\|$. So the solution is on the surface, opposite to the origin, and no smaller radius would be
+# safe.
 
 # %%
 def random_problem(kind, gamma, rng):
@@ -363,8 +364,8 @@ assert min(attained.values()) > 1.0 - 1e-6
 #
 # ### How much tighter in practice?
 #
-# Wine (13 standardised features, 1602 triplets) along a regularisation path: the reference is the solution of
-# the $\lambda$ before, 10 % larger.
+# Take wine (13 standardised features, 1602 triplets) along a path. The reference for each $\lambda$ is the solution for
+# $\lambda/0.9$.
 
 # %%
 features, labels = load_wine(return_X_y=True)
@@ -407,18 +408,18 @@ assert np.all(np.array(share["GB and half-space"]) >= share["PGB"])
 assert share["PGB"][-1] > share["GB"][-1] + 0.1
 
 # %% [markdown]
-# The more eigenvalues of the solution are zero, the more GB suffers and the more the projection mends. It
-# brings nearly all of the gain: what the half-space adds to it is small, for two inner products a triplet
-# instead of one. And the radius of PGB is always the same part of the norm of its reference, $\frac{1 -
-# 0.9}{2 \cdot 0.9} = 0.0556$: at the exact solution of the $\lambda$ before, PGB *is* the regularisation path
-# bound (STS19 Theorem 7, another notebook).
+# The more eigenvalues of the solution are zero, the larger is GB, and the more the projection gains. It brings nearly
+# all of the gain. The half-space adds little to it, and costs two inner products a triplet in place of one. And the
+# radius of PGB is always the same part of the norm of its reference, $\frac{1 - 0.9}{2 \cdot 0.9} = 0.0556$. The reason
+# is that from the exact solution for another $\lambda$, PGB *is* the regularization path bound (STS19 Theorem 7,
+# notebook `15-relations-between-spheres`).
 #
 # ## The radius at the solution
 #
-# With the smoothed hinge the slope is determined by the point, and step 5 applies to it. How fast does the
-# radius go to zero? By (2) it contains $\sqrt{2\langle x, Q_-\rangle}$, the square root of something small: a
-# reference *inside* the cone, whose solution is on the boundary, pays for that. A reference on the right face
-# of the cone, such as $x(\alpha(x)) = [H]_K/\lambda$, does not.
+# With the smoothed hinge the point determines the slope, and step 5 applies to it. How fast does the radius go to zero?
+# By (2) it is at least $\sqrt{2\langle x, Q_-\rangle}$, the square root of a small number. So it falls slowly for a
+# reference *inside* the cone if the solution is on the boundary. For a reference on the right face of the cone, such as
+# $x(\alpha(x)) = [H]_K/\lambda$, this part is small or zero.
 
 # %%
 steps = 10.0 ** -np.arange(1, 7)
@@ -478,10 +479,10 @@ figures.show(
 )
 
 # %% [markdown]
-# One choice only takes the radius to zero (the star). It is the dual solution, and it is in nobody's reach
-# who only knows $x^\star$: corners of the square, where each triplet is counted fully or not at all, leave a
-# radius. A computed solution is never exactly at the kink, so $\alpha(x)$ *is* such a corner. The solver
-# returns the fractional dual point it has found, as `Solution.alpha`; evaluated with it, PGB works:
+# Only one choice makes the radius zero (the star). It is the dual solution, and $x^\star$ alone does not reveal it. At
+# a corner of the square, where each of the two triplets counts fully or not at all, the radius is positive. A computed
+# solution is never exactly at the kink, so $\alpha(x)$ *is* such a corner. The solver returns the fractional dual point
+# that it has found as `Solution.alpha`, and with it the radius of PGB goes to zero:
 
 # %% tags=["STS19-T3"]
 corners = [radius_with(first, second) for first in (0.0, 1.0) for second in (0.0, 1.0)]
@@ -513,10 +514,11 @@ assert max(worst.values()) < 1e-3
 #
 # ### The difference of squares in floating point
 #
-# The formula of the theorem is exact, and made for reading. Near the solution $r_{GB}$ and $\|Q_-\|$ agree in all their leading digits, and $r_{GB}^2 - \|Q_-\|^2$ is
-# what rounding has left of the others. For a diagonal metric we can do it exactly, in fractions, and compare
-# both ways. In our data the second feature is useless, its weight at the solution is zero; let it be given in
-# centimetres, the first in metres. That makes $Q_-$ large.
+# The formula of the theorem is exact in real numbers. Near the solution $r_{GB}$ and $\|Q_-\|$ agree in all their
+# leading digits, and the computed $r_{GB}^2 - \|Q_-\|^2$ consists of rounding errors. For a diagonal metric we can
+# compute the radius exactly, in fractions, and compare both formulas with it. In our data the second feature is
+# useless: its weight at the solution is zero. Let it be given in centimetres and the first in metres. That makes $Q_-$
+# large.
 
 # %%
 def exact_square(x, H, lam):
@@ -552,13 +554,13 @@ print(f"sum (2): largest relative error {sums_apart:.4f} (bound 0.0001)")
 assert best.x[1] == 0.0 and outcome["wrong"] == 300 and outcome["too small"] > 50 and sums_apart < 1e-4
 
 # %% [markdown]
-# Too large a square is a pity. Too small a one is unsafe: the ball need not contain the solution.
+# A square that is too large loses decisions. One that is too small is unsafe, because the ball need not hold the
+# solution.
 #
 # ### The projection must be onto a set that holds the solution
 #
-# Suppose somebody prefers metrics that are safely invertible, and projects onto $\{X \succeq 0.05\, I\}$. The
-# solution has rank one, it is not in there, and step 2 has nothing to stand on: the ball that should contain
-# it is empty.
+# Suppose somebody wants metrics that can be inverted and projects onto $\{X \succeq 0.05\, I\}$. The solution has rank
+# one, so it is not in this set, and step 2 does not hold. The ball that should hold the solution is empty.
 
 # %%
 reference = x_star + 0.05 * (x - x_star)
@@ -575,20 +577,20 @@ print(f"with the cone itself: {good.radius**2:.4f} and {np.linalg.norm(x_star - 
 # %% [markdown]
 # ## Exercise
 #
-# Is the ball of PGB contained in the ball of GB? Could one project *any* ball that holds the solution, for
-# example the duality gap bound DGB (center $x$), and gain as much?
+# Is the ball of PGB contained in the ball of GB? Could one project *any* ball that holds the solution, for example the
+# duality gap bound DGB (center $x$), and gain as much?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Not contained, unless $Q_- = 0$. The two surfaces meet in the rim of the disc of step 3. Beyond the disc,
-# inside the half-space, the ball of PGB is a half ball of radius $r_{PGB}$, while the cap of GB under it is
-# only $r_{GB} - \|Q_-\|$ high, which is less than $r_{PGB} = \sqrt{(r_{GB} - \|Q_-\|)(r_{GB} + \|Q_-\|)}$. On
-# the other side of the disc it is inside GB. Hence a rule that uses GB with the half-space can only win over
-# PGB, but a rule that uses GB alone may screen a triplet that PGB does not.
+# It is not contained in it, unless $Q_- = 0$. The two surfaces meet in the rim of the disc of step 3. Beyond the disc,
+# inside the half-space, the ball of PGB is a half ball of radius $r_{PGB}$, while the cap of GB under it is only
+# $r_{GB} - \|Q_-\|$ high, which is less than $r_{PGB} = \sqrt{(r_{GB} - \|Q_-\|)(r_{GB} + \|Q_-\|)}$. On the other side
+# of the disc it is inside GB. Hence a rule that uses GB with the half-space screens all that PGB screens. But a rule
+# that uses GB alone may screen a triplet that PGB does not.
 #
-# Steps 1 and 2 work for any ball: center $[Q]_K$, $r^2 - \|Q_-\|^2$. But a center that lies in the cone
-# already has $Q_- = 0$, and nothing changes. That is so for DGB, CDGB, MGB and the path bounds.
+# Steps 1 and 2 work for any ball: the new center is $[Q]_K$ and the new squared radius $r^2 - \|Q_-\|^2$. But if the
+# center lies in the cone, then $Q_- = 0$ and nothing changes. That is so for DGB, CDGB, MGB and the path bounds.
 #
 # </details>
 
@@ -604,19 +606,16 @@ for bound in (ss.spheres.duality_gap_bound, ss.spheres.midpoint_gap_bound):
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** One projection (eigendecomposition) more than GB, shared by all triplets. Projected gradient
-#   with the step $1/2\lambda$ would make it anyway.
-# * **Theorem 3 as printed** says that there *is* such a subgradient. Step 5 adds that the dual solutions give
-#   it and nothing else does, that it works for any convex loss, and that a zero radius in turn proves
-#   optimality.
-# * **Rounding.** The library adds bounds of the errors of $H$, of the projection and of the products to the
-#   sum (2).
-# * **The half-space** $\langle Q_-, X\rangle \ge 0$ comes with the ball of `gradient_bound` as `ball.normal`;
-#   the rule that uses it is `rules.halfspace`, in a solver `screening=("GB+halfspace",)`.
+# * **Cost.** PGB costs one projection (an eigendecomposition) more than GB, once for all triplets. A projected gradient
+#   step of size $1/2\lambda$ makes the same projection.
+# * **Theorem 3 as printed** says that there *is* such a subgradient. Step 5 adds three things: the dual solutions give
+#   it and nothing else does, it exists for any convex loss, and a zero radius proves optimality.
+# * **Rounding.** The library adds bounds of the errors of $H$, of the projection and of the products to the sum (2).
+# * **The half-space** $\langle Q_-, X\rangle \ge 0$ comes with the ball of `gradient_bound` as `ball.normal`; the rule
+#   that uses it is `rules.halfspace`, in a solver `screening=("GB+halfspace",)`.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
-#   Computation 31, 2019: section 3.2, Theorems 2 and 3; proofs in appendix D (there headed "Theorem 3 (PGB)")
-#   and appendix I.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
+#   2019: section 3.2, Theorems 2 and 3; proofs in appendix D (there headed "Theorem 3 (PGB)") and appendix I.
 # * STS18: the same authors, KDD 2018: Theorems 3.3 and 3.4.

@@ -1,13 +1,14 @@
 # %% [markdown]
 # # The duality gap bounds (DGB and CDGB)
 #
-# A small duality gap means that a pair of points is nearly optimal. Because the objective is strongly convex
-# it also means that the point is near the solution, and how near. This notebook turns the gap into balls.
+# A small duality gap means that a pair of points is nearly optimal. The objective is strongly convex, so the gap also
+# tells how near the primal point is to the solution. This notebook turns the gap into balls.
 #
 # At the end you will have seen that
 #
-# * the gap of a pair $(x, \alpha)$ pays for **two** distances, that of $x$ and that of $x(\alpha)$ from the
-#   solution; DGB uses one of them, CDGB has both in the same place, which makes it smaller by $\sqrt2$;
+# * the gap of a pair $(x, \alpha)$ bounds the sum of **two** squared distances from the solution, that of $x$ and that
+#   of $x(\alpha)$. DGB uses one of them. In CDGB the two points are one, which makes the ball smaller by $\sqrt2$ at
+#   the same gap;
 # * the gap as a function of the primal point alone is *twice* as strongly convex as the objective;
 # * each of the two balls needs its primal point to be feasible, and can have the solution on its surface.
 
@@ -17,6 +18,39 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen_book import figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# One dimension and seven terms. The objective $P$ is strongly convex: it lies above a parabola with the same lowest point
+# (dotted). We stand at $x$ and know $P(x)$, but not where the lowest point is, nor how low it is. A dual point gives a value $D$ that is
+# not above it. So the parabola may rise from its lowest point to our height by at most the gap $P(x) - D$. A parabola of
+# known width that rises by at most this much has not come far: the solution lies within $\sqrt{2(P - D)/\lambda}$ of $x$
+# (the bar below).
+
+# %%
+numbers, width, curvature = np.array([3.0, 2.2, 1.4, 0.8, 0.5, -0.4, -0.9]), 0.3, 2.0  # a_t, gamma, lambda
+line = np.linspace(-0.2, 1.4, 801)
+slopes = np.clip((1.0 - np.outer(line, numbers)) / width, 0.0, 1.0)
+values = np.sum(slopes * (1.0 - np.outer(line, numbers)) - width / 2 * slopes**2, axis=1) + curvature / 2 * line**2
+lowest = line[np.argmin(values)]
+at = np.searchsorted(line, lowest + 0.12)
+dual = np.sum(slopes[at] - width / 2 * slopes[at] ** 2) - max(numbers @ slopes[at], 0.0) ** 2 / (2 * curvature)
+reach = np.sqrt(2.0 * (values[at] - dual) / curvature)
+assert dual <= values.min() and abs(line[at] - lowest) <= reach
+ax = figures.lines({"objective $P$": values}, line, xlabel="$x$", title="a small gap, a near solution", legend=None)
+ax.plot(line, values.min() + curvature / 2 * (line - lowest) ** 2, ":", color="#333333")
+ax.axhline(dual, color="#999999", linewidth=1.0)
+ax.plot([line[at] - reach, line[at] + reach], [dual - 0.5] * 2, color=figures.style_of("DGB")["color"], linewidth=4)
+ax.plot(line[at], values[at], "o", color="black")
+ax.plot(lowest, values.min(), "*", color="black", markersize=11)
+for text, place in (("$P(x)$", (line[at], values[at] + 0.25)), ("$D$", (-0.18, dual + 0.1)), ("DGB", (line[at] + reach + 0.03, dual - 0.6))):
+    ax.annotate(text, place)
+ax.set(ylim=(dual - 1.0, dual + 4.0))
+figures.show(
+    "A convex curve, the objective, with its lowest point marked by a star, and below it a parabola with the same lowest point. A dot on the curve is the "
+    "reference, a horizontal line below the lowest point the dual value. A bar at the bottom, centered below the dot, is DGB, and the star is above it."
+)
 
 # %% [markdown]
 # ## The claims
@@ -33,10 +67,10 @@ from safescreen_book import figures
 # >
 # > The best $\Gamma$ gives $x_\Gamma = x(\alpha)$, which is always feasible, and $D(\alpha,\Gamma) = D(\alpha)$.
 #
-# Assumptions: the loss is convex, $K$ is a closed convex cone, $\lambda > 0$. The two points $x$ and $\alpha$
-# of DGB need not have anything to do with each other. In CDGB $x_\Gamma$ is the primal reference and $(\alpha,
-# \Gamma)$ the dual one: the primal objective lives on $K$, so $P(x_\Gamma)$ presupposes $x_\Gamma \in K$, and the
-# proof in both papers starts from it.
+# Assumptions: the loss is convex, $K$ is a closed convex cone, $\lambda > 0$. In DGB the two points $x$ and $\alpha$
+# may be chosen independently of each other. In CDGB $x_\Gamma$ is the primal reference and $(\alpha, \Gamma)$ the dual
+# one. The primal objective is defined on $K$, so $P(x_\Gamma)$ presupposes $x_\Gamma \in K$, and the proofs in both
+# papers start from it.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -96,16 +130,16 @@ assert sp.simplify(chord - m / 2 * s * (1 - s) * (z - w) ** 2) == 0
 #
 # $$P(x) - P(x^\star) \ge \tfrac\lambda2\|x - x^\star\|^2 \qquad (x \in K). \tag{2}$$
 #
-# We do not know $P(x^\star)$, but weak duality does: $P(x^\star) \ge D(\alpha)$. Put that in and **DGB is
-# proved**.
+# We do not know $P(x^\star)$, but by weak duality it is at least $D(\alpha)$. Put $D(\alpha)$ in its place, and **DGB
+# is proved**.
 #
 # ### Step 3: the dual side
 #
-# Weak duality gave something away. $D(\alpha)$ is itself a minimum over $K$, that of the Lagrangian
+# Weak duality gives something away. $D(\alpha)$ is itself a minimum over $K$, that of the Lagrangian
 #
 # $$\mathcal L(z; \alpha) = -\sum_t \ell^*(-\alpha_t) - \langle H(\alpha), z\rangle + \tfrac\lambda2\|z\|^2 ,$$
 #
-# reached at $z = x(\alpha)$, and $\mathcal L$ is $\lambda$-strongly convex too. Fenchel's inequality says
+# The minimum is at $z = x(\alpha)$, and $\mathcal L$ is $\lambda$-strongly convex too. Fenchel's inequality says
 # $\mathcal L(z;\alpha) \le P(z)$. So (1) with $z = x^\star$ gives
 #
 # $$P(x^\star) - D(\alpha) \ge \mathcal L(x^\star;\alpha) - D(\alpha) \ge \tfrac\lambda2\|x(\alpha) - x^\star\|^2 . \tag{3}$$
@@ -116,19 +150,19 @@ assert sp.simplify(chord - m / 2 * s * (1 - s) * (z - w) ** 2) == 0
 #
 # * forget the second distance: DGB;
 # * forget the first: the ball of the same radius around $x(\alpha)$;
-# * let both be the same point, $x = x(\alpha)$: **CDGB**, $\|x(\alpha) - x^\star\|^2 \le
-#   \frac1\lambda\big(P(x(\alpha)) - D(\alpha)\big)$;
+# * let both be the same point, $x = x(\alpha)$: **CDGB**,
+#   $\|x(\alpha) - x^\star\|^2 \le \frac1\lambda\big(P(x(\alpha)) - D(\alpha)\big)$;
 # * keep both: the midpoint gap bound MGB, in the exercise.
 #
-# With a $\Gamma \in K^*$ that is not the best one, $\mathcal L(z;\alpha) - \langle\Gamma, z\rangle$ takes the
-# place of $\mathcal L$: its minimum over the whole space is $D(\alpha,\Gamma)$, at $x_\Gamma$, and at
-# $x^\star$ it is at most $P(x^\star)$. So (3) holds for $x_\Gamma$. But (2) for $x = x_\Gamma$ needs
-# $x_\Gamma \in K$. That is where its feasibility is used.
+# With a $\Gamma \in K^*$ that is not the best one, $\mathcal L(z;\alpha) - \langle\Gamma, z\rangle$ takes the place of
+# $\mathcal L$: its minimum over the whole space is $D(\alpha,\Gamma)$, at $x_\Gamma$, and at $x^\star$ it is at most
+# $P(x^\star)$. So (3) holds for $x_\Gamma$. But (2) for $x = x_\Gamma$ needs $x_\Gamma \in K$. That is where its
+# feasibility is used.
 #
-# Here are both sides of (4) for pairs of all kinds, three cones; gaps, points and radii are computed from the
-# definitions and compared with the library's. From $\lambda_{\max}$ on and from $x = 0$, $\alpha(0) = \mathbf 1$ is
-# the dual solution, the losses are straight between 0 and $x^\star$, and (2) is an equality: the solution is on the
-# surface of DGB. So DGB cannot have CDGB's factor.
+# Below are both sides of (4) for pairs of all kinds over three cones. Gaps, points and radii are computed from the
+# definitions and compared with the library's. Let $\lambda$ be at least $\lambda_{\max}$ and $x = 0$. Then
+# $\alpha(0) = \mathbf 1$ is the dual solution, the losses are straight between 0 and $x^\star$, and (2) is an equality.
+# So the solution is on the surface of DGB, and DGB cannot have the factor of CDGB.
 
 # %%
 def random_problem(kind, gamma, rng):
@@ -242,24 +276,23 @@ assert 1.0 - 1e-6 < min(attained.values()) and max(attained.values()) <= 1.0
 # %% [markdown]
 # ### Step 5: the paper's way to CDGB, and the question of the factor
 #
-# STS19 (appendix F) looks at the gap as a function of the primal point alone, taking the best dual point
-# *constrained* to produce it:
+# STS19 (appendix F) treats the gap as a function of the primal point alone. For each $x$ it takes the best dual point
+# among those that have $x_\Gamma = x$:
 #
 # $$G(x) = P(x) - \max_{\alpha, \Gamma\,:\; x_\Gamma = x} D(\alpha,\Gamma)
 # = \sum_t \ell(\langle a_t, x\rangle) + \lambda\|x\|^2 + f(x), \qquad
 # f(x) = \min_{H(\alpha) \preceq_K \lambda x} \sum_t \ell^*(-\alpha_t) ,$$
 #
-# where $H(\alpha) \preceq_K \lambda x$ says that the difference is in $K^*$. Both objectives contribute a
-# $\frac\lambda2\|x\|^2$, because with the constraint the dual has it too. The minimum of a convex function
-# over a constraint that is jointly convex in $(x, \alpha)$ is convex in $x$, so $f$ is convex, and $G$ is
-# $2\lambda$-**strongly convex** in the sense of step 1: $\lambda\|x\|^2 = \frac{2\lambda}2\|x\|^2$. The
-# appendix proves the convexity of the rest and uses this factor. $G \ge 0$ and
-# $G(x^\star) = 0$, so (1) says $G(x) \ge \lambda\|x - x^\star\|^2$ on $K$: CDGB again. (The appendix takes a
-# subgradient of $G$ at $x^\star$; step 1 shows that none is needed.)
+# where $H(\alpha) \preceq_K \lambda x$ says that the difference is in $K^*$. Both objectives contribute
+# $\frac\lambda2\|x\|^2$, the dual because of the constraint. The minimum of a convex function over a constraint that is
+# jointly convex in $(x, \alpha)$ is convex in $x$, so $f$ is convex, and $G$ is $2\lambda$-**strongly convex** in the
+# sense of step 1: $\lambda\|x\|^2 = \frac{2\lambda}2\|x\|^2$. The appendix proves the convexity of the rest and uses
+# this factor. $G \ge 0$ and $G(x^\star) = 0$, so (1) says $G(x) \ge \lambda\|x - x^\star\|^2$ on $K$: CDGB again. (The
+# appendix takes a subgradient of $G$ at $x^\star$; step 1 shows that none is needed.)
 #
-# In one dimension we can look at $G$. Then $K$ is a half-line, a term is a number, and the best $\alpha$ with
-# $\sum_t a_t\alpha_t \le \lambda x$ is $\alpha_t = \min(1, \max(0, (1 - \mu a_t)/\gamma))$ with one
-# multiplier $\mu \ge 0$ found by bisection.
+# In one dimension we can draw $G$. Then $K$ is a half-line, a term is a number, and the best $\alpha$ with
+# $\sum_t a_t\alpha_t \le \lambda x$ is $\alpha_t = \min(1, \max(0, (1 - \mu a_t)/\gamma))$ with one multiplier
+# $\mu \ge 0$ found by bisection.
 
 # %%
 numbers = np.array([3.0, 2.2, 1.4, 0.8, 0.5, -0.4, -0.9])
@@ -331,7 +364,7 @@ print(f"smallest second difference of G - lam x^2 on the grid: {rest.min() + 0.0
 assert rest.min() > -1e-6
 
 # %% [markdown]
-# Where all else is straight, above $\lambda_{\max}$, the two curvatures can be read off:
+# Above $\lambda_{\max}$ all other parts are straight, and the two curvatures can be read off:
 
 # %%
 above = 2.0 * numbers.max() * numbers.sum() / (1.0 - gamma)  # twice lam_max
@@ -348,7 +381,7 @@ assert np.allclose(curvature[0], 1.0, atol=1e-5) and np.allclose(curvature[1], 2
 #
 # ## The library, and does it match?
 #
-# The two balls of the small problem, by the definitions (`gap_balls` above, seven lines of numpy) and by the
+# We compute the two balls of the small problem by the definitions (`gap_balls` above, seven lines of numpy) and by the
 # library.
 
 # %%
@@ -372,8 +405,8 @@ for name, ball in balls.items():
 # %% [markdown]
 # ## Picture
 #
-# The plane through $x$, $x(\alpha)$ and the solution, from two references. The solution is near the surface
-# of neither ball here; it can be on it, see below.
+# The picture shows the plane through $x$, $x(\alpha)$ and the solution, for two references. Here the solution is well
+# inside both balls. It can be on the surface, as shown below.
 
 # %%
 figure, axes = figures.panels(2, height=4.0)
@@ -396,11 +429,11 @@ figures.show(
 # %% [markdown]
 # ## Which of the two?
 #
-# CDGB divides the gap of the pair $(x(\alpha), \alpha)$ by $\lambda$, DGB twice the gap of $(x, \alpha)$. The
-# factor is in favour of CDGB, the gap may not be: $x(\alpha)$ is made from slopes, which jump about more than
-# points do. We follow two solvers of the same small problem. Left, the projected gradient method, which works
-# on $x$: DGB comes for free, CDGB costs one more pass over all triplets. Right, a dual method, which changes
-# one $\alpha_t$ at a time and always works at $x(\alpha)$: there both come from the same gap.
+# CDGB divides the gap of the pair $(x(\alpha), \alpha)$ by $\lambda$, DGB twice the gap of $(x, \alpha)$. The factor
+# favours CDGB, but its gap may be the larger one: $x(\alpha)$ is made from slopes, and they change more abruptly than
+# points. We follow two solvers of the same small problem. Left is the projected gradient method, which works on $x$. It
+# gets DGB without extra work, and CDGB for one more pass over all triplets. Right is a dual method, which changes one
+# $\alpha_t$ at a time and always works at $x(\alpha)$. It gets both balls from the same gap.
 
 # %%
 def dual_ascent(A, lam, gamma, n_passes, rng):
@@ -459,13 +492,14 @@ assert np.allclose(ratios, np.sqrt(2.0), rtol=1e-3) and max(metric[:, -1]) < 1e-
 # %% [markdown]
 # ## CDGB over three cones
 #
-# The same problems and pairs: the library's ball $(x(\alpha), \alpha)$ against the definitions; then another
-# $\Gamma = H_- + E$ with $E \in K$, for which $x_\Gamma = x(\alpha) + E/\lambda$ is feasible and $D$ is lower.
+# On the same problems and pairs we compare the library's ball of $(x(\alpha), \alpha)$ with the definitions. Then we
+# take another $\Gamma = H_- + E$ with $E \in K$, for which $x_\Gamma = x(\alpha) + E/\lambda$ is feasible and $D$ is
+# lower.
 #
-# **Is the surface reached?** One term $a = 1$ on the half-line, the hinge, $\lambda = 1$. The solution is $x^\star
-# = 1$, at the kink, with $\alpha^\star = 1$. For any $\alpha = s$ between 0 and 1, $x(\alpha) = s$, and the gap is
-# $(1-s) + \frac{s^2}2 - \big(s - \frac{s^2}2\big) = (1-s)^2$: the squared distance of the solution. It is on the
-# surface of CDGB for every $s$.
+# **Can the solution be on the surface?** Take one term $a = 1$ on the half-line, the hinge and $\lambda = 1$. The
+# solution is $x^\star = 1$, at the kink, with $\alpha^\star = 1$. For any $\alpha = s$ between 0 and 1,
+# $x(\alpha) = s$, and the gap is $(1-s) + \frac{s^2}2 - \big(s - \frac{s^2}2\big) = (1-s)^2$: the squared distance from
+# the solution. So the solution is on the surface of CDGB for every $s$.
 
 # %%
 def with_another_multiplier(kind, instance, ball, alpha, weight, best, rng):
@@ -499,7 +533,7 @@ print("largest distance in radii:", ", ".join(f"{kind} {value:.2f}" for kind, va
 assert apart < 1e-5 and max(position.values()) <= 1.0
 
 # %% [markdown]
-# The one term, on the line and on the half-line: the solution is on the surface for every $s$.
+# With one term, on the line and on the half-line, the solution is on the surface for every $s$:
 
 # %% tags=["STS19-T14"]
 surface = []
@@ -518,12 +552,12 @@ assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
 # ### A primal point that is not feasible
 #
 # $x_\Gamma$ has to be in the cone. Take $\Gamma = O$, and for $\alpha$ the maximiser of $D(\alpha, O)$. That is the
-# dual of the problem **without the constraint**; its solution $M_u = H(\alpha)/\lambda$ is not a metric, it has a
-# negative eigenvalue. By strong duality of that other problem $P(M_u) = D(\alpha, O)$: the "gap" is zero, yet the
-# solution of ours is elsewhere. What breaks in the proof: $x^\star$ minimises $G$ **over the cone**, and the
-# comparison with $x_\Gamma$ needs $x_\Gamma$ in it. DGB asks for $x \in K$ for the same reason: $P(M_u)$ is
-# *below* the optimum, so that the "gap" with a good dual point is negative. How often does it happen? On the
-# random metric problems from above:
+# dual of the problem **without the constraint**; its solution $M_u = H(\alpha)/\lambda$ is not a metric, because it has
+# a negative eigenvalue. By strong duality of that other problem $P(M_u) = D(\alpha, O)$. So the "gap" is zero, yet our
+# solution is elsewhere. The proof breaks because $x^\star$ minimises $G$ **over the cone**: to compare it with
+# $x_\Gamma$, $x_\Gamma$ has to be in the cone. DGB asks for $x \in K$ for the same reason: $P(M_u)$ is *below* the
+# optimum, so the "gap" with a good dual point is negative. How often does this happen on the random metric problems
+# from above?
 
 # %%
 def unconstrained(rows, weight, loss):
@@ -560,12 +594,11 @@ except ValueError as error:
     print("the library refuses:", str(error).split(", found")[0])
 
 # %% [markdown]
-# ### A smaller gap for free
+# ### A smaller gap without extra work
 #
-# Theorem 4 does not care where the gap comes from. Triplets that are already known to be in $L$ or $R$ may be
-# taken out of the problem: the reduced problem has the same solution and, for the same dual point, a gap that
-# is never larger (notebook `10-problem-and-duality`). Its DGB is a ball around the same center that still
-# holds $x^\star$, here a smaller one.
+# Theorem 4 holds for the gap of any problem with the same solution. Triplets that are known to be in $L$ or $R$ may be
+# taken out of the problem. The reduced problem has the same solution, and for the same dual point its gap is never
+# larger (notebook `10-problem-and-duality`). So its DGB holds $x^\star$ and has the same center. Here it is smaller.
 
 # %%
 u = problem.terms.margins(x_star)
@@ -582,22 +615,22 @@ assert reduced_ball.radius < whole_ball.radius and reduced_ball.contains(x_star)
 # %% [markdown]
 # ## Exercise
 #
-# Keep both distances in (4) and complete the square. Which ball comes out? Show that it lies inside DGB, and
-# that its radius is at most $1/\sqrt2$ of DGB's.
+# Keep both distances in (4) and complete the square. Which ball do you get? Show that it lies inside DGB, and that its
+# radius is at most $1/\sqrt2$ of DGB's.
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# With $q = \frac12\big(x + x(\alpha)\big)$ the parallelogram law says $\|x - x^\star\|^2 + \|x(\alpha) -
-# x^\star\|^2 = 2\|q - x^\star\|^2 + \frac12\|x - x(\alpha)\|^2$. So
+# With $q = \frac12\big(x + x(\alpha)\big)$ the parallelogram law says
+# $\|x - x^\star\|^2 + \|x(\alpha) - x^\star\|^2 = 2\|q - x^\star\|^2 + \frac12\|x - x(\alpha)\|^2$. So
 #
 # $$\|x^\star - q\|^2 \le r^2 = \tfrac1\lambda\big(P(x) - D(\alpha)\big) - \tfrac14\|x - x(\alpha)\|^2 ,$$
 #
 # the **midpoint gap bound** MGB (`28-midpoint-gap-bound`; very likely the RYU ball of Tran, Elvira, Dang and Herzet,
 # arXiv 2312.00640, for sparse regression). Let $2\rho^2 = \frac2\lambda(P - D)$ be the squared radius of DGB and
-# $\delta = \frac12\|x - x(\alpha)\|$ the distance of the two centers. Then $r^2 = \rho^2 - \delta^2$, so $r
-# \le \rho$, which is DGB's radius over $\sqrt2$; and $(r + \delta)^2 \le 2(r^2 + \delta^2) = 2\rho^2$, which
-# says that MGB lies inside DGB.
+# $\delta = \frac12\|x - x(\alpha)\|$ the distance of the two centers. Then $r^2 = \rho^2 - \delta^2$, so $r \le \rho$,
+# which is DGB's radius over $\sqrt2$; and $(r + \delta)^2 \le 2(r^2 + \delta^2) = 2\rho^2$, which says that MGB lies
+# inside DGB.
 #
 # </details>
 
@@ -616,23 +649,23 @@ assert MGB.radius + delta <= DGB.radius and MGB.contains(x_star)
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** DGB: nothing beyond the gap, which a solver wants for stopping anyway. CDGB: the primal at
-#   $x(\alpha)$, one more pass over all triplets for a primal solver. MGB has what is good in CDGB without
-#   that pass.
-# * **Rounding.** Near the solution the gap is a difference of two large numbers. The library computes it as a
-#   sum of non-negative parts plus a bound of its rounding errors, so the radius is not too small; a computed
-#   gap that comes out negative is never taken for zero.
+# * **Cost.** DGB needs nothing but the gap, which a solver computes for stopping anyway. CDGB needs the primal
+#   objective at $x(\alpha)$, which is one more pass over all triplets for a primal solver. MGB is smaller than DGB by
+#   at least $\sqrt2$ as well, and does not need that pass.
+# * **Rounding.** Near the solution the gap is a difference of two large numbers. The library computes it as a sum of
+#   non-negative parts plus a bound of its rounding errors, so the radius is not too small. It never replaces a negative
+#   computed gap by zero.
 # * **The best possible dual point** is not $\alpha(x)$. Any method that raises $D$ shrinks all these balls.
 # * **Feasibility in the wording.** The displayed statements of STS19 Theorem 14 and STS18 Theorem 3.6 name the
-#   feasibility of $\alpha$ and $\Gamma$ only. That of $M_\lambda(\alpha,\Gamma)$ is around them: both papers introduce the
-#   bound for pairs of a primal and a dual *reference solution*, and both proofs begin with $M_\lambda(\alpha,\Gamma)
-#   \succeq O$. With $\Gamma$ eliminated, as in every use of the bound, it holds by itself.
+#   feasibility of $\alpha$ and $\Gamma$ only. The text around them has that of $M_\lambda(\alpha,\Gamma)$: both papers
+#   introduce the bound for pairs of a primal and a dual *reference solution*, and both proofs begin with
+#   $M_\lambda(\alpha,\Gamma) \succeq O$. Every use of the bound eliminates $\Gamma$, and then
+#   $M_\lambda(\alpha,\Gamma)$ is feasible by construction.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
-#   Computation 31, 2019: section 3.3, Theorem 4, proof in appendix E (there headed "Theorem 5 (DGB)"),
-#   Theorem 14 in appendix F.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
+#   2019: section 3.3, Theorem 4, proof in appendix E (there headed "Theorem 5 (DGB)"), Theorem 14 in appendix F.
 # * STS18: the same authors, KDD 2018: Theorems 3.5 and 3.6.
-# * The constrained bound for support vector machines: Zimmert, de Witt, Kerg, Kloft, *Safe screening for
-#   support vector machines*, NIPS 2015 workshop on optimization in machine learning.
+# * The constrained bound for support vector machines: Zimmert, de Witt, Kerg, Kloft, *Safe screening for support vector
+#   machines*, NIPS 2015 workshop on optimization in machine learning.

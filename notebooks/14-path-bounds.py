@@ -1,18 +1,18 @@
 # %% [markdown]
 # # The path bounds (RPB and RRPB)
 #
-# A solved problem says something about the next one. When the solution for one $\lambda$ is known, the solution
-# for another lies in a ball whose center and radius need that one matrix and nothing else: no gradient, no dual
-# value, no pass over the triplets. This notebook derives the ball, finds out exactly what is lost in it,
-# repairs it for solutions that are not exact, and shows what happens to somebody who does not repair it.
+# A solved problem says something about the next one. When the solution for one $\lambda$ is known, the solution for
+# another lies in a ball whose center and radius need that one matrix and nothing else: no gradient, no dual value, no
+# pass over the triplets. This notebook derives the ball and says exactly what its derivation gives away. It extends the
+# ball to solutions that are not exact, and shows what goes wrong without this extension.
 #
 # At the end you will have seen that
 #
 # * the regularization path bound (RPB) is Thales' theorem on the segment from $x_0^\star$ to
 #   $\frac{\lambda_0}{\lambda_1} x_0^\star$, and follows from the optimality of two dual solutions;
-# * used with a solution that is *nearly* right it loses the next solution, and screens triplets wrongly;
-# * the relaxed bound (RRPB) pays for the error $\varepsilon$ of the reference with
-#   $\max(1, \lambda_0/\lambda_1)\,\varepsilon$, and at $\lambda_1 = \lambda_0$ becomes the duality gap bound.
+# * with a solution that is *nearly* right RPB loses the next solution and screens triplets wrongly;
+# * the radius of the relaxed bound (RRPB) is larger by $\max(1, \lambda_0/\lambda_1)\,\varepsilon$ for a reference with
+#   the error $\varepsilon$, and at $\lambda_1 = \lambda_0$ it becomes the duality gap bound.
 
 # %%
 import numpy as np
@@ -22,6 +22,52 @@ import safescreen as ss
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.path import reference_accuracy
 from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets and a $2 \times 2$ metric, solved for
+# two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell the two solutions apart.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
+lam0 = 0.1 * problem.lam_max()
+lam1 = 0.7 * lam0
+first, second = (ss.solve(problem, lam, tol=1e-11) for lam in (lam0, lam1))
+x0, x1 = first.x, second.x
+print(problem)
+print("x0* =", np.round(x0, 4).tolist())
+print("x1* =", np.round(x1, 4).tolist())
+
+# %% [markdown]
+# For a picture take a support vector machine of the same points: its space is a plane, and nothing is projected away. Only
+# one solution is known, $x_0^\star$ for $\lambda_0$. Draw the ray from 0 through it. For each new $\lambda_1$ the segment
+# of the ray from $x_0^\star$ to $\frac{\lambda_0}{\lambda_1} x_0^\star$ is the diameter of a ball, and the solution for
+# $\lambda_1$, a star, lies in it. All balls touch each other in $x_0^\star$. As $\lambda_1$ falls, the far end runs away,
+# and the solution follows more slowly.
+
+# %%
+flat = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
+start = 0.7 * flat.lam_max()
+at = ss.solve(flat, start, tol=1e-11).x
+factors = (0.8, 0.6, 0.45)
+solutions = [ss.solve(flat, f * start, tol=1e-11).x for f in factors]
+balls = {rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors}
+figure, ax = figures.panels(1, width=6.4, height=4.0)
+figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": solutions[-1]}, ax=ax, title=r"RPB, three new $\lambda$")
+ax.plot(*np.array(solutions).T, "*", color="black", markersize=9, zorder=5)
+ax.plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
+figures.show(
+    "A plane with three discs of RPB for three new lambdas. They touch each other in the "
+    "reference, their centers lie on the ray from 0 through it, and each contains the "
+    "solution for its lambda."
+)
 
 # %% [markdown]
 # ## The claims
@@ -48,9 +94,6 @@ from safescreen_book import datasets, figures
 #
 # Either order is allowed, $\lambda_1 < \lambda_0$ as on a path, or $\lambda_1 > \lambda_0$.
 #
-# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets, a $2 \times 2$ metric,
-# solved for two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell them apart.
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -64,22 +107,6 @@ from safescreen_book import datasets, figures
 #
 # </details>
 
-# %%
-rng = np.random.default_rng(3)
-X = rng.standard_normal((12, 2)) * [1.0, 0.6]
-X[6:, 0] += 1.2
-y = np.repeat([0, 1], 6)
-
-loss = ss.SmoothedHinge(gamma=0.05)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
-lam0 = 0.1 * problem.lam_max()
-lam1 = 0.7 * lam0
-first, second = (ss.solve(problem, lam, tol=1e-11) for lam in (lam0, lam1))
-x0, x1 = first.x, second.x
-print(problem)
-print("x0* =", np.round(x0, 4).tolist())
-print("x1* =", np.round(x1, 4).tolist())
-
 # %% [markdown]
 # ## Derivation
 #
@@ -91,8 +118,8 @@ print("x1* =", np.round(x1, 4).tolist())
 # \qquad \partial_t D = \tau_t - \gamma\alpha_t - \langle a_t,\, x(\alpha;\lambda)\rangle,
 # \qquad x(\alpha;\lambda) = \tfrac1\lambda [H(\alpha)]_K .$$
 #
-# $\alpha_0$ is best for $\lambda_0$ among all points of the box, so nothing is gained by walking towards
-# $\alpha_1$; and the other way round:
+# $\alpha_0$ is best for $\lambda_0$ among all points of the box, so nothing is gained by walking towards $\alpha_1$;
+# and the other way round:
 #
 # $$\langle \nabla D(\alpha_0;\lambda_0),\, \alpha_1 - \alpha_0\rangle \le 0, \qquad
 # \langle \nabla D(\alpha_1;\lambda_1),\, \alpha_0 - \alpha_1\rangle \le 0 .$$
@@ -114,7 +141,7 @@ print("x1* =", np.round(x1, 4).tolist())
 # $$\langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star - x_1^\star\rangle \;\ge\;
 # \gamma\|\alpha_1 - \alpha_0\|^2 + \langle N_1, x_0^\star\rangle + \langle N_0, x_1^\star\rangle \;\ge\; 0 . \tag{3}$$
 #
-# All of this can be looked at. The two inequalities of step 1, and both sides of (3):
+# Here are the two inequalities of step 1 and both sides of (3), in numbers:
 
 # %%
 alpha0, alpha1 = problem.alpha(x0), problem.alpha(x1)
@@ -131,16 +158,16 @@ assert vi0 <= 1e-6 and vi1 <= 1e-6 and left >= right - 1e-4 and right >= 0.0
 assert abs((left - right) + (vi0 + vi1)) < 1e-4
 
 # %% [markdown]
-# The last assertion says more: what (3) gives away is exactly what the two variational inequalities give away.
-# Nothing else is lost.
+# The last assertion says more: the two sides of (3) differ by exactly what the two variational inequalities give away,
+# and by nothing else.
 #
 # ### Step 3: complete the square
 #
 # $\langle \lambda_1 x_1 - \lambda_0 x_0,\; x_0 - x_1\rangle \ge 0$, divided by $-\lambda_1$, reads
 # $\langle x_1 - \tfrac{\lambda_0}{\lambda_1} x_0,\; x_1 - x_0\rangle \le 0$: from $x_1^\star$ the two points
-# $x_0^\star$ and $\frac{\lambda_0}{\lambda_1} x_0^\star$ are seen under an angle of at least 90 degrees. That
-# is the ball over the segment between them (Thales), with center in its middle and half its length as radius.
-# sympy does the algebra for symmetric matrices:
+# $x_0^\star$ and $\frac{\lambda_0}{\lambda_1} x_0^\star$ are seen under an angle of at least 90 degrees. That is the
+# ball over the segment between them (Thales), with center in its middle and half its length as radius. sympy does the
+# algebra for symmetric matrices:
 
 # %%
 def symmetric(name):
@@ -160,7 +187,7 @@ assert sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)) == 0
 print("<z - (lam0/lam1) m, z - m>  -  (|z - Q|^2 - r^2)  =", sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)))
 
 # %% [markdown]
-# **This is Theorem 5**, and (3) gives the distance from the surface for free:
+# **This is Theorem 5**, and (3) gives the distance from the surface as well:
 #
 # $$r^2 - \|x_1^\star - Q\|^2 = \tfrac1{\lambda_1} \langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star - x_1^\star\rangle
 # \ge \tfrac1{\lambda_1} \big( \gamma\|\alpha_1 - \alpha_0\|^2 + \langle N_1, x_0^\star\rangle + \langle N_0, x_1^\star\rangle \big) .$$
@@ -190,9 +217,9 @@ print("coefficient of eps at lam1 = lam0/2:", sp.simplify(coefficient.subs(l1, l
 print("coefficient of eps at lam1 = 3 lam0:", sp.simplify(coefficient.subs(l1, 3 * l0)))
 
 # %% [markdown]
-# An $\varepsilon$ is always at hand: the radius of the duality gap bound at $x_0$ for $\lambda_0$,
-# $\varepsilon^2 = 2\,(P(x_0;\lambda_0) - D(\alpha_0;\lambda_0))/\lambda_0$ (STS19 equation 3.2). The solver
-# returns it as `solution.eps`.
+# The radius of the duality gap bound at $x_0$ for $\lambda_0$ can always serve as $\varepsilon$,
+# $\varepsilon^2 = 2\,(P(x_0;\lambda_0) - D(\alpha_0;\lambda_0))/\lambda_0$ (STS19 equation 3.2). The solver returns it
+# as `solution.eps`.
 #
 # ## Ten lines of numpy
 
@@ -279,37 +306,22 @@ assert shrunk > 10 and 1.0 - 1e-9 < min(surface) <= max(surface) <= 1.0
 # $\lambda_1$ and the same constraint stays active: then $x_1^\star = \frac{\lambda_0}{\lambda_1} x_0^\star$,
 # the far end of the segment.
 #
-# ## Picture
+# ## How much of the ball is needed
 #
-# Left, the support vector machine of the same points (its space is a plane, so nothing is projected away): a
-# ball for each of three $\lambda_1$, all of them touching $x_0^\star$, their centers and far ends on the ray
-# through it. As $\lambda_1$ falls the far end runs away, and the solution, a star for each $\lambda_1$, follows
-# more slowly. Right, the full metric: the share of the radius that the solution really needs.
+# The full metric again: the share of the radius that the solution really needs.
 
 # %%
-flat = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
-start = 0.7 * flat.lam_max()
-at = ss.solve(flat, start, tol=1e-11).x
-factors = (0.8, 0.6, 0.45)
-found = [ss.solve(flat, f * start, tol=1e-11).x for f in factors]
-balls = {rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors}
-figure, axes = figures.panels(2, height=3.9)
-figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": found[-1]}, ax=axes[0], title=r"RPB, three new $\lambda$")
-axes[0].plot(*np.array(found).T, "*", color="black", markersize=9, zorder=5)
-axes[0].plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
 grid = np.geomspace(0.2, 0.995, 25)
 needed = []
 for f in grid:
     ball, best = ss.spheres.path_bound(x0, lam0, f * lam0), ss.solve(problem, f * lam0, tol=1e-9).x
     needed.append(np.linalg.norm(best - ball.center) / ball.radius)
 labels = {"xlabel": r"$\lambda_1/\lambda_0$", "ylabel": "distance of the solution / radius"}
-figures.lines({"RPB": needed}, grid, ax=axes[1], title="how much of the ball is needed", legend=None, **labels)
-axes[1].set_ylim(0, 1.05)
-axes[1].invert_xaxis()
+ax = figures.lines({"RPB": needed}, grid, title="how much of the ball is needed", legend=None, **labels)
+ax.set_ylim(0, 1.05)
+ax.invert_xaxis()
 figures.show(
-    "Left, the plane with three discs of RPB for three new lambdas. They touch each other in "
-    "the reference, their centers lie on the ray from 0 through it, and each contains the "
-    "solution for its lambda. Right, the distance of the solution from the center, between 0.7 "
+    "The distance of the solution from the center against lambda 1 over lambda 0. It is between 0.7 "
     "and 0.9 of the radius."
 )
 
@@ -361,10 +373,10 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
 
 # %% [markdown]
 # With a reference whose gap is a thousandth of the objective, the solution for $\lambda_1$ is four radii away from the
-# center of RPB. Triplets that have a loss are discarded: the "safe" answer is wrong, without a warning. The radius shrinks
-# with the step $|\lambda_0 - \lambda_1|$, and the error of the reference does not. The gap at which this stops happening
-# depends on the step, on $\lambda$ and on the data. RRPB does not depend on luck: none of its balls misses the solution,
-# and no decision is wrong.
+# center of RPB. Triplets that have a loss are discarded: the "safe" answer is wrong, without a warning. The radius
+# shrinks with the step $|\lambda_0 - \lambda_1|$, and the error of the reference does not. The gap from which on RPB
+# makes no mistake depends on the step, on $\lambda$ and on the data, and nobody knows it beforehand. None of the balls
+# of RRPB misses the solution, and none of its decisions is wrong.
 #
 # The extreme case is $\lambda_1 = \lambda_0$. The radius of RPB is 0 there, whatever the reference, and the solution is
 # elsewhere:
@@ -517,20 +529,19 @@ for rtol in (1e-2, 1e-3, 1e-4, 1e-6):
 # %% [markdown]
 # ## Exercise
 #
-# You walk down a path with steps $\lambda_1 = (1 - \delta)\lambda_0$ and solve to an accuracy $\varepsilon$.
-# For which $\varepsilon$ are the two parts of the radius of RRPB equal? What does this say about choosing a
-# solver's tolerance on a path of steps of 1 %?
+# You walk down a path with steps $\lambda_1 = (1 - \delta)\lambda_0$ and solve to an accuracy $\varepsilon$. For which
+# $\varepsilon$ are the two parts of the radius of RRPB equal? What does this say about choosing a solver's tolerance on
+# a path of steps of 1 %?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# With $\lambda_1 < \lambda_0$ the parts are $\frac{\delta}{2(1-\delta)}\|x_0\|$ and
-# $\frac{1}{1-\delta}\varepsilon$; they are equal at $\varepsilon = \frac{\delta}{2}\|x_0\|$. For steps of 1 %
-# the solution should be known to half a percent of its norm. Since
-# $\varepsilon = \sqrt{2\,\text{gap}/\lambda_0}$, that is a gap of
-# $\frac{\delta^2}{4} \cdot \frac{\lambda_0}{2}\|x_0\|^2$: a fraction $2.5 \cdot 10^{-5}$ of the regularizer.
-# Finer steps need a tolerance that falls with the *square* of the step, or the reference's error eats what the
-# finer step has gained.
+# With $\lambda_1 < \lambda_0$ the parts are $\frac{\delta}{2(1-\delta)}\|x_0\|$ and $\frac{1}{1-\delta}\varepsilon$;
+# they are equal at $\varepsilon = \frac{\delta}{2}\|x_0\|$. For steps of 1 % the solution should be known to half a
+# percent of its norm. Since $\varepsilon = \sqrt{2\,\text{gap}/\lambda_0}$, that is a gap of
+# $\frac{\delta^2}{4} \cdot \frac{\lambda_0}{2}\|x_0\|^2$: a fraction $2.5 \cdot 10^{-5}$ of the regularizer. Finer
+# steps need a tolerance that falls with the *square* of the step. Otherwise the error of the reference takes away what
+# the finer step gains.
 #
 # </details>
 

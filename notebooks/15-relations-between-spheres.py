@@ -1,15 +1,15 @@
 # %% [markdown]
 # # How the balls are related
 #
-# Seven balls contain the same unknown solution. Some coincide, some lie in others, some only have ordered
-# radii, and some of what one would guess from a drawing is false. This notebook proves and checks each
-# relation, sorts the balls by what they need, and draws them where they live: in the quarter plane of diagonal
-# metrics, and in the cone of $2 \times 2$ matrices, in three dimensions, from numbers.
+# Seven balls contain the same unknown solution. Some coincide, some lie in others, and of some only the radii are
+# ordered. Some relations that a drawing suggests are false. This notebook proves and checks each relation and sorts the
+# balls by what they need. It draws them from computed numbers, in the quarter plane of diagonal metrics and in the cone
+# of $2 \times 2$ matrices.
 #
 # At the end you will have seen that
 #
-# * with an exact solution for $\lambda_0$ as reference, PGB, RPB, RRPB and MGB are *one* ball, which touches
-#   the DGB ball from inside and is half as wide;
+# * with an exact solution for $\lambda_0$ as reference, PGB, RPB, RRPB and MGB are *one* ball, which touches the DGB
+#   ball from inside and is half as wide;
 # * with an inexact reference a chain remains, $r_{\text{PGB}} \le r_{\text{MGB}} \le r_{\text{DGB}}/\sqrt2$;
 # * PGB may stick out of GB and out of DGB: a smaller radius is not an inclusion.
 
@@ -28,19 +28,6 @@ from safescreen_book import figures
 # (shaded), so that every ball is a disc. Left, the reference $x_0^\star$ is the exact solution for $\lambda_0 =
 # \lambda_1/0.7$; right, it is moved to some $x_0$ nearby. The star is the solution for $\lambda_1$ that all balls
 # have to hold. (For the picture RRPB is given the true distance of $x_0$ from $x_0^\star$ as its $\varepsilon$.)
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
 
 # %%
 rng = np.random.default_rng(3)
@@ -115,6 +102,19 @@ figures.show(
 #
 # MGB is in none of the five papers. It is very likely the RYU ball of Tran, Elvira, Dang and Herzet (2023), known for
 # sparse regression; what is done in this book is the carrying over to cones, many terms, ranges and rounding.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 #
 # ## Ten lines of numpy
 #
@@ -286,9 +286,9 @@ for kind, bound in allowed.items():
 # %% [markdown]
 # ### "There is a subgradient"
 #
-# Those words matter. With the smoothed hinge there is only one subgradient; with the hinge, a term with margin
-# 1 has a slope anywhere in $[-1, 0]$, and $\alpha(x)$ makes an arbitrary choice of 0 or 1. With that choice PGB
-# is not RPB, and it need not be small at all:
+# These words matter. With the smoothed hinge there is only one subgradient. With the hinge a term with margin 1 can
+# have any slope in $[-1, 0]$, and $\alpha(x)$ is an arbitrary choice of 0 or 1. With that choice PGB is not RPB, and
+# its radius can be large:
 
 # %%
 ratios = {"dual solution": [], "alpha(x)": []}
@@ -421,10 +421,10 @@ assert inside[names.index("PGB"), names.index("DGB")] < total and inside[names.i
 # %% [markdown]
 # ## Break it: smaller is not inside
 #
-# PGB sticks out of both GB and DGB, sometimes. The smallest example is a half-line: one term $a = -1$, the cone
-# $x \ge 0$, $\lambda = 1$, the reference $x = 1$. The solution is 0. GB is the interval $[-1, 1]$ around
-# $Q = 0$. DGB is centered at 1. PGB reaches further to the left than DGB, and DGB further to the right: neither
-# contains the other, and the intersection is better than both.
+# PGB sometimes sticks out of GB and of DGB. The smallest example is a half-line: one term $a = -1$, the cone $x \ge 0$,
+# $\lambda = 1$, the reference $x = 1$. The solution is 0. GB is the interval $[-1, 1]$ around $Q = 0$. DGB is centered
+# at 1. PGB reaches further to the left than DGB, and DGB further to the right: neither contains the other, and the
+# intersection is better than both.
 
 # %%
 line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05))
@@ -519,16 +519,15 @@ assert max(apart.values()) < 2e-4
 assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values())
 
 # %% [markdown]
-# The table of the paper stands; MGB has DGB's properties. Footnote (a) of the paper asks for the
-# right subgradient in PGB for the hinge; DGB, CDGB and MGB need the right dual point in just the same way, which the
-# paper counts as part of *their* reference. CDGB is the last to vanish for the hinge: at $x(\\alpha)$ the objective
-# has kinks, so that its gap can fall with the distance from the solution only, not with the square of it.
+# The table of the paper stands; MGB has DGB's properties. Footnote (a) of the paper asks for the right subgradient in
+# PGB for the hinge; DGB, CDGB and MGB need the right dual point in just the same way, which the paper counts as part of
+# *their* reference. CDGB is the last to vanish for the hinge: at $x(\alpha)$ the objective has kinks, so its gap may
+# fall only like the distance from the solution, and not like the square of it.
 #
 # ### Radii, watched
 #
-# Left: along the iterates of projected gradient. Right: with the exact solution for $\lambda_0$ as reference,
-# against $\lambda_1$. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to
-# zero.
+# Left: along the iterates of projected gradient. Right: with the exact solution for $\lambda_0$ as reference, against
+# $\lambda_1$. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to zero.
 
 # %%
 visited = []
@@ -552,8 +551,8 @@ figures.show(
 # %% [markdown]
 # ## What the order of radii is worth
 #
-# Share of triplets screened at $\lambda_1$ with the exact reference. Equal balls decide equally; DGB pays for
-# its double radius.
+# Share of triplets screened at $\lambda_1$ with the exact reference. Equal balls decide the same. DGB decides less,
+# because its radius is twice as large.
 
 # %%
 rate = {name: ss.rules.sphere(problem, ball).rate for name, ball in library.items()}
@@ -592,22 +591,22 @@ assert min(farthest) > 1.0
 # ## Fine print
 #
 # * **MGB** is very likely the RYU ball of sparse regression (Tran, Elvira, Dang, Herzet, below).
-# * **Numbering.** Section 3.6 of STS19 refers to its Theorems 7 and 8 as "theorems 8 and 9"; the appendices are
-#   shifted by one in the same way.
-# * **DGB $\supseteq$ PGB** in the summary is a statement about exact references, and the paper makes it for these
-#   only; the table above shows why. MGB $\subseteq$ DGB has no such condition.
-# * **RRPB = RPB** in the summary takes $\varepsilon = 0$. As soon as $\varepsilon > 0$, RRPB is the widest of
-#   the path balls: PGB and MGB, built from the same pair, let the error enter under a root,
-#   $\sqrt{r^2 + \text{small}}$, RRPB adds it.
+# * **Numbering.** Section 3.6 of STS19 refers to its Theorems 7 and 8 as "theorems 8 and 9"; the appendices are shifted
+#   by one in the same way.
+# * **DGB $\supseteq$ PGB** in the summary is a statement about exact references, and the paper makes it for these only;
+#   the table above shows why. MGB $\subseteq$ DGB has no such condition.
+# * **RRPB = RPB** in the summary takes $\varepsilon = 0$. As soon as $\varepsilon > 0$, RRPB is the widest of these
+#   balls: in PGB and MGB, built from the same pair, the error enters under a root, $\sqrt{r^2 + \text{small}}$, and in
+#   RRPB it is added.
 # * **Experiments** agree with the paper's: PGB and RRPB screen alike on a path, DGB less (STS19 section 7;
 #   `51-path-time`).
-# * "RPB lies inside DGB" needs the *dual* solution in DGB. With a worse dual point DGB grows, and still
-#   contains RPB when the center is the same.
+# * "RPB lies inside DGB" needs the *dual* solution in DGB. With a worse dual point DGB grows, and still contains RPB
+#   when the center is the same.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
-#   Computation 31, 2019: section 3.6, Figure 2, Table 1, Theorems 7 and 8, proofs in appendices I and J.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
+#   2019: section 3.6, Figure 2, Table 1, Theorems 7 and 8, proofs in appendices I and J.
 # * STS18: the same authors, KDD 2018: Theorems 3.8 and 3.9.
-# * Tran, Elvira, Dang, Herzet, *One to beat them all: "RYU" - a unifying framework for the construction of safe
-#   balls*, arXiv 2312.00640, 2023.
+# * Tran, Elvira, Dang, Herzet, *One to beat them all: "RYU" - a unifying framework for the construction of safe balls*,
+#   arXiv 2312.00640, 2023.

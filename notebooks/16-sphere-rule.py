@@ -1,21 +1,17 @@
 # %% [markdown]
 # # The sphere rule, and what rules cost
 #
-# Once a ball holds the solution, a triplet is decided by one inner product, one norm and one comparison.
-# This notebook derives the rule in three lines and then looks at what the lines leave out: how the norm
-# is computed without losing its digits, and what a million of these tests cost when triplets share their
-# pairs.
+# Once a ball holds the solution, one inner product, one norm and one comparison decide a triplet. This notebook derives
+# the rule in three lines. Then it answers two questions that the lines leave open: how to compute the norm without
+# losing its digits, and what a million of these tests cost when triplets share their pairs.
 #
 # At the end you will have seen that
 #
-# * the extreme values of $\langle H, X\rangle$ over a ball are $\langle H, Q\rangle \mp r\|H\|$, and are
-#   attained;
-# * the textbook formula for $\|H\|$ can return 0 for a triplet whose norm is not, and then screens
-#   falsely;
-# * the paper counts $O(d^2)$ a triplet; through shared pairs it is $O(nd^2 + Pd + T)$ for all of them,
-#   and for some balls the products are there already;
-# * beside it stand $O(d^3)$ a step for the semidefinite rule and twice the sphere rule for the linear
-#   one.
+# * the extreme values of $\langle H, X\rangle$ over a ball are $\langle H, Q\rangle \mp r\|H\|$, and are attained;
+# * the textbook formula for $\|H\|$ can return 0 for a triplet whose norm is not 0, and then the rule screens falsely;
+# * the paper counts $O(d^2)$ a triplet. With $P$ pairs that $T$ triplets of $n$ points share, it is $O(nd^2 + Pd + T)$
+#   for all of them, and for some balls the products are known already;
+# * the semidefinite rule costs $O(d^3)$ a step, and the linear rule twice as much as the sphere rule.
 
 # %%
 import time
@@ -179,11 +175,10 @@ for distance, holds in ((1e-2, True), (1e-5, True), (1e-8, False)):
     assert close == holds and norm_2(u, v) * (1 - 1e-14) <= library <= norm_2(u, v) * (1 + 1e-6)
 
 # %% [markdown]
-# A norm that is too small makes the rule too bold. The library computes *upper bounds* of (2), rounding
-# included. What happens otherwise is shown at the end.
+# With a norm that is too small the rule decides too much. The library computes *upper bounds* of (2), with rounding.
+# The end of this notebook shows what can happen without them.
 #
 # ## Ten lines of numpy
-
 
 # %%
 def sphere_rule(X, index, Q, r, gamma):
@@ -275,9 +270,8 @@ print(
 assert differ == false == 0 and found.rate > 0.5 and np.isclose(found.rate, (slow_L | slow_R).mean())
 
 # %% [markdown]
-# Not only on wine. Random problems over three cones, several balls each, every decision held against a
-# solution that is far more accurate than the balls; and a radius that is half of what it should be, to
-# see whether the test could fail at all.
+# The same must hold on random problems over three cones with several balls each. We compare every decision with a
+# solution that is far more accurate than the balls. To see whether this test can fail, we also try half of each radius.
 
 # %% tags=["STS19-D4.1"]
 rng = np.random.default_rng(16)
@@ -602,18 +596,16 @@ assert (u @ u + v @ v) / norm_2(u, v) <= np.sqrt(2.0)
 # %% [markdown]
 # ## Fine print
 #
-# * **Rounding.** Every product comes with an error bound, proportional to $\|Q\|$ and to the scale of the
-#   two pairs; norms and radius are upper bounds; the roundings of the test itself are added. NaN compares
-#   false and leaves a triplet undecided.
+# * **Rounding.** Every product comes with an error bound, proportional to $\|Q\|$ and to the scale of the two pairs;
+#   norms and radius are upper bounds; the roundings of the test itself are added. NaN compares false and leaves a
+#   triplet undecided.
 # * **Memory.** Two pair numbers of four bytes and one norm a triplet, no matrix $H$ anywhere.
-# * **Fewer than $T$.** With the separable bound of the exercise whole blocks of triplets are decided by
-#   sorted pair values, and even the one subtraction goes.
-# * **The paper's $O(d^2)$** is right for one triplet on its own; what it misses is only that triplets are
-#   never alone.
+# * **Fewer than $T$.** With the separable bound of the exercise, sorted values of pairs decide whole blocks of
+#   triplets, without a subtraction for each triplet.
+# * **The paper's $O(d^2)$** is right for one triplet on its own. It does not count that triplets share their pairs.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
-#   Computation 31, 2019: section 4.1, equation 4.1; section 5.
-# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, 2014:
-#   Lemma 1.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
+#   2019: section 4.1, equation 4.1; section 5.
+# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, 2014: Lemma 1.

@@ -1,22 +1,20 @@
 # %% [markdown]
 # # The semidefinite rule: a ball and the whole cone
 #
-# The strongest rule a ball allows uses all that is known of the solution: it lies in the ball *and* it is
-# positive semidefinite. There is no formula for the extreme values of $\langle H, M\rangle$ over such a
-# region, but a rule does not need them. It needs to know on which side of a threshold they are, and that
-# is a question about a distance, with a dual of one variable.
+# The strongest rule a ball allows uses all that is known of the solution: it lies in the ball *and* it is positive
+# semidefinite. There is no formula for the extreme values of $\langle H, M\rangle$ over such a region, but a rule does
+# not need them. It needs to know on which side of a threshold they are, and that is a question about a distance, with a
+# dual of one variable.
 #
 # At the end you will have seen that
 #
-# * one number $y$ is a certificate: if $D(y) > r^2$ for **any** $y$ of the right sign, the triplet is
-#   decided, and the search for $y$ may stop there;
-# * the sign matters: it does the work of the paper's preliminary test with a feasible point, and one of the
-#   two is needed;
-# * from a center in the cone, $Q + yH$ has at most one negative eigenvalue **for either sign of $y$**, as the
-#   paper says, so a single eigenpair is enough; and it can be had in $O(d)$;
-# * for the raw gradient bound the cone buys a good deal, of which a single half-space gives nearly all at
-#   a hundredth of the price; for a ball that knows of the cone already (PGB) it buys about half a
-#   percent.
+# * one number $y$ is a certificate: if $D(y) > r^2$ for **any** $y$ of the right sign, the triplet is decided, and the
+#   search for $y$ may stop there;
+# * the sign matters: it replaces the paper's preliminary test with a feasible point, and one of the two is needed;
+# * from a center in the cone, $Q + yH$ has at most one negative eigenvalue **for either sign of $y$**, as the paper
+#   says, so a single eigenpair is enough; and it can be had in $O(d)$;
+# * with the gradient bound the cone decides many more triplets, and a single half-space nearly as many at a hundredth
+#   of the cost. With PGB, which uses the cone already, the rule decides about half a percent more.
 
 # %%
 import time
@@ -31,6 +29,37 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 plt.rcParams.update(figures.STYLE)
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# A drawing with a cone of the plane (shaded) in place of the cone of matrices. The ball holds the solution, and a part
+# of the ball lies outside of the cone. A triplet has the margin 1 on the dashed line, and it is in R if the solution
+# lies above this line. The line cuts the ball, so the ball alone says nothing. But all points of the ball below the
+# line are outside of the cone. What the ball and the cone have in common lies above it, and the triplet is in R.
+#
+# So the question is whether the part of the cone below the line is farther from the center than the radius. This is a
+# distance, drawn as an arrow, and it needs no formula for extreme values.
+
+# %%
+quarter, ball = ss.cones.NonNegativeCone(2), ss.Sphere(np.array([-0.1, 1.0]), 0.5)
+slope = np.array([3.0, 2.2])  # the triplet; its margin is 1 on the line <slope, x> = 1
+nearest = np.array([0.0, 1.0 / slope[1]])  # the point of the cone with margin at most 1 that is nearest to the center
+assert slope @ ball.center - ball.radius * np.linalg.norm(slope) < 1.0  # the ball reaches below the line
+assert np.linalg.norm(nearest - ball.center) > ball.radius  # the cone below the line is out of reach
+figure, ax = figures.panels(1, width=5.6, height=4.4)
+figures.balls(quarter, {"ball": ball}, {}, ax=ax, title="ball and cone: a triplet in R")
+limits = (-0.75, 0.75), (0.2, 1.6)
+ax.axvspan(0.0, limits[0][1], color=figures.COLOURS["cone"], zorder=-1)
+ax.axline(nearest, slope=-slope[0] / slope[1], color=figures.COLOURS["R"], linestyle="--")
+ax.annotate("", nearest, ball.center, arrowprops={"arrowstyle": "->"})
+ax.text(-0.7, 0.3, "margin below 1", fontsize=9, color="#555555")
+ax.text(0.28, 1.5, "margin above 1", fontsize=9, color="#555555")
+ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], xlabel="", ylabel="")
+figures.show(
+    "A disc half inside and half outside of a shaded cone. A dashed line, on which the margin of a triplet is 1, cuts off a part of the disc "
+    "that lies outside of the cone. An arrow from the center to the nearest point of the cone below the line is longer than the radius."
+)
 
 # %% [markdown]
 # ## The claim
@@ -479,9 +508,10 @@ for fraction in fractions:
 assert gained["GB", 0.003] > 0.05 and gained["PGB", 0.003] < 0.05
 
 # %% [markdown]
-# The cone mends GB where its constraint binds; PGB has most of that already, and for balls around a good
-# reference the cone adds a percent at most. The price: how many triplets had to be tried one by one, and
-# how many eigendecompositions each took. (Counted with the ten lines above, on every tenth of them.)
+# The cone improves GB where its constraint is active. PGB contains most of this improvement, and for balls around a
+# good reference the cone adds a percent at most. The cost is the number of triplets that had to be tried one by one,
+# times the eigendecompositions that each of them took. (We count them with the ten lines above, on every tenth
+# triplet.)
 
 # %%
 b = saved_balls[-3]  # GB at the smallest lam
@@ -497,10 +527,9 @@ print(f"           not certified {len(used_no)}, with {max(used_no)} decompositi
 assert np.median(used_yes) <= 3 and len(used_yes) > 5
 
 # %% [markdown]
-# The early stop does what weak duality promises: a certified triplet takes a step or two. It is those
-# that *cannot* be certified that cost; the library gives them up when the tangents of $D$ at both ends of
-# its bracket meet below $r^2$, or when $[Z]_+$ is itself a point of the region beyond the threshold.
-
+# Because of weak duality the search can stop early: a certified triplet takes a step or two. The triplets that *cannot*
+# be certified cost more. The library gives one up when the tangents of $D$ at both ends of its bracket meet below
+# $r^2$, or when $[Z]_+$ is itself a point of the region beyond the threshold.
 
 # %% tags=["nbval-ignore-output"]
 def seconds(action, *args, repeats=5):

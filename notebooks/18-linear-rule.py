@@ -1,21 +1,21 @@
 # %% [markdown]
 # # The linear rule: a ball cut by a half-space
 #
-# A ball knows nothing of the cone. Asking for all of the cone costs eigenvalues for every triplet; asking
-# for *one* supporting half-space of it costs an inner product. This notebook finds the extreme values of
-# $\langle H, X\rangle$ over a ball and a half-space, in one formula with two angles, and checks the
-# printed theorem against it.
+# A ball alone does not use the cone. A rule that uses all of the cone needs eigenvalues for every triplet. A rule that
+# uses *one* supporting half-space of the cone needs an inner product. This notebook finds the extreme values of
+# $\langle H, X\rangle$ over a ball and a half-space, in one formula with two angles, and checks the printed theorem
+# against it.
 #
 # At the end you will have seen that
 #
-# * the answer is $\langle H, Q\rangle - r\|H\| \cos(\theta + \varphi)$: one angle says how deep the cut
-#   is, the other where $H$ points;
-# * every ball that a solver has at hand brings such a half-space with it, for nothing: the part of $H(\alpha)$
-#   or of the center that the projection took away is its normal;
-# * the printed theorem has three branches that say the same, once its $H = aP$ is read with $a \ge 0$, as in
-#   the paper's proof;
-# * the square root that the third branch divides by is always safe, except for a ball that only touches
-#   the half-space, which is where an optimal reference leads.
+# * the answer is $\langle H, Q\rangle - r\|H\| \cos(\theta + \varphi)$: one angle says how deep the cut is, the other
+#   where $H$ points;
+# * every ball of a solver comes with such a half-space, without extra work: its normal is the part of $H(\alpha)$ or of
+#   the center that the projection has removed;
+# * the printed theorem has three branches that say the same, once its $H = aP$ is read with $a \ge 0$, as in the
+#   paper's proof;
+# * the square root by which the third branch divides is positive, except for a ball that only touches the half-space.
+#   An optimal reference leads to such a ball.
 
 # %%
 from fractions import Fraction
@@ -143,7 +143,7 @@ figures.show(
 # 3. Hence $\langle A_-, X\rangle \ge 0$ for all $X \in K$, and so for $x^\star \in K$. The sign of $P$ matters: $-A_-$
 #    would cut off everything but a face of the cone.
 #
-# Which $A$? One that has been projected anyway.
+# Which $A$ should it be? One that is projected anyway.
 #
 # | ball | $A$ | its plane and its center |
 # |---|---|---|
@@ -155,11 +155,11 @@ figures.show(
 # At the optimum $x^\star = [H(\alpha^\star)]_K/\lambda$, so $\langle P, x^\star\rangle = 0$: the plane of $H(\alpha)$
 # touches the solution in the end. The library keeps $P$ in `Sphere.normal`, and `rules.cone_halfspace` uses it.
 #
-# Forty random problems, full and diagonal, with references and dual points that are far from optimal. For each
-# ball: its normal against the formula; the least $\langle P, X\rangle / \|P\|\|X\|$ over matrices (vectors) of the
-# cone and the solution; the depth $\sin\theta$; what the cut decides beyond the ball; and whether the region holds
-# the solution, asked by thresholds next to the solution's own margins; and how often $-P$ would have lost it.
-
+# We take forty random problems, full and diagonal, with references and dual points that are far from optimal. For each
+# ball we compare the normal with the formula, and compute the least $\langle P, X\rangle / \|P\|\|X\|$ over elements of
+# the cone and the solution, and the depth $\sin\theta$. We count what the cut decides beyond the ball. With thresholds
+# next to the margins of the solution we test whether the region holds the solution, and how often the region of $-P$
+# loses it.
 
 # %%
 def contradicted(problem, margins, ball):
@@ -637,23 +637,22 @@ for lam1, (a, b, c, d) in zip(lams / real.lam_max(), table, strict=True):
 assert table[-1][2] > table[-1][0] + 0.02
 
 # %% [markdown]
-# As $\lambda$ falls the cone constraint begins to bind and the half-space to matter. Nearly all of its
-# gain is in PGB already, which needs one margin a triplet and not two; nearly all that the cone could
-# give is in the half-space.
+# As $\lambda$ falls, the cone constraint becomes active, and the half-space begins to gain. PGB has nearly all of this
+# gain already, and needs one margin a triplet in place of two. And the half-space has nearly all that the whole cone
+# could gain.
 #
 # ## Exercise
 #
-# Nothing in the derivation needs the plane to pass through 0: for $\langle P, X\rangle \ge b$ only
-# $\delta$ changes, $\delta = b/\|P\| - \langle p, Q\rangle$. A support vector machine offers such a
-# region: the ball of radius $R$ around 0 and the half-space $\langle w_a, w\rangle \ge \|w_a\|^2$ (the
-# *dome*). What is the minimum of $\langle z, w\rangle$ over it?
+# Nothing in the derivation needs the plane to pass through 0: for $\langle P, X\rangle \ge b$ only $\delta$ changes,
+# $\delta = b/\|P\| - \langle p, Q\rangle$. A support vector machine offers such a region: the ball of radius $R$ around
+# 0 and the half-space $\langle w_a, w\rangle \ge \|w_a\|^2$ (the *dome*). What is the minimum of $\langle z, w\rangle$
+# over it?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# $Q = 0$ and $\delta = \|w_a\|$, so $\sin\theta = \|w_a\|/R$ and $\sin\varphi = \langle z,
-# w_a\rangle/(\|z\|\|w_a\|)$. The minimum is $-R\|z\|\cos(\max(\theta + \varphi, 0))$; written out for
-# $\theta + \varphi > 0$
+# $Q = 0$ and $\delta = \|w_a\|$, so $\sin\theta = \|w_a\|/R$ and $\sin\varphi = \langle z, w_a\rangle/(\|z\|\|w_a\|)$.
+# The minimum is $-R\|z\|\cos(\max(\theta + \varphi, 0))$; written out for $\theta + \varphi > 0$
 #
 # $$\langle z, w_a\rangle - \sqrt{R^2 - \|w_a\|^2}\,\sqrt{\|z\|^2 - \langle z, w_a\rangle^2/\|w_a\|^2} .$$
 #

@@ -1,21 +1,20 @@
 # %% [markdown]
 # # Two balls at once, for triplets
 #
-# Each bound gives a ball that holds the solution, so the solution is in all of them. For support vector
-# machines the *Intersection Test* uses two balls together. The triplet papers use one ball at a time. This notebook carries it over to metrics and asks what it is worth.
+# Each bound gives a ball that holds the solution, so the solution is in all of them. For support vector machines the
+# *Intersection Test* uses two balls together. The triplet papers use one ball at a time. This notebook carries the test
+# over to metrics and measures what it gains.
 #
 # At the end you will have seen that
 #
-# * the extreme values over two balls are those over a **third ball**, chosen for each triplet from a
-#   family that contains the intersection; the same proof serves every cone;
-# * the degenerate cases (same center, one inside the other, apart by rounding) need care and cost
-#   nothing;
-# * the obvious pairs (RRPB and PGB, RRPB and DGB, GB and DGB) gain **next to nothing** over using the two
-#   balls one after the other: less than a percentage point anywhere, mostly none at all, and the theorems
-#   of the paper say why;
-# * a second ball that is *aimed* at the first, as the machines' second ball test is, gains something real
-#   before the first iteration: 3 to 4 points over RRPB on average, about 7 at best, on our two data sets;
-#   a good part of it without any intersection.
+# * the extreme values over two balls are those over a **third ball**, chosen for each triplet from a family that
+#   contains the intersection; the same proof serves every cone;
+# * the degenerate cases (same center, one inside the other, apart by rounding) need care and cost nothing;
+# * the obvious pairs (RRPB and PGB, RRPB and DGB, GB and DGB) gain **next to nothing** over using the two balls one
+#   after the other: less than a percentage point anywhere, mostly none at all, and the theorems of the paper say why;
+# * a second ball that is *aimed* at the first, like that of the second ball test for machines, gains before the first
+#   iteration: 3 to 4 percentage points over RRPB on average and about 7 at best, on our two data sets. A good part of
+#   the gain comes without any intersection.
 
 # %%
 import time
@@ -30,6 +29,49 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 plt.rcParams.update(figures.STYLE)
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# The solution lies in both balls, so it lies in the lens that they share. A triplet $H$ wants to know how small its margin
+# $\langle H, X\rangle$ can be. Over the first ball it is smallest at the hollow point at the bottom left, over the second
+# at the other hollow point. Neither point is in the lens. Over the lens the margin is smallest at the star, where the two
+# surfaces meet, and there it is larger. A dashed line through each point shows its level.
+#
+# The dotted circle is the third ball of this notebook: it is chosen for this triplet, it contains the lens, and its lowest point is the
+# star. So the best bound over two balls is the bound over one.
+
+# %%
+pair = {"first ball": (np.array([0.0, 0.0]), 1.0), "second ball": (np.array([1.25, 0.05]), 0.8)}
+triplet = np.array([0.1, 1.0]) / np.hypot(0.1, 1.0)
+(Q1, r1), (Q2, r2) = pair.values()
+apart = np.linalg.norm(Q2 - Q1)
+along = 0.5 * (1.0 + (r1**2 - r2**2) / apart**2)  # where the line of centers passes through the disc of the surfaces
+across = np.array([Q2[1] - Q1[1], Q1[0] - Q2[0]]) / apart
+corner = Q1 + along * (Q2 - Q1) + np.sqrt(r1**2 - (along * apart) ** 2) * across
+lowest = [Q1 - r1 * triplet, Q2 - r2 * triplet]
+assert all(abs(np.linalg.norm(corner - Q) - r) < 1e-12 for Q, r in pair.values())
+assert triplet @ corner > max(triplet @ point for point in lowest)
+
+# %%
+mix = (corner - Q1) @ np.array([triplet[1], -triplet[0]]) / ((Q2 - Q1) @ np.array([triplet[1], -triplet[0]]))
+third = Q1 + mix * (Q2 - Q1)  # the center straight above the corner
+figure, ax = figures.panels(1, width=5.6, height=4.2)
+drawn = {name: ss.Sphere(*ball) for name, ball in pair.items()}
+figures.balls(ss.cones.FreeSpace(2), drawn, {}, ax=ax, title="the lens of two balls")
+ax.set_facecolor("white")
+turn = np.linspace(0.0, 2.0 * np.pi, 200)
+ax.plot(*(third[:, None] + np.linalg.norm(corner - third) * np.array([np.cos(turn), np.sin(turn)])), ":", color="#333333")
+for point, mark in zip([*lowest, corner], ("o", "o", "*"), strict=True):
+    ax.axline(point, slope=-triplet[0] / triplet[1], color="#999999", linestyle="--", linewidth=0.8)
+    ax.plot(*point, mark, color="black", markerfacecolor="black" if mark == "*" else "white", markersize=7 + 4 * (mark == "*"))
+ax.annotate("", [-0.9, 0.6] + 0.5 * triplet, (-0.9, 0.6), arrowprops={"arrowstyle": "->"})
+ax.text(-1.02, 0.9, "$H$")
+ax.set(xlim=(-1.1, 2.15), ylim=(-1.15, 1.25), xticks=[], yticks=[], xlabel="", ylabel="")
+figures.show(
+    "Two overlapping discs. The lowest point of each disc is hollow and lies outside of the other disc; the lowest point of the lens that they share, a star, "
+    "is higher. A dotted third circle passes through the two points where the discs' edges meet, and the star is its lowest point."
+)
 
 # %% [markdown]
 # ## The claim
@@ -460,29 +502,29 @@ assert max(steps.mean() for steps in gains.values()) < 0.01
 # %% [markdown]
 # The gain is in the third decimal. This is not bad luck:
 #
-# * from the exact optimum of the previous $\lambda$, **PGB is RPB** (STS19 Theorem 7), so their
-#   intersection is either of them;
+# * from the exact optimum of the previous $\lambda$, **PGB is RPB** (STS19 Theorem 7), so their intersection is either
+#   of them;
 # * **RPB lies inside DGB** there (STS19 Theorem 8), so DGB adds nothing;
 # * MGB lies inside DGB always;
-# * when the iterates have moved on, the ball of the iterate is much smaller than the path's ball and lies
-#   well inside of it.
+# * when the iterates have moved on, the ball of the iterate is much smaller than the path's ball and lies well inside
+#   of it.
 #
-# All these balls are drawn around the same reference. What is missing is a ball from *elsewhere*.
+# All these balls are built from the same reference. A useful second ball has to come from *elsewhere*.
 #
 # ## A ball that is aimed
 #
-# SSS14's second ball test has a free choice: its dual point need not be the one of the reference. The
-# same freedom is in the midpoint gap bound, MGB$(x, \alpha)$, valid for every $\alpha \in [0, 1]^T$.
-# Which $\alpha$ makes it cut deepest into the first ball? Measure the depth at the center $Q_1$ by its
-# *power*, $\|Q_1 - Q_2\|^2 - r_2^2$. The ball is $\langle X - x, X - x(\alpha)\rangle \le
-# \frac1\lambda(\Phi + \langle x, H_-\rangle)$ with the Fenchel gaps $\Phi$ of the terms; written out,
+# SSS14's second ball test has a free choice: its dual point need not be the one of the reference. The same freedom is
+# in the midpoint gap bound, MGB$(x, \alpha)$, valid for every $\alpha \in [0, 1]^T$. Which $\alpha$ makes it cut
+# deepest into the first ball? Measure the depth at the center $Q_1$ by its *power*, $\|Q_1 - Q_2\|^2 - r_2^2$. The ball
+# is $\langle X - x, X - x(\alpha)\rangle \le \frac1\lambda(\Phi + \langle x, H_-\rangle)$ with the Fenchel gaps $\Phi$
+# of the terms; written out,
 #
 # $$\|Q_1 - Q_2\|^2 - r_2^2 = \text{const} + \tfrac1\lambda \sum_t \big(\alpha_t (1 - \langle a_t, Q_1\rangle) -
 # \tfrac{\gamma}{2}\alpha_t^2\big) - \tfrac1\lambda\langle Q_1, H(\alpha)_-\rangle,$$
 #
-# and without the last term (it is 0 when $H(\alpha)$ is in the cone) every $\alpha_t$ can be chosen
-# alone: the best is $\alpha_t = \alpha(\langle a_t, Q_1\rangle)$. **Take the dual point at the center of
-# the other ball.** With the hinge and over the whole space this is SSS14's equation (25).
+# and without the last term (it is 0 when $H(\alpha)$ is in the cone) every $\alpha_t$ can be chosen alone: the best is
+# $\alpha_t = \alpha(\langle a_t, Q_1\rangle)$. **Take the dual point at the center of the other ball.** With the hinge
+# and over the whole space this is SSS14's equation (25).
 
 # %%
 problem = problems["iris"]
@@ -596,14 +638,14 @@ for name, problem in problems.items():
         print(f"  {label:29} {once:5.1f} {seconds(screened_path, name, rule, repeats=2) / whole:8.2f}")
 
 # %% [markdown]
-# An intersection costs what its two balls cost and three square roots a triplet on top. The second ball
-# needs an evaluation of the whole problem, as much as an iteration, and a solve here takes a handful of
-# them. On data of this size not even RRPB pays for itself, and no refinement of it does.
+# An intersection costs as much as its two balls, and three square roots a triplet in addition. The second ball needs an
+# evaluation of the whole problem, which costs as much as an iteration, and a solve takes only a few iterations here. On
+# data of this size not even RRPB saves more time than it costs, and neither does any refinement of it.
 #
-# **Verdict.** *Intersecting the triplet papers' own balls is not worth its cost*: within one point in a
-# hundred it screens what the two balls screen separately. An aimed second ball is worth having when
-# screening *before* the first iteration is what counts, for example because terms that survive must be
-# fetched or built. As soon as there are iterates, PGB of the second iterate overtakes both.
+# **Verdict.** *Intersecting the triplet papers' own balls is not worth its cost*: within one point in a hundred it
+# screens what the two balls screen separately. An aimed second ball is worth having when screening *before* the first
+# iteration is what counts, for example because terms that survive must be fetched or built. As soon as there are
+# iterates, PGB of the second iterate overtakes both.
 
 # %% [markdown]
 # ## Break it: degenerate pairs

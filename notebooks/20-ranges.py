@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Ranges: for which $\lambda$ is a triplet decided?
 #
-# A screening rule is asked for one $\lambda$ at a time. But nothing in a ball is special about that one value:
-# center and radius are simple functions of $\lambda$, so the rule can be solved for $\lambda$ once and for all. A
-# triplet then carries an interval, and while the path is inside it, nobody has to look at the triplet again.
+# A screening rule decides for one $\lambda$ at a time. But the center and the radius of a ball are simple functions of
+# $\lambda$, so the rule can be solved for $\lambda$ once. Then each triplet has an interval of $\lambda$, and while the
+# path is inside of it, the triplet needs no further test.
 #
 # At the end you will have seen that
 #
@@ -11,7 +11,8 @@
 #   ends where it touches the threshold of a term;
 # * both ends are fractions; the paper gives them for the zero part (R), here are also those for the linear part (L),
 #   where the upper end is often infinite;
-# * both ends are on the right side of $\lambda_0$ or both on the wrong one, so "the interval" is never a riddle.
+# * either both ends are on their own side of $\lambda_0$, or both are on the other side and the range is empty. So it
+#   is always clear which interval is meant.
 
 # %%
 import matplotlib.pyplot as plt

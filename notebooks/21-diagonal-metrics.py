@@ -1,19 +1,19 @@
 # %% [markdown]
 # # Diagonal metrics: the rule with the cone, exactly
 #
-# With one weight a feature the cone is the orthant $x \ge 0$, and the extreme values of $\langle h,
-# x\rangle$ over a ball *and the cone* can be had without iterating. This notebook derives them, and counts
-# the operations of the paper's procedure and of a faster one. ($\alpha$ and $\beta$ are the multipliers of the ball
-# and of the cone here, as in the paper, no dual points.)
+# A diagonal metric has one weight a feature, and its cone is the orthant $x \ge 0$. Then the extreme values of
+# $\langle h, x\rangle$ over a ball *and the cone* have formulas, without iterations. This notebook derives them, and
+# counts the operations of the paper's procedure and of a faster one. (Here $\alpha$ and $\beta$ are the multipliers of
+# the ball and of the cone, as in the paper. They are not dual points.)
 #
 # At the end you will have seen that
 #
-# * the two theorems of the paper are one curve, $x(y) = [q - y h]_+$, followed until it leaves the ball;
-#   Theorem 12 is its far end;
-# * Algorithm 3 walks along the curve piece by piece, $O(d^2)$; sorted, with running sums, the same walk
-#   is $O(d \log d)$;
-# * the pieces have to be counted from $k = 0$, and the solution is quite often in the first;
-# * the library turns exactly where these extreme values pass a threshold.
+# * the two theorems of the paper describe one curve, $x(y) = [q - y h]_+$, up to where it leaves the ball. Theorem 12
+#   is its far end;
+# * Algorithm 3 walks along the curve piece by piece in $O(d^2)$ operations. With sorting and running sums the same walk
+#   takes $O(d \log d)$;
+# * the pieces have to be counted from $k = 0$, and the solution is often on the first one;
+# * the decision of the library changes exactly where these extreme values pass a threshold.
 
 # %%
 import time
@@ -27,6 +27,40 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 plt.rcParams.update(figures.STYLE)
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# Two features, so the cone is the quarter plane (shaded). The solution lies in the cone and in the ball around $q$.
+# Where in this region is $\langle h, x\rangle$ smallest? Start at $q$ and walk against $h$. At the edge of the cone the
+# coordinate that has become 0 stays 0, and the walk goes on along the edge. It ends where it leaves the ball, at the
+# star. Over the whole ball the smallest value is at the hollow point, outside of the cone and smaller.
+#
+# The walk is the curve $x(y) = [q - y h]_+$. It consists of straight pieces, and a new one begins when a coordinate
+# becomes 0 or stops being 0. This notebook is about how to find its end.
+
+# %%
+q_drawn, h_drawn, r_drawn = np.array([0.9, 0.45]), np.array([0.5, 1.0]), 0.75
+y_edge = q_drawn[1] / h_drawn[1]  # where the second coordinate becomes 0
+y_end = (np.sqrt(r_drawn**2 - q_drawn[1] ** 2)) / h_drawn[0]  # where the walk leaves the ball
+walk = np.maximum(q_drawn - np.outer([0.0, y_edge, y_end], h_drawn), 0.0)
+outside = q_drawn - r_drawn * h_drawn / np.linalg.norm(h_drawn)
+assert np.isclose(np.linalg.norm(walk[-1] - q_drawn), r_drawn) and outside[1] < 0.0 and h_drawn @ outside < h_drawn @ walk[-1]
+figure, ax = figures.panels(1, width=5.4, height=4.2)
+figures.balls(ss.cones.NonNegativeCone(2), {"ball": ss.Sphere(q_drawn, r_drawn)}, {"$q$": q_drawn}, ax=ax, title="the walk $x(y)$")
+ax.plot(*walk.T, color="black", linewidth=2.0)
+ax.plot(*walk[-1], "*", color="black", markersize=12)
+ax.plot(*outside, "o", color="black", markerfacecolor="white")
+for point in (walk[-1], outside):
+    ax.axline(point, slope=-h_drawn[0] / h_drawn[1], color="#999999", linestyle="--", linewidth=0.8)
+ax.annotate("", (1.75, 1.1), (1.55, 0.7), arrowprops={"arrowstyle": "->"})
+ax.text(1.7, 0.85, "$h$")
+ax.fill_between([0.0, 1.8], 0.0, 1.3, color=figures.COLOURS["cone"], zorder=-1)
+ax.set(xlim=(-0.15, 1.8), ylim=(-0.5, 1.3))
+figures.show(
+    "A disc around q that reaches below the shaded quarter plane. A line goes from q down to the lower edge of the quarter plane, then left along the edge to a star "
+    "on the rim of the disc. The lowest point of the disc itself, hollow, lies below the edge, on a lower level line."
+)
 
 # %% [markdown]
 # ## The claim
@@ -71,9 +105,9 @@ plt.rcParams.update(figures.STYLE)
 #
 # ### Step 1: stationarity is a projection
 #
-# The Lagrangian is $h'x - \alpha(r^2 - \|x - q\|^2) - \beta'x$. For a fixed $\alpha > 0$ the coordinates
-# separate: minimise $h_k x_k + \alpha (x_k - q_k)^2$ over $x_k \ge 0$. It is a parabola with its vertex
-# at $q_k - h_k/2\alpha$; if the vertex is negative the best point is 0. With $y = 1/2\alpha$
+# The Lagrangian is $h'x - \alpha(r^2 - \|x - q\|^2) - \beta'x$. For a fixed $\alpha > 0$ the coordinates separate:
+# minimise $h_k x_k + \alpha (x_k - q_k)^2$ over $x_k \ge 0$. This is a parabola with its vertex at $q_k - h_k/2\alpha$.
+# If the vertex is negative, the best point is 0. With $y = 1/2\alpha$
 #
 # $$x(y) = [q - y h]_+ , \tag{1}$$
 #
@@ -90,29 +124,26 @@ assert sp.simplify(multiplier - (h_k - 2 * alpha * q_k)) == 0
 print("vertex:", sp.expand(vertex), "   slope at 0, the multiplier beta_k:", multiplier)
 
 # %% [markdown]
-# Where $x_k = 0$ is chosen the slope $\beta_k = h_k - 2\alpha q_k$ is positive, as the KKT conditions
-# ask.
+# Where $x_k = 0$, the slope $\beta_k = h_k - 2\alpha q_k$ is positive, as the optimality (KKT) conditions ask.
 #
 # ### Step 2: follow the curve out of the ball
 #
-# The curve starts at $x(0) = [q]_+$, the point of the cone nearest to $q$, and its squared distance from
-# $q$ is
+# The curve starts at $x(0) = [q]_+$, the point of the cone nearest to $q$, and its squared distance from $q$ is
 #
 # $$\varphi(y) = \sum_{k \in S(y)} y^2 h_k^2 + \sum_{k \notin S(y)} q_k^2 , \qquad S(y) = \{k : q_k - y h_k > 0\} . \tag{2}$$
 #
-# It is continuous, and on each piece a parabola that rises from its vertex at $y = 0$, or constant:
-# $\varphi$ **never falls**. A coordinate leaves $S$ (if $h_k > 0$) or enters it (if $h_k < 0$) at most
-# once, at $y_k = q_k/h_k$. So there are at most $d + 1$ pieces, and exactly one of three things happens:
+# This function is continuous. On each piece it is constant or a parabola that rises from its vertex at $y = 0$. So
+# $\varphi$ **never falls**. A coordinate leaves $S$ (if $h_k > 0$) or enters it (if $h_k < 0$) at most once, at
+# $y_k = q_k/h_k$. So there are at most $d + 1$ pieces, and exactly one of three things happens:
 #
 # 1. $\varphi(0) > r^2$: ball and cone do not meet.
-# 2. $\varphi(y) = r^2$ somewhere. There $x(y)$, $\alpha = 1/2y$ and $\beta$ satisfy every KKT condition,
-#    and the problem is convex: **Theorem 11**. On the right piece $y = \sqrt{(r^2 - \sum_{\notin S}
-#    q_k^2) / \sum_S h_k^2}$.
-# 3. $\varphi$ stays below $r^2$ for ever. Then no $h_k$ is negative (such coordinates grow without end),
-#    and the far end $x(\infty)$ has 0 where $h_k > 0$ and $[q_k]_+$ where $h_k = 0$: **Theorem 12**, with
-#    the value $h'x = 0$, which no point of the cone beats when $h \ge 0$.
+# 2. $\varphi(y) = r^2$ somewhere. There $x(y)$, $\alpha = 1/2y$ and $\beta$ satisfy every KKT condition, and the
+#    problem is convex: **Theorem 11**. On the right piece $y = \sqrt{(r^2 - \sum_{\notin S} q_k^2) / \sum_S h_k^2}$.
+# 3. $\varphi$ stays below $r^2$ for ever. Then no $h_k$ is negative (such coordinates grow without end), and the far
+#    end $x(\infty)$ has 0 where $h_k > 0$ and $[q_k]_+$ where $h_k = 0$: **Theorem 12**, with the value $h'x = 0$,
+#    which no point of the cone beats when $h \ge 0$.
 #
-# The theorem for $\alpha = 0$ is the end of the curve of the theorem for $\alpha > 0$.
+# So the theorem for $\alpha = 0$ describes the far end of the curve that the theorem for $\alpha > 0$ describes.
 
 # %%
 y = sp.symbols("y", nonnegative=True)
@@ -129,10 +160,10 @@ for low, high in ((0, 1), (1, sp.Rational(3, 2)), (sp.Rational(3, 2), 2), (2, 10
 # %% [markdown]
 # ## Algorithm 3 in plain lines
 #
-# The paper goes along $\alpha$, from the change points $\alpha_k = h_k/2q_k > 0$ in ascending order: on
-# each interval form the support, solve for $\alpha$, and accept if it lies in the interval. Every
-# interval costs $O(d)$ and there are at most $d + 1$. The code also counts the intervals it visited.
-
+# The paper walks along $\alpha$. It takes the change points $\alpha_k = h_k/2q_k > 0$ in ascending order. On each
+# interval between two of them it forms the support, solves for $\alpha$, and accepts the result if it lies in the
+# interval. Every interval costs $O(d)$, and there are at most $d + 1$. The code also counts the intervals that it
+# visits.
 
 # %%
 def algorithm_3(h, q, r):
@@ -164,9 +195,8 @@ print(f"value {value:.4f}, alpha {alpha:.4f}, intervals visited {visits}")
 # %% [markdown]
 # ## The same walk in $O(d \log d)$
 #
-# From one piece to the next only one coordinate changes sides, so the two sums of (2) are running sums
-# over the sorted change points. Sort once, cumulate, find the piece, solve.
-
+# From one piece to the next only one coordinate enters or leaves the support. So the two sums of (2) are running sums
+# over the sorted change points. Sort once, sum up, find the piece, and solve.
 
 # %%
 def sorted_walk(h, q, r):
@@ -194,10 +224,9 @@ print(f"value {sorted_walk(np.array([2.0, 1.0, -1.0]), np.array([3.0, 1.0, -2.0]
 # %% [markdown]
 # ## An iterative solver, for comparison
 #
-# $\varphi$ never falls: bisect for $\varphi(y) = r^2$. Each step costs $O(d)$, about 60 are needed for
-# full precision. (A rule need not go that far: it stops as soon as weak duality decides. That is the dual
-# ascent of the full metric, see `17-semidefinite-rule`.)
-
+# As $\varphi$ never falls, bisection solves $\varphi(y) = r^2$. Each step costs $O(d)$, and full precision needs about
+# 60 steps. (A rule needs fewer: it may stop as soon as weak duality decides, as the dual ascent for full metrics does,
+# see `17-semidefinite-rule`.)
 
 # %%
 def bisection(h, q, r, steps=200):
@@ -222,12 +251,12 @@ def bisection(h, q, r, steps=200):
 # %% [markdown]
 # ## Does it match?
 #
-# Four ways and an outside solver, on random instances of 1 to 8 features in four kinds: $h$ of any sign,
-# $h \ge 0$ with zeros in it, integers (many ties and zeros in $q$ and $h$), and a ball that hardly
-# reaches into the cone. And the library, asked by thresholds for the same extreme values: a term with $x_i = 0$,
-# $x_l = \sqrt{[h]_+}$ and $x_j = \sqrt{[h]_-}$ has just this $h$. With a threshold a millionth inside of the
-# extreme value it must decide, a millionth beyond it must not, for R (minima) and L (maxima).
-
+# We compare four ways and an outside solver on random instances of 1 to 8 features. There are four kinds: $h$ of any
+# sign, $h \ge 0$ with some zeros, integers (with many ties and zeros in $q$ and $h$), and a ball that hardly reaches
+# into the cone. The library does not return extreme values, so we ask it by thresholds. A term with $x_i = 0$,
+# $x_l = \sqrt{[h]_+}$ and $x_j = \sqrt{[h]_-}$ has the wanted $h$. If the threshold is a millionth inside of the
+# extreme value, the library must decide; if it is a millionth beyond, it must not. We check this for R (minima) and L
+# (maxima).
 
 # %%
 def instance(kind, rng):
@@ -299,9 +328,9 @@ assert counts["h >= 0"][1] > 20 and min(positive for positive, _ in counts.value
 # %% [markdown]
 # ### Where the numbering starts
 #
-# Appendix N.3 sets $\alpha_0 := 0$, calls the support on $(\alpha_k, \alpha_{k+1})$ $S_k$, and says that the
-# solution's is one of the $S_k$, with $k$ from 1. The piece between $\alpha_0$ and $\alpha_1$, with support $S_0$,
-# is one of them (STS18 counts from 0, and $\alpha_0$ is named for it), and it is where the solution often is.
+# Appendix N.3 sets $\alpha_0 := 0$, calls the support on $(\alpha_k, \alpha_{k+1})$ $S_k$, and says that the solution
+# has one of the supports $S_k$, with $k$ from 1. The piece between $\alpha_0$ and $\alpha_1$ has the support $S_0$, and
+# the solution is often there. So $k$ has to start from 0, as in STS18; the paper defines $\alpha_0$ for this purpose.
 
 # %%
 print(f"alpha > 0 in {in_first + in_later} of 1000 instances; support S_0 in {in_first} of them, a later one in {in_later}")
@@ -313,12 +342,10 @@ assert in_first > 100 and visits == 1 and np.isclose(value, by_cvxpy(h, q, r), a
 # %% [markdown]
 # ## The library
 #
-# `rules.semidefinite` takes the cone of the problem as it is, and for a diagonal metric uses a twin of
-# the sorted walk. It does not compute minima: it asks how far the points of the cone *beyond the
-# threshold* are from $q$, which is the same question turned round (a term is certain if they are farther
-# than $r$), and its answer is safe in floating point by weak duality. It must decide what the exact
-# minima decide.
-
+# `rules.semidefinite` works with the cone of the problem. For a diagonal metric it uses a variant of the sorted walk.
+# It does not compute minima. It asks how far the points of the cone *beyond the threshold* are from $q$: a term is
+# certain if they are farther than $r$. That is the same question, and weak duality makes the answer safe in floating
+# point. The rule must decide what the exact minima decide.
 
 # %%
 def decisions(problem, ball, minimum):
@@ -356,10 +383,10 @@ assert agree == total and gained > 0 and false == 0
 # %% [markdown]
 # ## Picture
 #
-# Left: the distance $\varphi(y)$ along two curves with eight features, their change points, and $r^2$.
-# One leaves the ball (Theorem 11), the other never does (Theorem 12). Right: how many coordinates are
-# touched, counted, not timed: Algorithm 3 looks at all $d$ for every interval that it visits; the sorted
-# walk compares about $d\log_2 d$ times; bisection needs some 60 passes.
+# Left: the squared distance $\varphi(y)$ along two curves with eight features, their change points, and $r^2$. One
+# curve leaves the ball (Theorem 11), the other never does (Theorem 12). Right: how many coordinates each method looks
+# at, by counting. Algorithm 3 looks at all $d$ for every interval that it visits. The sorted walk makes about
+# $d\log_2 d$ comparisons. Bisection makes some 60 passes.
 
 # %%
 def draw_distances(ax, rng, level=5.0):
@@ -412,8 +439,8 @@ print("Algorithm 3 grows as d to the power of", round(float(exponent), 1))
 assert 1.8 < exponent < 2.2
 
 # %% [markdown]
-# The paper remarks that for larger $d$ an iterative method can be faster than the analytic one. Against
-# $O(d^2)$ that is right; against $O(d\log d)$ it is no longer. The clock agrees:
+# The paper remarks that for larger $d$ an iterative method can be faster than the analytic one. That is right against
+# $O(d^2)$, and no longer right against $O(d\log d)$. The seconds agree:
 
 # %% tags=["nbval-ignore-output"]
 for d in (16, 256, 2048):
@@ -432,10 +459,9 @@ for d in (16, 256, 2048):
 #
 # ### A ball that only touches the cone
 #
-# At $r = \|[q]_-\|$ the single common point is $[q]_+$. The minimum is $h'[q]_+$, but there is *no*
-# multiplier: $y = 0$ would be $\alpha = \infty$. The theorems, which begin "if the optimal dual
-# variable", say nothing; the walk gives the right value. Below that radius there is nothing to minimise
-# over.
+# At $r = \|[q]_-\|$ the only common point is $[q]_+$. The minimum is $h'[q]_+$, but there is *no* multiplier: $y = 0$
+# would be $\alpha = \infty$. The theorems begin with "if the optimal dual variable", so they say nothing about this
+# case. The walk gives the right value. Below that radius ball and cone have no common point.
 
 # %%
 h, q = np.array([1.0, -2.0, 0.5]), np.array([0.6, -3.0, 0.4])
@@ -446,10 +472,10 @@ assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0)) and np.isnan(s
 # %% [markdown]
 # ### $r$ for $r^2$
 #
-# In (2) a length is squared. Leave the square out and the result depends on the units of the data: a ball of radius
-# $\sqrt r$ is too large for $r < 1$, which loses decisions, and too small for $r > 1$, which makes false ones. Iris
-# with a diagonal metric and a gradient bound from half-way to the solution, in its usual units and in others
-# ($\lambda$ follows, so that it is the same problem and every right decision is the same).
+# In (2) a length is squared. Without the square the result depends on the units of the data: a ball of radius $\sqrt r$
+# is too large for $r < 1$, which loses decisions, and too small for $r > 1$, which makes false ones. We show it on iris
+# with a diagonal metric and a gradient bound from half-way to the solution, in its usual units and in others.
+# ($\lambda$ is changed with the units, so the problem is the same, and so is every right decision.)
 
 # %%
 outcome = {}
@@ -474,9 +500,10 @@ assert outcome[30.0][1][2] > 0 and sum(outcome[0.1][1][:2]) < sum(outcome[0.1][0
 # %% [markdown]
 # ### Theorem 12 without its condition
 #
-# The point of Theorem 12 can be written down whether or not $\alpha = 0$. If it lies outside of the ball
-# the minimum is larger than 0: taking 0 would lose decisions. If some $h_k < 0$ the minimum is smaller
-# than the value there, and taking it would be unsafe: here is one above the threshold 1.
+# The point of Theorem 12 can be computed whether or not $\alpha = 0$. If $h \ge 0$ and the point lies outside of the
+# ball, the minimum is larger than 0, and whoever takes 0 loses decisions. If some $h_k < 0$, the minimum is smaller
+# than the value at this point, and whoever takes that value is unsafe. Here is a case in which it is above the
+# threshold 1.
 
 # %%
 h, q, r = np.array([1.0, -0.5]), np.array([0.2, 3.0]), 1.0
@@ -490,22 +517,22 @@ assert sorted_walk(h, q, r) < h @ x_12 - 0.1 and sorted_walk(np.abs(h), np.array
 # %% [markdown]
 # ## Exercise
 #
-# A rule that wants to know only whether the minimum is above 1 need not find it. Show that for any $y \ge
-# 0$ the number
+# A rule only asks whether an extreme value is beyond a threshold, so it need not find the value. Show that for any
+# $y \ge 0$ the number
 #
 # $$g(y) = 2y + \|q\|^2 - \|[q + y h]_+\|^2$$
 #
-# is a lower bound of the squared distance between $q$ and the points of the cone with $h'x \ge 1$. What
-# does $g(y) > r^2$ prove, for which category?
+# is a lower bound of the squared distance between $q$ and the points of the cone with $h'x \ge 1$. What does
+# $g(y) > r^2$ prove, and for which category?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# For such an $x$ and $y \ge 0$: $\|x - q\|^2 \ge \|x - q\|^2 + 2y(1 - h'x) = \|x - (q + yh)\|^2 + 2y +
-# \|q\|^2 - \|q + yh\|^2$, and over $x \ge 0$ the first term is at least $\|[q + yh]_-\|^2$; now
-# $\|v\|^2 - \|[v]_-\|^2 = \|[v]_+\|^2$. If $g(y) > r^2$ for a single $y$, no point of ball and cone has
-# $h'x \ge 1$: with $1 - \gamma$ in place of 1 this certifies L, and with $-h$ and $-1$ it certifies R.
-# This is the dual that the library evaluates, here as for full metrics.
+# For such an $x$ and $y \ge 0$:
+# $\|x - q\|^2 \ge \|x - q\|^2 + 2y(1 - h'x) = \|x - (q + yh)\|^2 + 2y + \|q\|^2 - \|q + yh\|^2$, and over $x \ge 0$ the
+# first term is at least $\|[q + yh]_-\|^2$; now $\|v\|^2 - \|[v]_-\|^2 = \|[v]_+\|^2$. If $g(y) > r^2$ for a single
+# $y$, no point of ball and cone has $h'x \ge 1$: with $1 - \gamma$ in place of 1 this certifies L, and with $-h$ and
+# $-1$ it certifies R. The library evaluates this dual function, here and for full metrics.
 #
 # </details>
 
@@ -524,19 +551,19 @@ assert least >= -1e-9
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** $O(d\log d)$ a triplet, and only for triplets that the sphere rule left undecided and that
-#   $[q]_+$ does not refute at once. Sums need $h$ itself, $d$ numbers a triplet.
-# * **Running sums cancel** when coordinates leave. The code above recomputes the two sums for the piece
-#   it has chosen; the library polishes $y$ and evaluates the dual value with rounding allowances.
-# * **Ties and zeros.** Coordinates with $q_k = 0$ never change sides: they are out for $h_k > 0$ and in
-#   for $h_k < 0$ from the start. Equal change points make empty intervals, which no $\alpha$ lies in
-#   except at their common end, where $x$ is the same from either side.
-# * **In print.** STS19's appendix N calls the theorems 12 and 13, and its "$k = 1, \dots, d'$" is to be read from $k =
-#   0$: taken literally, no piece would hold the solution in the instances counted above under $S_0$. STS18's
+# * **Cost.** The rule costs $O(d\log d)$ a triplet. It is only tried on triplets that the sphere rule leaves undecided
+#   and that the point $[q]_+$ does not refute at once. It needs $h$ itself, $d$ numbers a triplet.
+# * **Running sums lose digits** when coordinates leave the support. The code above recomputes the two sums for the
+#   piece it has chosen; the library polishes $y$ and evaluates the dual value with rounding allowances.
+# * **Ties and zeros.** A coordinate with $q_k = 0$ never changes: for $h_k > 0$ it is outside of the support from the
+#   start, for $h_k < 0$ inside. Equal change points make intervals of length 0. They contain no $\alpha$ but their
+#   common end, where $x$ is the same from either side.
+# * **In print.** STS19's appendix N calls the theorems 12 and 13, and its "$k = 1, \dots, d'$" is to be read from
+#   $k = 0$: taken literally, no piece would hold the solution in the instances counted above under $S_0$. STS18's
 #   appendix B has $\|x - q\|^2 = r$ in one line, a slip for $r^2$, as its conditions (15) and STS19 have it.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
-#   Computation 31, 2019: section 6.2, Theorems 11 and 12, appendix N, Algorithm 3.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
+#   2019: section 6.2, Theorems 11 and 12, appendix N, Algorithm 3.
 # * STS18: the same authors, KDD 2018: appendix B.

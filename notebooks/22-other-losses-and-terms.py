@@ -3,8 +3,8 @@
 #
 # A triplet compares two distances from one point. Other methods ask for less (one distance against a threshold), for
 # more (two distances between four points), pull neighbours together besides pushing others away, or punish violations
-# by their square. This notebook looks at what the proofs of the bounds have really used, and finds that all of these
-# fit without a change; and at what the *rules* use, where one of them does not quite.
+# by their square. This notebook asks what the proofs of the bounds use of triplets, and finds that the bounds hold for
+# all of these methods without a change. The *rules* use a little more, and one loss does not have it.
 #
 # At the end you will have seen that
 #
@@ -21,6 +21,38 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# Four losses against the margin. Where a loss is exactly 0 (orange), a term that ends up there can be *discarded*: it has
+# no part in the solution. Where it is exactly straight (blue), a term can be *folded* into a fixed linear term. The hinge and the smoothed hinge have both. The
+# squared hinge has a flat part and no straight one. The logistic loss only comes near to both, and near is not enough: no
+# term can ever leave the problem.
+#
+# The balls ask for less. Any convex loss will do, and so will any terms whose margins are linear.
+
+# %%
+margin = np.linspace(-1.5, 3.0, 451)
+shapes = {
+    "hinge": (ss.Hinge().value(margin), margin < 1.0, margin > 1.0),
+    "smoothed hinge": (ss.SmoothedHinge(0.8).value(margin), margin < 0.2, margin > 1.0),
+    "squared hinge": (ss.SquaredHinge(1.0).value(margin), margin < -np.inf, margin > 1.0),
+    "logistic": (np.log1p(np.exp(-margin)), margin < -np.inf, margin > np.inf),
+}
+figure, axes = figures.panels(4, width=10.4, height=2.6, sharey=True)
+for ax, (name, (value, straight, flat)) in zip(axes, shapes.items(), strict=True):
+    ax.plot(margin, value, color="#333333")
+    for part, colour, word in ((straight, figures.COLOURS["L"], "folded"), (flat, figures.COLOURS["R"], "discarded")):
+        if part.any():
+            ax.plot(margin[part], value[part], color=colour, linewidth=4)
+            ax.text(margin[part].mean(), value[part].mean() + 0.25, word, color=colour, ha="center" if part is flat else "left")
+    ax.set(xlabel="margin", ylim=(-0.15, 3.2))
+    ax.set_title(name, loc="left", fontsize=10)
+figures.show(
+    "Four losses against the margin. Hinge and smoothed hinge: the falling line on the left is marked as folded, the flat line on the right as discarded. "
+    "Squared hinge: only the flat line is marked. Logistic loss: a smooth curve without a mark."
+)
 
 # %% [markdown]
 # ## The claim
@@ -42,7 +74,7 @@ from safescreen_book import datasets, figures
 # | LMNN (Weinberger, Saul) | as triplets | 1 | $-\sum \eta_{ij} (x_i-x_j)(x_i-x_j)^\top$ | `ss.pull` |
 # | trace norm | any | any | $-\beta I$ | `linear=` |
 #
-# Weights $w_t > 0$ are not in the paper; they cost nothing.
+# Weights $w_t > 0$ are not in the paper. They need no new proof.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -59,10 +91,10 @@ from safescreen_book import datasets, figures
 #
 # ## What the proofs use
 #
-# Go through the derivations of `11` to `15` with a pencil. GB needs that slopes do not decrease (convexity, step 1)
-# and that $H(\alpha)$ *is* the sum of the slopes times the terms. DGB and MGB need Fenchel's inequality, the path
-# bounds that the dual objective is concave in $\alpha$. Nobody ever asked what a term looks like, what the loss is
-# between its kinks, or whether $\alpha$ ends at 1. So only the conjugates have to be worked out, and the dual is
+# Read the derivations of `11` to `15` again. GB needs that slopes do not decrease (convexity, step 1) and that
+# $H(\alpha)$ *is* the sum of the slopes times the terms. DGB and MGB need Fenchel's inequality. The path bounds need
+# that the dual objective is concave in $\alpha$. No proof uses the form of a term, the shape of the loss between its
+# kinks, or the bound 1 of $\alpha$. So we only have to derive the conjugates, and the dual is
 #
 # $$D(\alpha) = -\sum_t w_t\, \ell_t^*(-\alpha_t) - \tfrac1{2\lambda} \|[H(\alpha)]_K\|^2, \qquad
 # H(\alpha) = c + \sum_t w_t \alpha_t C_t .$$
@@ -191,15 +223,13 @@ for name, (problem, *_) in five.items():
     print(f"{name:18} {problem.terms}, lam_max {problem.lam_max():.4g}")
 
 # %% [markdown]
-# The pairs have $\lambda_{\max} = \infty$: a similar pair costs nothing under a small metric, so there is no
-# $\lambda$ from which on all terms are linear. (With the squared hinge that is so for all five.) A path then starts
-# wherever we like.
+# The pairs have $\lambda_{\max} = \infty$: a similar pair costs nothing under a small metric, so there is no $\lambda$
+# from which on all terms are linear. (With the squared hinge that is so for all five.) A path then starts wherever we
+# like.
 #
 # ## An outside solver
 #
-# cvxpy knows nothing of cones with rules. It gets the definition, with the plain arrays, and must find the same
-# optimum.
-
+# cvxpy gets the definition of the problem with plain arrays, and must find the same optimum.
 
 # %%
 def outside(C, tau, w, c, loss, lam):
@@ -477,7 +507,7 @@ assert worst <= 1.0 + 1e-6 and np.all(slope > 0)
 # %% [markdown]
 # ### A loss that is not convex: not even the bounds
 #
-# The ramp $\min(1, [1 - u]_+)$ is flat on both sides, which would be a screener's dream. One term with $a = 1$,
+# The ramp $\min(1, [1 - u]_+)$ is flat on both sides, so both parts could be screened. But take one term with $a = 1$,
 # $\lambda = 0.1$, no constraint: at $x = -0.5$ the ramp is flat, GB is the interval $[-0.5, 0]$.
 
 # %%

@@ -1,19 +1,16 @@
 # %% [markdown]
 # # Screening inside a solver, and along a path
 #
-# A ball and a rule tell which triplets do not matter. This notebook puts them to work: during the iterations
-# of a solver (STS19 Algorithm 1) and from one $\lambda$ to the next (STS19 Algorithm 2), first in plain
-# numpy, then with the library.
+# A ball and a rule tell which triplets can leave the problem. This notebook uses them during the iterations of a solver
+# (STS19 Algorithm 1) and from one $\lambda$ to the next (STS19 Algorithm 2), first in plain numpy, then with the
+# library.
 #
 # At the end you will have seen that
 #
-# * screening is safe at any iterate, so a solver may forget triplets while it runs and still ends at the same
-#   optimum;
+# * screening is safe at any iterate, so a solver may drop triplets while it runs and still ends at the same optimum;
 # * a solver gains twice: each iteration gets cheaper, and a fixed step may get longer;
-# * along a path most triplets need not even be looked at, because their *range* of $\lambda$ has been
-#   computed before;
-# * a small gap of what is left need not be a small gap of the whole problem, and what it costs to make sure
-#   of it.
+# * along a path most triplets need no test, because their *range* of $\lambda$ has been computed before;
+# * a small gap of the reduced problem need not be a small gap of the whole problem, and how to make sure that it is.
 
 # %%
 import numpy as np
@@ -21,6 +18,47 @@ from sklearn.datasets import load_iris
 
 import safescreen as ss
 from safescreen_book import figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# The data of this notebook are iris, 3750 triplets.
+
+# %%
+points, labels = load_iris(return_X_y=True)
+X = (points - points.mean(axis=0)) / points.std(axis=0)
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, labels, k=5), loss)
+d = X.shape[1]
+
+i, j, k = problem.terms.index.T
+A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
+A = A.reshape(len(problem), d * d)  # a row is a triplet, a matrix the vector of its entries
+norms = np.linalg.norm(A, axis=1)
+lam_max = problem.lam_max()
+print(problem)
+
+# %% [markdown]
+# The library solves the problem for one $\lambda$, twice from the start 0: once without screening, and once with a ball built after
+# every tenth iteration. Each ball tells of more triplets where they will end up, and these leave the problem at once. Both runs end
+# at the same optimum, with the same certificate.
+
+# %%
+runs_of = {
+    name: ss.solve(problem, 0.1 * lam_max, tol=1e-8, screening=screening, method="gradient")
+    for name, screening in (("no screening", ()), ("screening", ("PGB",)))
+}
+apart = np.linalg.norm(runs_of["screening"].x - runs_of["no screening"].x)
+assert apart <= runs_of["screening"].eps + runs_of["no screening"].eps
+figure, axes = figures.panels(2, height=3.0)
+remaining = {name: [h.n_terms for h in run.history] for name, run in runs_of.items()}
+gaps = {name: [h.gap for h in run.history] for name, run in runs_of.items()}
+figures.lines(remaining, ax=axes[0], title="the problem shrinks", xlabel="iteration", ylabel="triplets in the problem")
+figures.lines(gaps, ax=axes[1], title="and ends at the same optimum", xlabel="iteration", ylabel="duality gap", log="y", legend=None)
+figures.show(
+    "Left, the triplets in the problem against the iteration: 3750 without screening; with it half of them after the first iteration and fewer than 100 after the "
+    "eleventh. Right, the duality gap of both runs, logarithmic: the two curves fall together, from thousands to below 1e-8."
+)
 
 # %% [markdown]
 # ## The claims
@@ -39,8 +77,6 @@ from safescreen_book import figures
 # (`10-problem-and-duality`). The third statement makes the first two work again on the problem that is left,
 # and so on, as often as we like.
 #
-# The data: iris, 3750 triplets.
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -53,20 +89,6 @@ from safescreen_book import figures
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
-
-# %%
-points, labels = load_iris(return_X_y=True)
-X = (points - points.mean(axis=0)) / points.std(axis=0)
-loss = ss.SmoothedHinge(gamma=0.05)
-problem = ss.Problem(ss.Triplets.from_labels(X, labels, k=5), loss)
-d = X.shape[1]
-
-i, j, k = problem.terms.index.T
-A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
-A = A.reshape(len(problem), d * d)  # a row is a triplet, a matrix the vector of its entries
-norms = np.linalg.norm(A, axis=1)
-lam_max = problem.lam_max()
-print(problem)
 
 # %% [markdown]
 # ## Algorithm 1 in plain numpy

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Safe in floating point
 #
-# A theorem about balls and margins is proved for real numbers. A program computes with 53 bits. This
-# notebook follows every rounding on the way from the data to the sentence "this term is in R", bounds it,
-# and compares the bounds with exact rational arithmetic and with 50 digits, on data chosen to hurt.
+# A theorem about balls and margins is proved for real numbers. A program computes with 53 bits. This notebook follows
+# every rounding on the way from the data to the sentence "this term is in R", bounds it, and compares the bounds with
+# exact rational arithmetic and with 50 digits, on data chosen to hurt.
 #
 # At the end you will have seen
 #
-# * four innocent lines of numpy that certify something false, each with its numbers: a cancelled norm, a
-#   duality gap clamped at zero, a margin at its threshold, a NaN;
+# * four lines of numpy that look right and certify something false, each with its numbers: a cancelled norm, a duality
+#   gap clamped at zero, a margin at its threshold, a NaN;
 # * what the library does instead, and that on the same inputs it says "undecided";
 # * every rule at thresholds on the exact extremes of its region, to the last bit;
 # * the one constant in the chain that is tested and not proved;
@@ -29,6 +29,32 @@ from safescreen.cones import PSDCone
 from safescreen.rounding import gamma, norm_upper
 from safescreen.rules import RULES
 from safescreen_book import figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# A triplet is in R if all its margins over the ball lie above its threshold. In exact arithmetic these margins are an
+# interval, and here it reaches a little below the threshold, so the triplet is undecided. A program that rounds center,
+# radius and norm gets a slightly different interval, and here it lies above the threshold. The decision is false, and
+# there is no message. The library has a bound for the error of each number, and widens the interval by these bounds.
+# Its interval holds the exact one, so whatever it decides is true.
+
+# %%
+intervals = {"exact": (-0.15, 2.0), "rounded": (0.15, 2.3), "rounded, with its error": (-0.45, 2.9)}
+figure, ax = figures.panels(1, width=6.6, height=2.0)
+for height, (name, (low, high)) in enumerate(intervals.items()):
+    wrong = name == "rounded"
+    ax.plot([low, high], [-height] * 2, color=figures.COLOURS["R"] if wrong else "#333333", linewidth=5, solid_capstyle="butt")
+    ax.text(3.1, -height, f"{name}: {'in R, falsely' if wrong else 'undecided'}", va="center")
+ax.axvline(0.0, color="#555555", linestyle="--")
+ax.set(xlim=(-1.0, 6.2), ylim=(-2.6, 0.6), yticks=[], xticks=[0.0])
+ax.set_title("margins of one triplet over the ball, not to scale", loc="left", fontsize=10)
+ax.set_xticklabels(["threshold"])
+ax.spines["left"].set_visible(False)
+figures.show(
+    "Three bars beside a dashed line, the threshold. The exact interval of margins reaches below the threshold; the rounded one lies above it, so that a program "
+    "decides falsely; the rounded one with its error is longer, contains the exact one and reaches below the threshold again."
+)
 
 # %% [markdown]
 # ## The claim
@@ -838,9 +864,9 @@ assert counts["library wrong"] == 0 and counts["naive wrong"] >= 50 and counts["
 # %% [markdown]
 # ## What it costs
 #
-# In time: one more array, the errors of the margins, which are a scale of the pair times a number. In
-# decisions: here is a path over all of iris, screened at each solution by the library and by the naive
-# rule with the exact-looking radius $\sqrt{2(P-D)/\lambda}$.
+# The time is that of one more array, the errors of the margins, each of which is a scale of the pair times a number. To
+# count the lost decisions we take a path over all of iris. At each solution the library screens, and so does the naive
+# rule with the computed radius $\sqrt{2(P-D)/\lambda}$.
 
 # %%
 X, y = load_iris(return_X_y=True)

@@ -1,16 +1,16 @@
 # %% [markdown]
 # # One problem, three cones
 #
-# Safe triplet screening learns a metric. Safe sample screening trains a support vector machine. The papers
-# share authors and not one formula: other letters, another constant in front, other names. This notebook shows
-# that they are one problem, and that several results of one line *are* results of the other.
+# Safe triplet screening learns a metric. Safe sample screening trains a support vector machine. The papers share
+# authors, but their formulas look different: they have other letters, another constant in front, and other names. This
+# notebook shows that both solve one problem, and that several results on metrics *are* results on samples.
 #
 # At the end you will have seen that
 #
-# * metric, diagonal metric and support vectors differ in the cone, in nothing else, and the same code runs on
-#   all three;
-# * the path bound RPB of the triplets, ball test 1 of the samples (in the case of a path) and the DVI test of
-#   Wang et al. are one ball;
+# * metric, diagonal metric and support vectors differ in the cone and in nothing else, and the same code runs on all
+#   three;
+# * the path bound RPB of the triplets, ball test 1 of the samples (in the case of a path) and the DVI test of Wang et
+#   al. are one ball;
 # * the dome test of the samples is the linear rule of the triplets, and holds in any cone;
 # * the trivial start of the samples' path, $C_{\min}$, is where the last triplet becomes linear;
 # * what the balls become as $\lambda \to 0$, from a reference that stays and from one that comes along;
@@ -22,6 +22,40 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# Twelve points of the plane in two classes can be asked three questions: for a full metric, for one weight a feature, for a separating
+# line. The first answer is a semidefinite matrix, the second a pair of non-negative numbers, the third any vector. These are the three
+# cones, shaded (on the left: a plane of matrices). Everything else is the same, and so is the code below: it builds the gradient
+# bound (GB) and the projected gradient bound (PGB) from one evaluation and draws them.
+#
+# Without a cone the two balls are one. The more of GB the cone cuts away, the smaller is PGB.
+
+# %%
+points = np.random.default_rng(3).standard_normal((12, 2)) * [1.0, 0.6]
+points[6:, 0] += 1.2
+halves, smooth = np.repeat([0, 1], 6), ss.SmoothedHinge(gamma=0.05)
+asked = {
+    "metric": ss.Triplets.from_labels(points, halves, k=3),
+    "diagonal metric": ss.Triplets.from_labels(points, halves, k=3, diagonal=True),
+    "support vectors": ss.Samples(points, 2 * halves - 1),
+}
+figure, axes = figures.panels(3, width=10.4, height=3.8)
+for ax, (name, terms) in zip(axes, asked.items(), strict=True):
+    small = ss.Problem(terms, smooth)
+    level = 0.1 * small.lam_max()
+    best = ss.solve(small, level, tol=1e-11).x
+    start = 0.8 * best + 0.2 * np.linalg.norm(best) * (np.eye(2) if best.ndim == 2 else np.eye(2)[1])
+    pair = {"GB": ss.spheres.gradient_bound(small, start, level), "PGB": ss.spheres.projected_gradient_bound(small, start, level)}
+    plane = (pair["PGB"].center, pair["GB"].center, best) if best.ndim == 2 else None
+    assert all(np.linalg.norm(ball.center - best) <= ball.radius for ball in pair.values())
+    figures.balls(small.cone, pair, {"x": start, "optimum": best}, plane=plane, ax=ax, title=name)
+figures.show(
+    "Three planes with the cone shaded: a curved part of the plane of matrices, the quarter plane of diagonal metrics, and the whole plane of support "
+    "vectors. In the first two the disc of PGB is smaller than that of GB; in the third they are the same. All hold the optimum."
+)
 
 # %% [markdown]
 # ## The claim
@@ -391,10 +425,9 @@ assert wrong == 0 and len(set(np.round([results["support vectors"][key] for key 
 assert results["metric"]["GB"] < results["metric"]["PGB"]
 
 # %% [markdown]
-# Without a cone, GB, PGB, MGB and the path balls coincide (last column): they differ only in how they treat the
-# part of $H$ that the cone removes. With a cone GB falls behind, which is why the triplet papers project. The
-# last rows are made from both lines of papers: the ball of the triplets' path with the ball or the plane of the
-# samples' dome.
+# Without a cone, GB, PGB, MGB and the path balls coincide (last column): they differ only in how they treat the part of
+# $H$ that the cone removes. With a cone GB falls behind, which is why the triplet papers project. The last rows combine
+# both lines of papers: the path ball of the triplets with the ball or the plane of the dome of the samples.
 #
 # ## Picture
 #
@@ -424,20 +457,21 @@ figures.show(
 # ## As $\lambda \to 0$
 #
 # STS19 remarks in section 7.2 that for fixed $a, b, c$ the radius $r^2 = a + b/\lambda + c/\lambda^2$ of GB, DGB, RPB
-# and RRPB tends to infinity with $1/\lambda$, and that PGB's was seen to do the same. Both are right, in any cone,
-# and how fast can be said of PGB, too. With a reference $(x, \alpha)$ from $\lambda_0$ that is kept,
+# and RRPB tends to infinity with $1/\lambda$, and that PGB's was seen to do the same. Both are right, in any cone, and
+# how fast can be said of PGB, too. With a reference $(x, \alpha)$ from $\lambda_0$ that is kept,
 # $Q_{\text{GB}} = \frac12(x + \frac1\lambda H)$ is $\frac{1}{2\lambda}H$ in the end, and
 #
 # | ball | GB | PGB, MGB | DGB | RPB | RRPB |
 # |---|---|---|---|---|---|
 # | limit of $\lambda r$ | $\frac12\Vert H\Vert$ | $\frac12\Vert[H]_K\Vert$ | $\Vert[H]_K\Vert$ | $\frac12\lambda_0\Vert x_0\Vert$ | $\lambda_0(\frac12\Vert x_0\Vert + \varepsilon)$ |
 #
-# (Where $[H]_K = 0$ the leading part is missing, and the radius grows more slowly or not at all.) That is the fate
-# of a reference that is *kept*. On a path it comes along: with $\lambda_0 = \lambda/\rho$ RPB has
+# (Where $[H]_K = 0$ the leading part is missing, and the radius grows more slowly or not at all.) That is the fate of a
+# reference that is *kept*. On a path it comes along: with $\lambda_0 = \lambda/\rho$ RPB has
 # $r = \frac{1-\rho}{2\rho}\|x_0\|$ at every $\lambda$, a fixed share of the solution's own length, and that length
-# stays finite where the total loss has a smallest value at a finite point of the cone. What does grow without bound
-# is the share of an *absolute* accuracy: a reference whose gap is at most $g$ has $\varepsilon = \sqrt{2g/\lambda_0}$.
-# So screening along a path need not die out with $\lambda$, unless the solutions are asked to be no better for it.
+# stays finite where the total loss has a smallest value at a finite point of the cone. What does grow without bound is
+# the share of an *absolute* accuracy: a reference whose gap is at most $g$ has $\varepsilon = \sqrt{2g/\lambda_0}$. So
+# screening along a path need not vanish as $\lambda$ falls, if the absolute accuracy of the solutions becomes better
+# with it.
 
 # %%
 families = {

@@ -2,8 +2,8 @@
 # # Ranges of the gap balls: a line against the root of a parabola
 #
 # The ranges of the path bound (`20-ranges`) are two fractions. The balls that are built from one evaluation of the
-# problem, the gradient bound GB, the duality gap bound DGB and the midpoint gap bound MGB, have ranges too: losses,
-# slopes and $H(\alpha)$ at $x$ do not know $\lambda$, so the same evaluation gives a ball for every $\lambda$.
+# problem, the gradient bound GB, the duality gap bound DGB and the midpoint gap bound MGB, have ranges too. Losses,
+# slopes and $H(\alpha)$ at $x$ do not depend on $\lambda$, so the same evaluation gives a ball for every $\lambda$.
 #
 # At the end you will have seen that
 #
@@ -22,48 +22,11 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 # %% [markdown]
-# ## The claims
+# ## The idea in a picture
 #
-# A term is put into R by a ball of center $Q$ and radius $r$ when $\langle a_t, Q\rangle - r\,\|a_t\| > \tau$, into L
-# when $\langle a_t, Q\rangle + r\,\|a_t\| < \tau - \gamma$; $\tau = 1$ in the papers.
-#
-# > **General form** (STS19 6.1.1, appendix L; STS18 appendix K). GB, DGB, RPB and RRPB have a center $A + B/\lambda$ and
-# > a radius with $r^2 = a + b/\lambda + c/\lambda^2$. So the $\lambda$ at which the rule holds solve a linear and a
-# > quadratic inequality.
-#
-# > **Enlarged radius** (STS19 6.1.2, appendix M). With the radius $r + \sqrt{2\epsilon/\lambda}$ the region holds every
-# > point with a duality gap of at most $\epsilon$. The $\lambda$ at which the rule holds solve a linear, a quadratic and
-# > a quartic inequality.
-#
-# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$, and $\varphi =
-# \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t \langle a_t, x\rangle\big) \ge 0$ for the gaps of
-# Fenchel's inequality, which are 0 for $\alpha = \alpha(x)$. With the linear part $c$ of the objective zero,
-#
-# | ball | $A$ | $B$ | $a$ | $b$ | $c$ |
-# |---|---|---|---|---|---|
-# | GB | $x/2$ | $H/2$ | $\lVert x\rVert^2/4$ | $\varphi - \langle x, H\rangle/2$ | $\lVert H\rVert^2/4$ |
-# | DGB | $x$ | $0$ | $\lVert x\rVert^2$ | $2\sum_t(\ell + \ell^*)$ | $\lVert H_+\rVert^2$ |
-# | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
-#
-# The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
-# framework of Tran, Elvira, Dang and Herzet (2023); what is added here and in `28-midpoint-gap-bound` is the carrying over,
-# to cones, many terms and ranges.
-#
-# The small problem of `11-gradient-bound`: twelve points of the plane, 108 triplets, a reference with a gap of at most
-# $10^{-3}$, and for the pictures one of its triplets.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
+# The small problem of `11-gradient-bound`: twelve points of the plane, 108 triplets, and a reference with a gap of at most
+# $10^{-3}$. A ball made at the reference is known for every $\lambda$, because it is a simple function of $\lambda$ with five
+# constants $A, B, a, b, c$: its center is $A + B/\lambda$, its squared radius $a + b/\lambda + c/\lambda^2$.
 
 # %%
 rng = np.random.default_rng(3)
@@ -99,11 +62,11 @@ def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
 
 
 # %% [markdown]
-# ## The idea in a picture
-#
-# One triplet, R, against $t = \lambda_0/\lambda$. The line is what the center grants, $\langle a_t, Q\rangle - \tau$; the
-# curve is what the radius takes, $n r$, the root of a parabola; dashed with the enlargement for $\epsilon = 0.002$ of the
-# objective. The range is where the line is above.
+# One triplet against $t = \lambda_0/\lambda$. The line is $\langle a_t, Q\rangle - \tau$: how far the margin at the
+# center $Q$ is above the threshold $\tau$. The curve is $n r$, with the radius $r$ and the norm $n = \|a_t\|$: how far
+# the margin can fall below that of the center. It is the root of a parabola. Where the line lies above the curve, all
+# margins over the ball are above the threshold, and the triplet is in R. That is its range, shaded. Dashed is the curve
+# of a ball that is enlarged, so that it holds approximate solutions as well, with $\epsilon = 0.002$ of the objective.
 
 # %%
 t, grid = int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high)), np.linspace(0.02, 3.0, 300)
@@ -130,6 +93,48 @@ figures.show(
     "above the curve, is shaded: from 0.4 on for GB and MGB, without an end, and 0.4 to 1.6 for "
     "DGB."
 )
+
+# %% [markdown]
+# ## The claims
+#
+# A term is put into R by a ball of center $Q$ and radius $r$ when $\langle a_t, Q\rangle - r\,\|a_t\| > \tau$, into L
+# when $\langle a_t, Q\rangle + r\,\|a_t\| < \tau - \gamma$; $\tau = 1$ in the papers.
+#
+# > **General form** (STS19 6.1.1, appendix L; STS18 appendix K). GB, DGB, RPB and RRPB have a center $A + B/\lambda$ and
+# > a radius with $r^2 = a + b/\lambda + c/\lambda^2$. So the $\lambda$ at which the rule holds solve a linear and a
+# > quadratic inequality.
+#
+# > **Enlarged radius** (STS19 6.1.2, appendix M). With the radius $r + \sqrt{2\epsilon/\lambda}$ the region holds every
+# > point with a duality gap of at most $\epsilon$. The $\lambda$ at which the rule holds solve a linear, a quadratic and
+# > a quartic inequality.
+#
+# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$, and
+# $\varphi = \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t \langle a_t, x\rangle\big) \ge 0$
+# for the gaps of Fenchel's inequality, which are 0 for $\alpha = \alpha(x)$. With the linear part $c$ of the objective
+# zero,
+#
+# | ball | $A$ | $B$ | $a$ | $b$ | $c$ |
+# |---|---|---|---|---|---|
+# | GB | $x/2$ | $H/2$ | $\lVert x\rVert^2/4$ | $\varphi - \langle x, H\rangle/2$ | $\lVert H\rVert^2/4$ |
+# | DGB | $x$ | $0$ | $\lVert x\rVert^2$ | $2\sum_t(\ell + \ell^*)$ | $\lVert H_+\rVert^2$ |
+# | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
+#
+# The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
+# framework of Tran, Elvira, Dang and Herzet (2023); this notebook and `28-midpoint-gap-bound` carry it over to cones,
+# many terms and ranges.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Derivation of the general form
@@ -330,12 +335,12 @@ for name in SPHERES:
 assert worst < 1e-9 and min(extra.values()) > 10
 
 # %% [markdown]
-# ### A sum that a computer should not form
+# ### A sum that loses its digits
 #
-# Near the optimum $a$, $b/\lambda$ and $c/\lambda^2$ are large and their sum is nearly zero. The library writes the same
-# radius, with $w = H_+/\lambda_0$, $t = \lambda_0/\lambda$ and $e \ge 0$ for the Fenchel terms and $\langle x,
-# H_-\rangle$, as $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$ (DGB; a quarter of the square for GB and MGB): a sum of what is
-# small each.
+# Near the optimum $a$, $b/\lambda$ and $c/\lambda^2$ are large and their sum is nearly zero. The library writes the
+# same radius, with $w = H_+/\lambda_0$, $t = \lambda_0/\lambda$ and $e \ge 0$ for the Fenchel terms and
+# $\langle x, H_-\rangle$, as $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$ (DGB; a quarter of the square for GB and MGB): a
+# sum of what is small each.
 
 # %%
 sharp = ss.solve(problem, lam0, tol=1e-11)
@@ -548,10 +553,11 @@ figures.show(
 )
 
 # %% [markdown]
-# Nothing is decided wrongly. MGB and GB (which coincide here: the solution has full rank, the cone does nothing) are at
-# least as good as RRPB, and with a rough reference better, because they do not pay for its error twice. DGB decides
-# much less away from $\lambda_0$. Enlarging its radius costs next to nothing at a gap of $10^{-6}$ and a few percent of
-# the triplets at $10^{-3}$: the paper's worry that it "may decrease the screening rate" concerns sloppy solvers only.
+# Nothing is decided wrongly. MGB and GB are at least as good as RRPB, and better with a rough reference, because its
+# error does not enter twice. (They coincide here, because the solution has full rank and the cone constraint is
+# inactive.) DGB decides much less away from $\lambda_0$. The larger radius costs hardly any decision at a gap of
+# $10^{-6}$ and a few percent of the triplets at $10^{-3}$. So the paper's worry that it "may decrease the screening
+# rate" concerns rough solutions only.
 #
 # On the whole problem no enlargement is *needed*: ranges of GB, DGB and MGB are true as they stand, as the first tagged
 # cell has checked. It is needed when the evaluation at $x$ comes from a reduced problem, which is the story of
@@ -559,16 +565,17 @@ figures.show(
 #
 # ## Exercise
 #
-# Let $x$ be the exact solution for $\lambda_0$ and $\alpha$ its dual solution. Which of the three balls has the range of
-# the path bound with $\varepsilon = 0$? And what is the range of DGB?
+# Let $x$ be the exact solution for $\lambda_0$ and $\alpha$ its dual solution. Which of the three balls has the range
+# of the path bound with $\varepsilon = 0$? And what is the range of DGB?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Then $H_+ = \lambda_0 x$, $\varphi = 0$ and $\langle x, H_-\rangle = 0$. MGB: center $\frac12(1 + t)\,x$, $r^2 =
-# \frac14\|x - t x\|^2$ with $t = \lambda_0/\lambda$, which is RPB. So is GB when the cone does nothing, $H_- = 0$;
-# otherwise its center has the part $-\frac{1}{2\lambda} H_-$ and its radius the norm of that in it. DGB: center $x$ and
-# radius $|1 - t|\,m$, twice that of RPB; for R, $h - nm\,|1 - t| > \tau$, that is $|1 - t| < (h - \tau)/(nm)$.
+# Then $H_+ = \lambda_0 x$, $\varphi = 0$ and $\langle x, H_-\rangle = 0$. MGB: center $\frac12(1 + t)\,x$,
+# $r^2 = \frac14\|x - t x\|^2$ with $t = \lambda_0/\lambda$, which is RPB. So is GB when the cone does nothing,
+# $H_- = 0$; otherwise its center has the part $-\frac{1}{2\lambda} H_-$ and its radius the norm of that in it. DGB:
+# center $x$ and radius $|1 - t|\,m$, twice that of RPB; for R, $h - nm\,|1 - t| > \tau$, that is
+# $|1 - t| < (h - \tau)/(nm)$.
 #
 # </details>
 

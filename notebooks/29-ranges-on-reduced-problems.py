@@ -1,16 +1,17 @@
 # %% [markdown]
 # # Ranges on reduced problems: the story of Figure 5
 #
-# Once triplets have been screened, one would like to forget them: to take losses, slopes and gaps from the *reduced*
-# problem, in which they are gone (or folded into $c$). At the $\lambda$ at which they were screened that is right. This
-# notebook shows, in a plane where every ball is a circle, why it can be wrong for another $\lambda$, and what prevents it.
+# After a screening it is natural to take losses, slopes and gaps from the *reduced* problem, which no longer has the
+# screened triplets (or has them in $c$). This is right for the $\lambda$ for which they were screened. This notebook
+# shows, in a plane where every ball is a circle, why it can be wrong for another $\lambda$, and what prevents it.
 #
 # At the end you will have seen
 #
 # * a triplet that is screened rightly, and a solution accepted rightly, and how both together lead to a wrong decision;
-# * that the *whole* problem's ranges are not touched by this: only what is taken from a reduced problem is;
-# * the enlarged radius, with which the reduced problem has the loss, slope and gap of the whole one, for every $\lambda$;
-# * why the path bound needs none of it.
+# * that the ranges of the *whole* problem are always right, and only those from a reduced problem can be wrong;
+# * the enlarged radius, with which the reduced problem has the loss, slope and gap of the whole one, for every
+#   $\lambda$;
+# * why the path bound does not need it.
 
 # %%
 import itertools
@@ -21,34 +22,7 @@ import safescreen as ss
 from safescreen_book import figures
 
 # %% [markdown]
-# ## The claim
-#
-# > **Why the reduced gap is not enough** (STS19 section 6.1.2 and Figure 5; STS18 K.3, K.4). Let triplets be screened at
-# > $\lambda_0$ by a ball that holds the solution, and let $x_0$ be a solution accepted with a duality gap of at most
-# > $\epsilon$. For $\lambda \ne \lambda_0$ the gap (or the gradient) of the reduced problem at $x_0$ is that of the whole
-# > problem only if $x_0$ itself has $\langle a_t, x_0\rangle > \tau$ for all triplets screened as R and $\langle a_t,
-# > x_0\rangle < \tau - \gamma$ for all screened as L.
-# >
-# > **Enlarged radius.** If they are screened with the radius $r + \sqrt{2\epsilon/\lambda_0}$ instead of $r$, this is so.
-#
-# The proof of the second part is one line: $x_0$ has a gap of at most $\epsilon$, so (that is DGB) it is within
-# $\sqrt{2\epsilon/\lambda_0}$ of the solution, the solution is in the ball, so $x_0$ is in the enlarged ball, and the rule
-# has shown the category *everywhere* in it. The first part is shown by the story below.
-#
-# <details>
-# <summary><b>Symbols</b></summary>
-#
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
-# </details>
-#
-# ## The cast
+# ## Three sorts of triplets
 #
 # A diagonal metric $x = (m_1, m_2)$ of the plane and three sorts of triplets, chosen as vectors (with $x_i$ at the
 # origin, $a = x_l^2 - x_j^2$ entry by entry can be any vector); the loss has width $\gamma = 1/2$.
@@ -56,7 +30,6 @@ from safescreen_book import figures
 # * fifty copies of *pull* $= (0.1, 0.1)$, always in the linear region: alone they give the solution $(5, 5)/\lambda$;
 # * fifty copies of *guard* $= (0.52, 0)$, which cost nothing while $m_1 > 1/0.52 = 1.923$ and push $m_1$ up below;
 # * one *probe*, which is right of its threshold or not, depending on where exactly the solution is.
-
 
 # %%
 def vector_triplets(vectors):
@@ -94,8 +67,8 @@ assert dropped.sum() == 50 and stopped <= tol and whole.terms.margins(best)[50] 
 # ## Act 1: everything is in order
 #
 # Left: an earlier iterate of the solver at $\lambda_0 = 2.5$ and its DGB. All of the circle lies to the right of the
-# guards' threshold, so the guards go, and rightly: the solution (star) is to the right as well. Right, closer: the solver
-# goes on without the guards and stops at a gap of at most $\epsilon = 0.03$, that is anywhere it likes within
+# guards' threshold, so the guards go, and rightly: the solution (star) is to the right as well. Right, closer: the
+# solver goes on without the guards and stops at a gap of at most $\epsilon = 0.03$. This can be anywhere within
 # $\sqrt{2\epsilon/\lambda_0}$ of the solution, the circle. It stops at $(1.9, 1.9)$, to the *left* of the threshold.
 
 # %%
@@ -122,6 +95,37 @@ figures.show(
     "the optimum is there. Right, the solver stops at a point left of the line, within its "
     "tolerance."
 )
+
+# %% [markdown]
+# The guards are gone, rightly, and the solver has stopped, rightly. But it has stopped at a point where the guards *do* cost something. At
+# $\lambda_0$ this is within the tolerance. At another $\lambda$ it is not, and that is what the claim is about.
+#
+# ## The claim
+#
+# > **Why the reduced gap is not enough** (STS19 section 6.1.2 and Figure 5; STS18 K.3, K.4). Let triplets be screened at
+# > $\lambda_0$ by a ball that holds the solution, and let $x_0$ be a solution accepted with a duality gap of at most
+# > $\epsilon$. For $\lambda \ne \lambda_0$ the gap (or the gradient) of the reduced problem at $x_0$ is that of the whole
+# > problem only if $x_0$ itself has $\langle a_t, x_0\rangle > \tau$ for all triplets screened as R and $\langle a_t,
+# > x_0\rangle < \tau - \gamma$ for all screened as L.
+# >
+# > **Enlarged radius.** If they are screened with the radius $r + \sqrt{2\epsilon/\lambda_0}$ instead of $r$, this is so.
+#
+# The proof of the second part is one line: $x_0$ has a gap of at most $\epsilon$, so (that is DGB) it is within
+# $\sqrt{2\epsilon/\lambda_0}$ of the solution, the solution is in the ball, so $x_0$ is in the enlarged ball, and the rule
+# has shown the category *everywhere* in it. The first part is shown by the story below.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %% [markdown]
 # ## Act 2: another $\lambda$
@@ -162,11 +166,11 @@ figures.show(
 )
 
 # %% [markdown]
-# A wrong certificate, and not by a rounding error: the reduced problem believes that $(1.9, 1.9)$ is *the* solution for
-# this $\lambda$, with gap zero, because it has forgotten the guards, which cost something there. (On the right its ball, a
-# point, is drawn larger than it is.) The whole problem's ball is large, and true.
+# The certificate is wrong, and not by a rounding error. In the reduced problem $(1.9, 1.9)$ *is* the solution for this
+# $\lambda$, with gap zero, because the guards, which cost something there, are not in it. (On the right its ball, a
+# point, is drawn larger than it is.) The ball of the whole problem is large, and it holds the solution.
 #
-# The *ranges* of the gradient bound and of MGB fall into the same trap already around $\lambda_0$, without a new
+# The *ranges* of the gradient bound and of MGB are wrong in the same way already around $\lambda_0$, without a new
 # reference. A different probe shows it at $\lambda = 5/1.8$. Ranges of the whole problem make no mistake:
 
 # %%
@@ -329,8 +333,8 @@ assert count["plain"]["misplaced"] > 20 and count["plain"]["other gaps"] > 20
 assert count["enlarged"]["screened"] < count["plain"]["screened"]
 
 # %% [markdown]
-# With the enlargement no term is misplaced and no gap differs, and all ranges are true. Without it a good part of the
-# gaps are gaps of another problem.
+# With the enlargement no term is in the wrong category, no gap differs, and all ranges are right. Without it many of
+# the gaps are gaps of another problem.
 #
 # ## Who needs it
 #
@@ -341,9 +345,9 @@ assert count["enlarged"]["screened"] < count["plain"]["screened"]
 # | terms, and they have left the sums | RRPB or its range | not needed |
 #
 # RRPB takes its $\varepsilon$ from the gap at $\lambda_0$, where the reduced problem has the same solution as the whole
-# one: whatever is within $\varepsilon$ of one is within $\varepsilon$ of the other, and the ball for another $\lambda$ is
-# built from that distance alone. This is why the paper, and the path of the library, use it. What the enlargement costs is
-# shown in `27-gap-ball-ranges`: next to nothing at a small tolerance.
+# one: whatever is within $\varepsilon$ of one is within $\varepsilon$ of the other, and the ball for another $\lambda$
+# is built from that distance alone. This is why the paper, and the path of the library, use it. What the enlargement
+# costs is shown in `27-gap-ball-ranges`: next to nothing at a small tolerance.
 #
 # ## Exercise
 #
@@ -354,9 +358,9 @@ assert count["enlarged"]["screened"] < count["plain"]["screened"]
 # <summary><b>Solution</b></summary>
 #
 # The solution is $(2, 2)$, the guards' threshold at $m_1 = 1/0.52 = 1.9231$, which is $0.0769$ away. A point within
-# $\sqrt{2\epsilon/\lambda_0}$ is harmless if $2\epsilon/\lambda_0 < 0.0769^2$, that is $\epsilon < 0.0074$; it was 0.03. The
-# guards stay as soon as the enlarged circle around $(2.13, 2.13)$ reaches the threshold: its radius must be $2.13 - 1.9231 =
-# 0.2069$ at least.
+# $\sqrt{2\epsilon/\lambda_0}$ is harmless if $2\epsilon/\lambda_0 < 0.0769^2$, that is $\epsilon < 0.0074$; it was
+# 0.03. The guards stay as soon as the enlarged circle around $(2.13, 2.13)$ reaches the threshold: its radius must be
+# $2.13 - 1.9231 = 0.2069$ at least.
 #
 # </details>
 

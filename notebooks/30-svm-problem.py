@@ -1,18 +1,19 @@
 # %% [markdown]
 # # The support vector machine as a case of the one problem
 #
-# The papers on samples (SSS13, SSS14) and the papers on triplets (STS18, STS19) write the same problem in
-# different letters. This notebook sets the support vector machine up in the book's letters, derives its dual,
-# and says which samples can be left out once their place at the solution is known. Nothing is screened yet: the
-# tests come in `31-ball-tests-and-expanded-space` and `32-ball-tests-1-and-2`.
+# The papers on samples (SSS13, SSS14) and the papers on triplets (STS18, STS19) write the same problem in different
+# letters. This notebook sets the support vector machine up in the book's letters, derives its dual, and says which
+# samples can be left out once their place at the solution is known. Nothing is screened yet: the tests come in
+# `31-ball-tests-and-expanded-space` and `32-ball-tests-1-and-2`.
 #
 # At the end you will have seen that
 #
-# * a support vector machine without intercept is the problem of the book over the whole space, with
-#   $C = 1/\lambda$ and all dual variables divided by $C$;
-# * a sample with margin above 1 has dual variable 0, one below 1 has $C$, and that is all screening needs;
-# * a sample known to be on the linear piece leaves the problem too, as part of a fixed vector; the formula for it is
-#   printed with three slips of the pen;
+# * a support vector machine without intercept is the problem of the book over the whole space, with $C = 1/\lambda$ and
+#   all dual variables divided by $C$;
+# * a sample with a margin above 1 has the dual variable 0, one with a margin below 1 has $C$, and screening needs
+#   nothing else;
+# * a sample known to be on the linear piece leaves the problem too, as part of a fixed vector; the paper prints the
+#   formula for it with three slips;
 # * a penalised intercept is one more feature, while a free intercept is outside these papers, and why;
 # * kernels change nothing but the way inner products are computed.
 
@@ -24,6 +25,53 @@ import safescreen as ss
 from safescreen import svm
 from safescreen_book import figures
 from safescreen_book.protocols.outside import linear_svc
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# Forty points of the plane in two classes. The machine looks for a line between them with a wide margin on either side.
+
+# %%
+rng = np.random.default_rng(7)
+y = np.where(np.arange(40) % 2, 1, -1)
+X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
+Z = X * y[:, None]
+
+samples = ss.Samples(X, y)
+problem = ss.Problem(samples, ss.Hinge())
+C = 0.2
+lam = 1.0 / C
+solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12)
+print(problem)
+print("w:", np.round(solution.x, 4), " duality gap below 1e-9 (relative 1e-12 asked for)")
+assert solution.gap < 1e-9
+
+# %% [markdown]
+# Left, the trained machine: the line, its two margins, and each sample in the colour of its place. Right, the number
+# that the dual problem gives to each sample. A sample beyond its margin (R) has 0: without it the machine would be the
+# same. A sample inside or on the wrong side (L) has 1, wherever exactly it is. Only the two samples that stand on the
+# margin have a number between, which is not known beforehand. Whoever knows the places of the other samples knows
+# nearly all of the solution.
+
+# %%
+margins = samples.margins(solution.x)
+on_step = np.abs(margins - 1.0) < 1e-6
+category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
+figure, axes = figures.panels(2, width=10.0, height=3.6)
+figures.samples(
+    X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
+)
+axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
+for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
+    axes[1].plot(margins[mask], solution.alpha[mask], "o", color=figures.COLOURS[key], markersize=5)
+axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
+axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
+figures.show(
+    "Left, forty points of two classes with the line of the trained machine and its two "
+    "margins, coloured by category: 27 in R beyond the margins, 11 in L between or on the wrong "
+    "side, 2 on the margin. Right, their dual variables against their margins: 1 below 1, 0 "
+    "above, between at 1."
+)
 
 # %% [markdown]
 # ## The problem
@@ -47,8 +95,6 @@ from safescreen_book.protocols.outside import linear_svc
 # | $Q_{ij} = y_i y_j K(x_i, x_j)$ | $\langle z_i, z_j\rangle$ | |
 # | $\mathcal R$, $\mathcal E$, $\mathcal L$ | R, C, L | margin above, at, below 1 |
 #
-# The example has forty points of the plane:
-#
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -61,21 +107,6 @@ from safescreen_book.protocols.outside import linear_svc
 # | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
 #
 # </details>
-
-# %%
-rng = np.random.default_rng(7)
-y = np.where(np.arange(40) % 2, 1, -1)
-X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
-Z = X * y[:, None]
-
-samples = ss.Samples(X, y)
-problem = ss.Problem(samples, ss.Hinge())
-C = 0.2
-lam = 1.0 / C
-solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12)
-print(problem)
-print("w:", np.round(solution.x, 4), " duality gap below 1e-9 (relative 1e-12 asked for)")
-assert solution.gap < 1e-9
 
 # %% [markdown]
 # ## The dual
@@ -184,35 +215,16 @@ print("C D(alpha):                   ", round(C * problem.dual(solution.alpha, l
 # %% [markdown]
 # ## Where the samples are
 #
-# Left: the solution with its margins, each sample in the colour of its part of the hinge. Right: (2), a staircase.
-# Two samples stand exactly on the step; with points in general position no more than $d$ can, because their margins
-# are $d$ equations for $w$.
+# Equation (2) is the staircase of the picture at the top: 1 below the step, 0 above, anything between on it. Two
+# samples are exactly on the step. With points in general position no more than $d$ samples can be on it, because each
+# of their margins is an equation for $w$.
 
 # %%
-margins = samples.margins(solution.x)
-on_step = np.abs(margins - 1.0) < 1e-6
-category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
 alpha = solution.alpha
 assert np.abs(alpha[category.in_L] - 1.0).max() < 1e-9 and np.abs(alpha[category.in_R]).max() < 1e-9
 assert np.linalg.norm(solution.x - C * Z.T @ alpha) < 1e-9
 print("L:", category.n_L, " on the step:", on_step.sum(), " R:", category.n_R)
 print("dual variables on the step:", np.round(alpha[on_step], 4))
-
-figure, axes = figures.panels(2, width=10.0, height=3.6)
-figures.samples(
-    X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
-)
-axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
-for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
-    axes[1].plot(margins[mask], solution.alpha[mask], "o", color=figures.COLOURS[key], markersize=5)
-axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
-axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
-figures.show(
-    "Left, forty points of two classes with the line of the trained machine and its two "
-    "margins, coloured by category: 27 in R beyond the margins, 11 in L between or on the wrong "
-    "side, 2 on the margin. Right, their dual variables against their margins: 1 below 1, 0 "
-    "above, between at 1."
-)
 
 # %% [markdown]
 # In the literature all samples with $\alpha_i > 0$ are called support vectors. SSS14 means those on the step only,
@@ -250,16 +262,17 @@ print(
 # %% [markdown]
 # ### The dual of the reduced problem
 #
-# From (2) with $\alpha$ fixed on L: what L does to the margin of sample $i$ is $C\sum_{j\in\text L} Q_{ij} = y_i d_i$ with
-# $d_i = C \sum_{j \in \text L} y_j K(x_i, x_j)$, the value of L's part of $f$ at $x_i$. Hence, in the paper's scale,
+# From (2) with $\alpha$ fixed on L: what L does to the margin of sample $i$ is $C\sum_{j\in\text L} Q_{ij} = y_i d_i$
+# with $d_i = C \sum_{j \in \text L} y_j K(x_i, x_j)$, the value of L's part of $f$ at $x_i$. Hence, in the paper's
+# scale,
 #
 # $$\min_\alpha\; \tfrac12\sum_{i,j} \alpha_i\alpha_j Q_{ij} - \sum_i \alpha_i (1 - y_i d_i), \qquad 0 \le \alpha_i \le C,
 # \tag{3}$$
 #
-# sums over the samples that are left. That is what SSS14 says in section II (the display after equation 4): with R and L fixed
-# a smaller problem is left, and $d_i$ is all that is needed of L. Its display is (3) but for three slips of the pen, obvious
-# beside its own equation 2: it has a maximum for the minimum, no factor $\frac12$, and $d_i$ for $y_i d_i$. A program has
-# to be written from (3). Here is what the solver above finds with the three slips mended one after the other:
+# sums over the samples that are left. That is what SSS14 says in section II (the display after equation 4): with R and
+# L fixed a smaller problem is left, and $d_i$ is all that is needed of L. Its display is (3) but for three slips, which
+# its own equation 2 shows: it has a maximum for the minimum, no factor $\frac12$, and $d_i$ for $y_i d_i$. A program
+# has to use (3). Here is what the solver above finds when we correct the three slips one after the other:
 
 # %%
 def reduced_dual(Q, y, d, C, solve=box_quadratic):
@@ -313,8 +326,8 @@ assert found_["minimum, factor 1/2, y_i d_i"] == 50 and max(list(found_.values()
 # %% [markdown]
 # ### Programs that take no linear term
 #
-# LIBLINEAR and LIBSVM solve the problem without $c$. They can be spared R, but not L. The library judges what they
-# return by the gap of the *whole* problem.
+# LIBLINEAR and LIBSVM solve the problem without $c$. They can do without R, but not without L. The library judges their
+# solutions by the gap of the *whole* problem.
 
 # %%
 outside = linear_svc(samples, C, ss.Screened(np.zeros(40, dtype=bool), in_R), tol=1e-8)
@@ -345,10 +358,9 @@ assert abs(C_min - 1.0 / (Z @ Z.sum(axis=0)).max()) < 1e-12
 #
 # ### Penalised: one more feature
 #
-# A constant feature of value $s$ gives the intercept $b = s\, w_{d+1}$, penalised by $b^2 / (2 s^2)$. It is an
-# ordinary feature, so everything in this book holds. The price of a large $s$ is that all $\|z_i\|$ grow,
-# which weakens every test. The points below are those above, moved away from the origin, where a line through the origin
-# separates them badly.
+# A constant feature of value $s$ gives the intercept $b = s\, w_{d+1}$, penalised by $b^2 / (2 s^2)$. It is an ordinary
+# feature, so everything in this book holds. But with a large $s$ all $\|z_i\|$ are large, and every test decides less.
+# The points below are those above, moved away from the origin, where a line through the origin separates them badly.
 
 # %%
 from sklearn.svm import SVC

@@ -1,19 +1,19 @@
 # %% [markdown]
 # # Ball tests and the expanded space
 #
-# A sample can be left out of the training of a support vector machine once it is certain on which side of the
-# kink its margin ends up. If the unknown solution is fenced in by a ball, the range of every margin is known in
-# closed form: that is a *ball test*. This notebook shows where SSS14 gets balls from: from conditions that the
-# solution satisfies together with its total loss, in a space with one more dimension.
+# A sample can be left out of the training of a support vector machine once it is certain on which side of the kink its
+# margin ends up. If a ball holds the unknown solution, the range of every margin has a formula: that is a *ball test*.
+# This notebook shows how SSS14 finds such balls: from conditions on the solution and its total loss, in a space with
+# one more dimension.
 #
 # At the end you will have seen that
 #
 # * the range of a margin over a ball is its value at the center plus or minus radius times length;
-# * one quadratic and one linear condition on $(w, \xi)$ are a ball for $w$, and which ones are empty;
+# * one quadratic and one linear condition on $(w, \xi)$ are a ball for $w$, and when this ball is empty;
 # * the three conditions of SSS14 are strong convexity, a tangent, and one inequality of the hinge;
-# * they hold to the last digit: here they are checked in rational numbers, without any tolerance;
-# * the tangent condition asks for a reference that is exactly optimal, which no program has, and that with the
-#   dual point of the reference it holds for any.
+# * they hold exactly: here they are checked in rational numbers, without any tolerance;
+# * the tangent condition needs a reference that is exactly optimal, which no program has. With the dual point of the
+#   reference it holds for any reference.
 
 # %%
 from fractions import Fraction
@@ -25,6 +25,44 @@ import sympy as sp
 import safescreen as ss
 from safescreen import svm
 from safescreen_book import figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# Forty points of the plane. A machine is a vector of two weights $w$, so it is a point of a plane too, the plane on the
+# left. The unknown solution, a star, lies in the ball. Each sample $z_i$ is the line $\langle z_i, w\rangle = 1$ there:
+# on one side of it the machine gives the sample a margin above 1, on the other side one below 1. A line that misses the
+# ball belongs to a sample that is decided: orange where the whole ball has margins above 1, blue where it has margins
+# below 1. Right, the same samples among the points.
+
+# %%
+rng = np.random.default_rng(7)
+y = np.where(np.arange(40) % 2, 1, -1)
+X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
+samples, C, C0 = ss.Samples(X, y), 0.2, 0.16
+problem = ss.Problem(samples, ss.Hinge())
+reference = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
+ball = svm.ball_1(samples, C, reference)
+found = ss.rules.sphere(problem, ball)
+optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
+picture = X, y, problem, found
+
+# %%
+figure, axes = figures.panels(2, width=10.5, height=3.8)
+figures.weight_space(
+    X * y[:, None],
+    {"ball": ball},
+    {"optimum": optimum},
+    found,
+    ax=axes[0],
+    title="weights: a line a sample",
+)
+figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
+figures.show(
+    "Left, the plane of weights with a line for each sample and a disc around the solution: "
+    "lines that miss the disc are coloured by the side on which they pass. Right, the samples "
+    "themselves: 8 decided as L, 25 as R, 7 near the margins undecided."
+)
 
 # %% [markdown]
 # The problem (notation as in `30-svm-problem`): $z_i = y_i x_i$, total loss
@@ -39,14 +77,12 @@ from safescreen_book import figures
 # | the reference $w_0$ is **exactly** optimal for its $C_0$ | condition 2 |
 # | $s \in \{0, 1\}^n$, or $[0, 1]^n$ | condition 3 |
 #
-# ## A yardstick without rounding
+# ## Solutions without rounding
 #
-# Inequalities that can be equalities are hard to check with rounded numbers. But if data and $C$ are rational,
-# so is the solution: once it is known which samples are in L and which stand on the step, the dual variables
-# of the latter solve a linear system. Below, a solution in floating point says which they are, the system is
-# solved in fractions, and the optimality conditions are then verified exactly. They are sufficient, so what is
-# returned is *the* solution.
-
+# Inequalities that can be equalities are hard to check with rounded numbers. But if data and $C$ are rational, so is
+# the solution: once it is known which samples are in L and which stand on the step, the dual variables of the latter
+# solve a linear system. Below, a solution in floating point says which they are, the system is solved in fractions, and
+# the optimality conditions are then verified exactly. They are sufficient, so what is returned is *the* solution.
 
 # %%
 def total_loss(Z, w):
@@ -170,39 +206,11 @@ print(f"the library decides {decided}, otherwise than the bounds {differ} (bound
 assert differ == 0 and decided > 1000
 
 # %% [markdown]
-# In the plane of weights every sample is a line $\langle z_i, w\rangle = 1$. A line that misses the ball belongs to
-# a sample that is decided: orange on the side where the whole ball has margins above 1, blue below.
+# Back to the forty samples. In the picture at the top a line misses the ball exactly where the center lies farther from it
+# than the radius:
 
 # %%
-rng = np.random.default_rng(7)
-y = np.where(np.arange(40) % 2, 1, -1)
-X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
-samples, C, C0 = ss.Samples(X, y), 0.2, 0.16
-problem = ss.Problem(samples, ss.Hinge())
-reference = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
-ball = svm.ball_1(samples, C, reference)
-found = ss.rules.sphere(problem, ball)
-optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
-
-# %%
-figure, axes = figures.panels(2, width=10.5, height=3.8)
-figures.weight_space(
-    X * y[:, None],
-    {"ball": ball},
-    {"optimum": optimum},
-    found,
-    ax=axes[0],
-    title="weights: a line a sample",
-)
-figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
-figures.show(
-    "Left, the plane of weights with a line for each sample and a disc around the solution: "
-    "lines that miss the disc are coloured by the side on which they pass. Right, the samples "
-    "themselves: 8 decided as L, 25 as R, 7 near the margins undecided."
-)
-
-# %% [markdown]
-# A line misses the ball exactly where the center lies farther from it than the radius:
+X, y, problem, found = picture
 
 # %% tags=["SSS14-F2"]
 height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
@@ -212,9 +220,9 @@ assert found.in_R.any() and found.in_L.any() and not (found.in_R | found.in_L).a
 # %% [markdown]
 # ### Break it
 #
-# The lemma is about the ball, not about the solution. A ball that does not hold it decides just as readily. Here the
-# radius is made smaller step by step; the ball of the figure holds the solution well inside, so a third can go before
-# it is lost.
+# The lemma is about the ball, not about the solution. A ball that does not hold the solution decides samples as well,
+# and wrongly. Here we make the radius smaller step by step. The ball of the picture holds the solution well inside, so
+# it may lose a third of its radius first.
 
 # %%
 margins = samples.margins(optimum)
@@ -546,13 +554,13 @@ print(
 print(f"with the dual point of the same reference: at least {xi_star + right:.4f}")
 
 # %% [markdown]
-# So much for programs; the lemma itself is right. **The library never uses condition 2. It takes the dual point of whatever reference it is given, and uses (2).** At an exact reference that is
-# the same condition.
+# The lemma itself is right; only programs have no exact reference. **The library never uses condition 2. It takes the
+# dual point of the given reference and uses (2).** At an exact reference that is the same condition.
 #
 # ## Picture
 #
-# Seven samples on a line, so that $(w, \xi)$ is a plane. The feasible set lies above the total loss. Condition 1 puts the
-# solution below the parabola, condition 2 above the straight line; the bar at the bottom is the shadow of the
+# Seven samples on a line, so that $(w, \xi)$ is a plane. The feasible set lies above the total loss. Condition 1 puts
+# the solution below the parabola, condition 2 above the straight line; the bar at the bottom is the shadow of the
 # region between them, the ball. On the right the reference is not optimal: its printed line passes *above* the
 # solution, the region ends before it, and so does the ball. The line of its dual point stays below.
 

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The intersection test (IT)
 #
-# Two different arguments give two balls that hold the solution of a support vector machine. Each screens alone. The
-# *intersection test* asks both at once: it takes the extreme margins over the points the balls have in common, in
-# closed form, sample by sample.
+# Two different arguments give two balls that hold the solution of a support vector machine. Each of them can screen
+# alone. The *intersection test* uses both at once: it takes the extreme margins over the points that the balls have in
+# common, by a formula for each sample.
 #
 # At the end you will have seen that
 #
@@ -12,11 +12,11 @@
 # * the formula has three cases, and all of them follow from one question: does the minimiser of one ball lie in the
 #   other;
 # * the root in the third case is real wherever that case is reached, because the balls have a point in common;
-# * the test never decides less than the two balls, on thousands of pairs and along paths, and nothing that stands on
-#   the margin;
-# * two special positions ask for care in a program: both balls can be *the same* ball, where the formula is $0/0$ and
-#   either ball alone is the answer; and **whenever the reference has no loss the two balls touch in one point**: the test
-#   then knows the solution exactly, and rounding decides whether a program does.
+# * the test never decides less than the two balls, on thousands of pairs and along paths, and it never decides a sample
+#   on the margin;
+# * a program must treat two special positions with care. Both balls can be *the same* ball; then the formula is $0/0$,
+#   and either ball alone is the answer. And **whenever the reference has no loss the two balls touch in one point**:
+#   then the test knows the solution exactly, and a program can lose it by rounding.
 
 # %%
 from fractions import Fraction
@@ -27,6 +27,39 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# The plane of weights. The solution lies in both balls, so it lies in the lens. A sample is the line on which its margin is 1.
+# The dashed line cuts both balls: neither of them can tell on which side of the line the solution is. But the line misses the lens. All of the
+# lens is on the side of margins above 1, so the sample is in R. The intersection test sees this.
+#
+# The least margin over the lens is at the star or at the lowest point of one of the balls, if that point lies in the
+# other ball. These are the three cases of the formula.
+
+# %%
+balls = {"ball 1": ss.Sphere(np.array([0.0, 0.0]), 1.0), "ball 2": ss.Sphere(np.array([1.3, 0.0]), 0.9)}
+(m1, r1), (m2, r2) = ((ball.center, ball.radius) for ball in balls.values())
+apart = np.linalg.norm(m2 - m1)
+inwards = (apart**2 + r1**2 - r2**2) / (2 * apart)
+sideways = np.array([m2[1] - m1[1], m1[0] - m2[0]]) / apart
+corner = m1 + inwards / apart * (m2 - m1) + np.sqrt(r1**2 - inwards**2) * sideways
+sample, below = np.array([0.05, 1.0]), corner - [0.0, 0.09]  # the line of the sample passes below the corner
+level = sample @ below
+least = [sample @ ball.center - ball.radius * np.linalg.norm(sample) for ball in balls.values()]
+assert max(least) < level < sample @ corner  # neither ball decides, the lens does
+figure, ax = figures.panels(1, width=5.6, height=4.2)
+figures.balls(ss.cones.FreeSpace(2), balls, {}, ax=ax, title="a sample that only both balls decide")
+ax.set_facecolor("white")
+ax.axline(below, slope=-sample[0] / sample[1], color=figures.COLOURS["R"], linestyle="--")
+ax.plot(*corner, "*", color="black", markersize=11)
+ax.text(2.0, -0.98, "margin 1", color=figures.COLOURS["R"])
+ax.set(xlim=(-1.1, 2.6), ylim=(-1.2, 1.2), xticks=[], yticks=[], xlabel="", ylabel="")
+figures.show(
+    "Two overlapping discs and a dashed line, on which the margin of a sample is 1. The line cuts both discs and passes below the lens that they share; "
+    "the lowest corner of the lens is marked by a star."
+)
 
 # %% [markdown]
 # ## The claim
@@ -507,13 +540,13 @@ assert kappa_square == 0 and apart == 0
 
 
 # %% [markdown]
-# The formula is right here too, and exact. But rounding bites: $\kappa^2$ is 0, so the computed one is a rounding error of
-# either sign. If it is negative the bound is NaN. If one mends that with $\max(\kappa^2, 0)$, the bound is
+# The formula is right here too, and exact. But $\kappa^2$ is 0, so the computed one is a rounding error of either sign.
+# If it is negative, the bound is NaN. If a program takes $\max(\kappa^2, 0)$ in its place, the bound is
 # $\langle z_i, w_0\rangle$ as computed, which for a *support vector* is 1 up to the last digit. When it comes out as
 # $1 + 2^{-52}$, the rule says R, and a sample that carries the solution is thrown away.
 #
-# Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins
-# are larger. Two thousand of them, in ten dimensions.
+# Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins are
+# larger. Two thousand of them, in ten dimensions.
 
 # %%
 def touching_machine(rng):
@@ -566,7 +599,7 @@ print(f"library: support vector decided {wrong} times (bound 0), the five others
 assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong == 0 and found_all == 200
 
 # %% [markdown]
-# The library lets the support vector undecided and decides the rest: it evaluates the bound of *some* ball of the
+# The library leaves the support vector undecided and decides the rest: it evaluates the bound of *some* ball of the
 # family with every rounding added, so $\kappa$ becomes some $10^{-8}\|w_0\|$ instead of 0.
 #
 # Without the support vector the machine has another solution:

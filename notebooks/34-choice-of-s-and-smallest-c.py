@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The choice of s, and the smallest C
 #
-# The intersection test needs two things that nobody has given yet: a second ball, which comes with a free choice
-# $\hat s \in \{0, 1\}^n$, and a reference, a solution for some other $C$. SSS14 answers both in a few lines: equation
-# (25) for $\hat s$, Lemma 9 for a reference that costs nothing.
+# The intersection test needs two things: a second ball, for which one may choose any $\hat s \in \{0, 1\}^n$, and a
+# reference, a solution for some other $C$. SSS14 gives both in a few lines: equation (25) chooses $\hat s$, and Lemma 9
+# is a reference that needs no solving.
 #
 # At the end you will have seen that
 #
@@ -11,10 +11,11 @@
 #   ball 1**; that form needs no hinge and no particular $\tilde w$;
 # * it is the *deepest cut at that center*: each $s$ is one plane of the expanded space, and (25) finds the one that
 #   $m_1$ violates most;
-# * a bad $s$ does no harm to safety, and much to the rate; and a better $s$ than (25) can be had. Aiming once more, at the
-#   center of the lens that (25) has cut, decides a quarter more of the samples of breast-cancer, for one more pair of
-#   products with the data;
-# * Lemma 9 holds for all data, with $1/0$ read as $\infty$: that is the right answer where the sum of all $z_i$ is zero;
+# * a bad $s$ is safe, but decides little; and there is a better $s$ than (25). The choice for the center of the lens
+#   that (25) has cut decides a quarter more of the samples of breast-cancer, for one more pair of products with the
+#   data;
+# * Lemma 9 holds for all data, with $1/0$ read as $\infty$: that is the right answer where the sum of all $z_i$ is
+#   zero;
 # * references may come from above as well as from below.
 
 # %%
@@ -26,6 +27,37 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# The plane of weights of forty samples. Ball 1 comes from the solution for a smaller $C_0$ and stays where it is. Every
+# choice of $s$, one 0 or 1 a sample, gives another ball 2 that holds the solution (star). On the left all $s_i$ are 0,
+# and in the middle they are drawn by tossing coins. In both cases ball 2 contains ball 1, and nothing is gained. On the
+# right is the $\hat s$ of equation (25). Its ball 2 cuts off more than half of ball 1, and the solution lies in the
+# small lens that the two balls share.
+
+# %%
+forty = np.random.default_rng(7).standard_normal((40, 2))
+sides = np.where(np.arange(40) % 2, 1, -1)
+forty += 1.1 * sides[:, None] * [1.0, 0.6]
+machine, C_old, C_new = ss.Problem(ss.Samples(forty, sides), ss.Hinge()), 0.1, 0.2
+old, best = (ss.solve(machine, 1.0 / C, tol=0.0, rtol=1e-12) for C in (C_old, C_new))
+chosen = {
+    "all $s_i = 0$": np.zeros(40),
+    "coins": np.random.default_rng(0).integers(0, 2, 40).astype(float),
+    r"$\hat s$ of equation (25)": ss.svm.choose_s(machine.terms, C_new, ss.svm.reference(old)),
+}
+figure, axes = figures.panels(3, width=10.4, height=3.9)
+for ax, (name, s) in zip(axes, chosen.items(), strict=True):
+    both = {"ball 1": ss.svm.ball_1(machine.terms, C_new, ss.svm.reference(old)), "ball 2": ss.svm.ball_2(machine.terms, C_new, old.x, s)}
+    assert all(np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9) for ball in both.values())
+    figures.balls(ss.cones.FreeSpace(2), both, {"optimum": best.x}, ax=ax, title=name)
+    ax.set_facecolor("white")
+figures.show(
+    "Three planes of weights, each with the same small disc, ball 1, and another ball 2, both around the solution. With all s zero and with coins ball 2 is "
+    "large and contains ball 1; with the best s it overlaps ball 1 in a small lens, which holds the solution."
+)
 
 # %% [markdown]
 # ## The claims

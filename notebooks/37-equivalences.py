@@ -26,6 +26,40 @@ from safescreen import rules, spheres, svm
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# The plane of weights of forty samples, and the solution for one $C$ (star). The papers have seven names for what are
+# two balls and a dome. From the exact solution $w_0$ for a smaller $C_0$, the DVI test, ball test 1 (BT1), the
+# regularization path bound (RPB) and the midpoint gap bound (MGB) are one ball. Ball test 2 with the slopes at $w_0$ is
+# the gradient bound (GB). The dome of SSS13 is cut from a ball around 0 (dashed) by a plane (dotted): it is the part of
+# this ball beyond the plane.
+
+# %%
+forty = np.random.default_rng(7).standard_normal((40, 2))
+sides = np.where(np.arange(40) % 2, 1, -1)
+forty += 1.1 * sides[:, None] * [1.0, 0.6]
+machine, C_low, C_high = ss.Problem(ss.Samples(forty, sides), ss.Hinge()), 0.1, 0.2
+low, high = (ss.solve(machine, 1.0 / C, tol=0.0, rtol=1e-12) for C in (C_low, C_high))
+slopes = machine.alpha(low.x)
+same = [svm.ball_1(machine.terms, C_high, svm.reference(low)), spheres.path_bound(low.x, 1.0 / C_low, 1.0 / C_high)]
+assert np.allclose(same[0].center, same[1].center, rtol=1e-6) and abs(same[0].radius / same[1].radius - 1.0) < 1e-3
+second = [svm.ball_2(machine.terms, C_high, low.x, slopes), spheres.gradient_bound(machine, low.x, 1.0 / C_high)]
+assert np.allclose(second[0].center, second[1].center) and abs(second[0].radius / second[1].radius - 1.0) < 1e-6
+figure, ax = figures.panels(1, width=6.4, height=4.8)
+drawn = {"DVI = BT1 = RPB = MGB": same[0], "BT2 = GB": second[0]}
+figures.balls(ss.cones.FreeSpace(2), drawn, {"$w_0$": low.x, "optimum": high.x}, ax=ax, title="seven names")
+ax.set_facecolor("white")
+turn = np.linspace(0.0, 2.0 * np.pi, 300)
+ax.plot(*(np.linalg.norm(high.x) * np.array([np.cos(turn), np.sin(turn)])), "--", color="#555555", linewidth=1.0)
+ax.axline(low.x, slope=-low.x[0] / low.x[1], color="#555555", linestyle=":")
+ax.plot(0.0, 0.0, "o", color="black", markersize=4)
+ax.set(xlim=(-0.1, 1.75), ylim=(-0.45, 1.0))
+figures.show(
+    "The plane of weights. A disc, the ball of DVI, BT1, RPB and MGB, has the reference on its rim and holds the optimum; so does a smaller disc, mostly inside of it, BT2 and GB. "
+    "The dome, a thin slice between a dotted line through the reference and a dashed circle around 0 through the optimum, lies beside the centers."
+)
+
+# %% [markdown]
 # ## The claim
 #
 # Notation of the samples: $C = 1/\lambda$, $z_i = y_i x_i$, $Q_{ij} = \langle z_i, z_j\rangle$,

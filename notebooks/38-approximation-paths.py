@@ -1,21 +1,23 @@
 # %% [markdown]
 # # Paths of approximate solutions
 #
-# Which values of $C$ should one try? A grid is a guess: too fine here, too coarse there. SSS14 takes its values from
-# an *approximation path*: each solution is good, up to a relative error $\varepsilon$, until the next one takes over.
-# One line of algebra finds the next $C$, and each solution is at the same time the reference that screens for the
-# next.
+# Which values of $C$ should one try? A grid may be too fine in one place and too coarse in another. SSS14 takes its
+# values from an *approximation path*: each solution is good, up to a relative error $\varepsilon$, until the next one
+# takes over. One line of algebra finds the next $C$, and each solution is at the same time the reference that screens
+# for the next.
 #
 # At the end you will have seen that
 #
-# * the dual solution for $C_0$, scaled by $C/C_0$, is feasible for $C$, and its gap is a square: nothing has to be
-#   computed to know how long it stays good;
-# * the statement is true when the solutions between are computed and compared, and hardly improvable;
-# * that the inequality is for exact references, and what to put in its place where a solver stopped early;
-# * the number of solutions grows like $1/\sqrt\varepsilon$, with a constant that the path itself tells;
+# * the dual solution for $C_0$, scaled by $C/C_0$, is feasible for $C$, and its gap is a square, so we know without
+#   computing how long it stays good;
+# * the statement holds when we compute the solutions between, and it can hardly be improved;
+# * the inequality is for exact references, and another one takes its place where a solver stopped early;
+# * the number of solutions grows like $1/\sqrt\varepsilon$, with a constant that follows from the path;
 # * Algorithm 1, with and without screening, gives the same solutions, on breast cancer and on digits.
 
 # %%
+import itertools
+
 import numpy as np
 import sympy as sp
 
@@ -26,6 +28,39 @@ from safescreen_book import datasets, figures
 # %% tags=["parameters"]
 span = 1e4
 finest = 1e-3
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# Breast cancer, and solutions that may be wrong by a tenth. The first solution is exact at its own $C$. The farther $C$
+# moves away, the larger is the error that it may have there: one line of algebra bounds it, without solving anything.
+# When the bound reaches $\varepsilon = 0.1$, the next solution takes over. So the path puts a value of $C$ where one is
+# needed, and nowhere else. Here that is at nearly equal steps of $\log C$, a little denser in the middle.
+
+# %%
+def saw_of(path, Z, n=30):
+    """Values of C along a path, and the bound that holds there from the solution before."""
+    Cs, bounds = [], []
+    for before, after in itertools.pairwise(path):
+        C0, square = 1.0 / before.lam, before.x @ before.x
+        linear = C0 * np.maximum(1.0 - Z @ before.x, 0.0).sum() + square
+        ratio = np.geomspace(1.0, before.lam / after.lam, n)
+        Cs.extend(C0 * ratio)
+        bounds.extend(0.5 * (ratio - 1.0) ** 2 * square / (ratio * linear - 0.5 * ratio**2 * square))
+    return Cs, bounds
+
+# %%
+features, labels = datasets.load("breast-cancer", return_X_y=True)
+samples = ss.Samples(features, labels)
+coarse = svm.eps_path(samples, span * svm.c_min(samples), 0.1, rtol=1e-10)
+saw = saw_of(coarse, labels[:, None] * features)
+assert max(saw[1]) <= 0.1 * (1 + 1e-6)
+title = f"{len(coarse)} solutions for all C"
+figures.lines({"bound": saw}, xlabel="$C$", ylabel="bound of the relative error", title=title, log="x", legend=None)
+figures.show(
+    "The bound of the relative error along C, logarithmic. It is a saw: it rises from 0 to 0.1, falls to 0 where the next solution takes over, and rises again, "
+    "once for each solution."
+)
 
 # %% [markdown]
 # ## The claim
@@ -154,10 +189,10 @@ print("svm.eps_next_C:", {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_,
 # ## Does it match? Is it true?
 #
 # The numbers agree. For the truth of (35) solutions between $C_0$ and the promised $C$ are computed and compared, on
-# both data sets, from $C_{\min}$ to a thousand times that. And beyond: the largest $\rho$ for which (35) holds *in
-# truth*, by bisection, is what nobody could surpass. Last, references that are not exact, of relative gaps a half to a hundredth of
-# $\varepsilon$: the library's next $C$ against the larger root of (3) below, and (35) again by solving.
-
+# both data sets, from $C_{\min}$ to a thousand times that. By bisection we also find the largest $\rho$ for which (35)
+# *really* holds; no rule can go farther. Last come references that are not exact, with relative gaps of a half to a
+# hundredth of $\varepsilon$. We compare the library's next $C$ with the larger root of (3) below, and check (35) again
+# by solving.
 
 # %%
 def relative_error(prob, reference, C):
@@ -235,31 +270,24 @@ print(f"{rough} inexact references: the root of (3) to a part in 1e4, and (35) a
 assert 0.0 < nearest < 0.5
 
 # %% [markdown]
-# Mostly half to four fifths of the error allowed is used, and the step is mostly four fifths of the largest possible
-# one, for the price of one square root.
+# Mostly the true error is half to four fifths of the allowed one, and the step is four fifths of the largest possible
+# one. It costs one square root.
 #
-# ## Picture
+# ### The saw again, with the true errors
 #
-# The path for $\varepsilon = 0.1$ on breast cancer: a new solution each time the bound, the square over $D$, reaches
-# $\varepsilon$. Dots: the true error, from solutions between.
+# The bound of the picture at the top, the square over $D$, and as dots the true error, from solutions between.
 
 # %%
 prob, Z = problems["breast cancer"], rows["breast cancer"]
-coarse = svm.eps_path(prob.terms, span * svm.c_min(prob.terms), 0.1, rtol=1e-10)
-saw, dots = [[], []], [[], []]
-for before, after in zip(coarse, coarse[1:], strict=False):
+dots = [[], []]
+for before, after in itertools.pairwise(coarse):
     reference = svm.reference(before)
-    N, beta = before.x @ before.x, np.maximum(1 - Z @ before.x, 0).sum() * reference.C + before.x @ before.x
-    for C in np.geomspace(reference.C, 1.0 / after.lam, 30):
-        r = C / reference.C
-        saw[0].append(C)
-        saw[1].append(0.5 * (r - 1) ** 2 * N / (r * beta - 0.5 * r * r * N))
     for C in np.geomspace(reference.C, 1.0 / after.lam, 5)[1:]:
         dots[0].append(C)
         dots[1].append(relative_error(prob, reference, C)[0])
 figure, ax = figures.panels(1, width=8.0, height=3.2)
 marks, labels = {"true relative error": tuple(dots)}, {"xlabel": "$C$", "ylabel": "relative error of the dual"}
-figures.lines({"bound (1)": tuple(saw)}, dots=marks, ax=ax, title="breast cancer", log="x", **labels)
+figures.lines({"bound (1)": saw}, dots=marks, ax=ax, title="breast cancer", log="x", **labels)
 ax.set_ylim(-0.004, 0.135)
 figures.show(
     "The relative error of the dual along C, logarithmic: the bound is a saw that rises from 0 "
@@ -520,16 +548,17 @@ assert sweeps[-1] > 10 * sweeps[0] and fewer <= 1
 # %% [markdown]
 # ## Exercise
 #
-# The square $(\rho - 1)^2$ does not mind $\rho < 1$. How far *down* is a solution good? How many solutions does a path need
-# whose solutions serve both ways?
+# The square $(\rho - 1)^2$ makes sense for $\rho < 1$ too. How far *down* is a solution good? How many solutions does a
+# path need if each serves in both directions?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
 # Everything in the derivation holds for $\rho < 1$: $\rho a_0 \le C$ again. (1) holds between its two roots, whose
-# product is $\frac1{1 + \varepsilon}$: from $\frac{C_0}{(1 + \varepsilon)\rho}$ up to $\rho C_0$, a little farther down than up. So
-# every second solution of the path can be left out wherever $\rho_t \le (1 + \varepsilon)\rho_{t+1}$: the neighbour above looks
-# down as far as the one below looks up. Half the solutions, if one knows where to put them.
+# product is $\frac1{1 + \varepsilon}$: from $\frac{C_0}{(1 + \varepsilon)\rho}$ up to $\rho C_0$, a little farther down
+# than up. So every second solution of the path can be left out wherever $\rho_t \le (1 + \varepsilon)\rho_{t+1}$: the
+# neighbour above looks down as far as the one below looks up. So half of the solutions are enough, if one knows
+# beforehand where to put them.
 #
 # </details>
 

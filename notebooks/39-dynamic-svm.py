@@ -1,17 +1,18 @@
 # %% [markdown]
 # # Dynamic screening, ranges and rough references for support vector machines
 #
-# The sample papers (SSS13, SSS14) screen once: before a training begins, with the *exact* solution for another $C$. The
-# triplet papers do more. They screen again while the solver runs, they compute for which range of the parameter a
-# decision lasts, and their references need not be exact. None of that has to do with triplets. This notebook carries it
-# over to samples, linear and kernel, hinge and smoothed hinge, and at the end carries something back.
+# The sample papers (SSS13, SSS14) screen once, before a training begins, with the *exact* solution for another $C$. The
+# triplet papers do more. They screen again while the solver runs. They compute the range of the parameter on which a
+# decision lasts. And their references need not be exact. None of this depends on triplets. This notebook carries it
+# over to samples: linear and kernel, hinge and smoothed hinge. At the end it carries an idea of the sample papers over
+# to triplets.
 #
 # At the end you will have seen that
 #
-# * a dual solver makes a ball at every sweep for nothing: its radius is $\sqrt{C}$ times the root of the gap, and it
-#   decides *every* sample off the margin after finitely many sweeps;
-# * a rule that holds for one $C$ holds for a whole interval of $C$, which can be written down;
-# * the printed tests with a reference that is merely good throw away samples that matter, and the balls of the triplet
+# * a dual solver has a ball at every sweep without extra work. Its radius is $\sqrt{C}$ times the root of the gap, and
+#   after finitely many sweeps it has decided *every* sample that is not on the margin;
+# * a rule that holds for one $C$ holds for an interval of $C$, and its ends have formulas;
+# * the printed tests throw away samples that matter when the reference is good but not exact. The balls of the triplet
 #   papers do not.
 
 # %%
@@ -23,6 +24,48 @@ from scipy import sparse
 
 import safescreen as ss
 from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# The plane of weights of forty samples. A sample is a line: on one side of it a machine gives the sample a margin above
+# 1, on the other side one below 1. A solver is on its way to the solution (star), which it does not know. At any time
+# its current point and its dual point give a ball that holds the solution. The better the two points, the smaller the
+# ball. A line that misses the ball belongs to a sample that is decided (coloured), and this sample can leave the solver
+# at once. After six sweeps the ball is too small to be seen here, and 37 of the 40 samples are decided.
+
+# %%
+def sweeps_over(Z, C, count):
+    """The primal and dual point of dual coordinate descent after some sweeps, for the hinge."""
+    alpha, w = np.zeros(len(Z)), np.zeros(Z.shape[1])
+    for _ in range(count):
+        for k, z in enumerate(Z):
+            new = np.clip(alpha[k] + (1.0 - z @ w) / (C * (z @ z)), 0.0, 1.0)
+            w, alpha[k] = w + C * (new - alpha[k]) * z, new
+    return w, alpha
+
+# %%
+forty = np.random.default_rng(7).standard_normal((40, 2))
+sides = np.where(np.arange(40) % 2, 1, -1)
+forty += 1.1 * sides[:, None] * [1.0, 0.6]
+machine, level = ss.Problem(ss.Samples(forty, sides), ss.Hinge()), 5.0  # lambda = 1/C
+best = ss.solve(machine, level, tol=0.0, rtol=1e-12).x
+figure, axes = figures.panels(3, width=10.4, height=3.9)
+widest, limits = None, None
+for ax, count in zip(axes, (1, 3, 6), strict=True):
+    point, dual = sweeps_over(forty * sides[:, None], 1.0 / level, count)
+    ball = ss.spheres.midpoint_gap_bound(machine, point, level, dual)
+    found = ss.rules.sphere(machine, ball)
+    assert np.linalg.norm(ball.center - best) <= ball.radius
+    widest = widest or ball.radius
+    title = f"sweeps: {count}, decided: {found.n_L + found.n_R} of 40"
+    figures.weight_space(forty * sides[:, None], {"MGB": ball}, {"optimum": best}, found, ax=ax, title=title, room=widest / ball.radius - 0.7)
+    limits = limits or (ax.get_xlim(), ax.get_ylim())
+    ax.set(xlim=limits[0], ylim=limits[1])
+figures.show(
+    "The plane of weights with a line for each of forty samples, after 1, 3 and 6 sweeps of a solver. The disc around the solution shrinks. After one sweep 11 lines "
+    "miss it and are coloured, after three 22, after six 37."
+)
 
 # %% [markdown]
 # ## The claim
@@ -65,18 +108,19 @@ from safescreen_book import datasets, figures
 #
 # ### Step 1: the ball of a dual solver, the ball of a primal solver
 #
-# Notebook `28-midpoint-gap-bound` has the ball of any pair; without a cone it reads, with $\delta = \|w - w(\alpha)\|$
-# and the Fenchel gaps $\varphi = \sum_i \ell(u_i) + \ell^*(-\alpha_i) + \alpha_i u_i$ at the margins $u_i = \langle
-# z_i, w\rangle$,
+# Notebook `28-midpoint-gap-bound` derives the ball of any pair. Write $\delta = \|w - w(\alpha)\|$ for the distance of
+# the two primal points, and $\varphi = \sum_i \big(\ell(u_i) + \ell^*(-\alpha_i) + \alpha_i u_i\big)$ for the sum of
+# the Fenchel gaps at the margins $u_i = \langle z_i, w\rangle$. Without a cone the balls are
 #
 # $$\text{center } \tfrac12(w + w(\alpha)), \qquad r_{\text{MGB}}^2 = \tfrac14\delta^2 + C\varphi, \qquad
 # r_{\text{DGB}}^2 = 2C\,(P - D) = \delta^2 + 2C\varphi .$$
 #
-# Two kinds of solver sit at the two ends of it.
+# Two kinds of solver are the two extremes.
 #
-# * A **dual** solver (coordinate descent) has $w = w(\alpha)$. Then $\delta = 0$, the ball is centered at $w$, its
-#   margins are at hand, and $r^2 = C\,(P - D)$: MGB is CDGB, and DGB is wider by $\sqrt2$. For the hinge $P - D =
-#   \sum_i \max(0, 1 - u_i) - \alpha_i (1 - u_i)$, a sum over samples of what is not complementary.
+# * A **dual** solver (coordinate descent) has $w = w(\alpha)$. Then $\delta = 0$, the center is $w$ itself, whose
+#   margins the solver knows, and $r^2 = C\,(P - D)$. So MGB is CDGB, and DGB is wider by $\sqrt2$. For the hinge
+#   $P - D = \sum_i \big(\max(0, 1 - u_i) - \alpha_i (1 - u_i)\big)$. A summand is 0 exactly where $\alpha_i$ is minus a
+#   slope of the loss at $u_i$.
 # * A **primal** solver takes the slopes $\alpha = \alpha(w)$. Then $\varphi = 0$, and $r = \delta/2$: half of DGB. With
 #   the hinge this radius does *not* go to 0, because slopes are 0 or 1 and the solution needs fractions for the samples
 #   on the margin.
@@ -101,11 +145,12 @@ print("the gap of a sample, hinge: max(0, 1 - u) - alpha (1 - u)")
 # %% [markdown]
 # ### Step 2: in the end everything is decided
 #
-# Let $u^\star_i > 1$. The center is within $r$ of the solution, so the margin there is at least $u^\star_i - r\|z_i\|$,
-# and the least margin over the ball at least $u_i^\star - 2 r \|z_i\|$. Hence **sample $i$ is decided as soon as $2 r
-# \|z_i\| < |u^\star_i - 1|$**, and likewise for L. As $r \to 0$ with the gap there is a sweep from which on nothing is
-# left but the samples exactly on a threshold. (With the smoothed hinge those between the thresholds are left, too: they
-# have no flat or linear piece to be on.)
+# Let sample $i$ have the margin $u^\star_i > 1$ at the solution. The center is within $r$ of the solution, so the
+# margin at the center is at least $u^\star_i - r\|z_i\|$, and the least margin over the ball is at least
+# $u_i^\star - 2 r \|z_i\|$. Hence **sample $i$ is decided as soon as $2 r \|z_i\| < |u^\star_i - 1|$**, and likewise
+# for L. The radius goes to 0 with the gap. So from some sweep on, only the samples exactly on a threshold are
+# undecided. (With the smoothed hinge the samples between the two thresholds stay undecided as well, because they are
+# neither on the flat nor on the linear piece.)
 #
 # ### Step 3: from one C to an interval
 #
@@ -123,16 +168,16 @@ print("slope of the test in t, times 2:", sp.factor(2 * sp.diff(test, t)), " (ne
 print("R certain for 1 <= C/C0 <", end)
 
 # %% [markdown]
-# So a sample in R at $C_0$ stays certain up to $C_0\,(h + mn - 2)/(mn - h + 2\varepsilon n)$: a sample whose vector is
-# nearly parallel to $w_0$ ($mn \approx h$) for very long. L is R in a mirror, $-h$ for $h$ and $-(1-\gamma)$ for 1. MGB
-# has a range as well, from the pair: its center $\frac12(w_0 + t\,w(\alpha_0))$ and $r^2 = \frac14\|w_0 -
-# t\,w(\alpha_0)\|^2 + t\,C_0\varphi$ hold $t$ in known places.
+# So a sample in R at $C_0$ stays certain up to $C_0\,(h + mn - 2)/(mn - h + 2\varepsilon n)$. If its vector is nearly
+# parallel to $w_0$ ($mn \approx h$), that is very far. For L put $-h$ for $h$ and $-(1-\gamma)$ for 1. MGB has a range
+# as well: from the pair, its center is $\frac12(w_0 + t\,w(\alpha_0))$ and its radius has
+# $r^2 = \frac14\|w_0 - t\,w(\alpha_0)\|^2 + t\,C_0\varphi$, and the rule can be solved for $t$ again
+# (`27-gap-ball-ranges`).
 #
 # ## Ten lines of numpy
 #
-# Coordinate descent in the dual, and after every few sweeps a test that costs one product with the data. A decided
-# sample is not visited again; those in L stay in $w$ with $\alpha = 1$.
-
+# This is coordinate descent in the dual. After every few sweeps it makes a test, which costs one product with the data.
+# It does not visit a decided sample again; the samples in L stay in $w$ with $\alpha = 1$.
 
 # %%
 def dynamic_descent(Z, C, sweeps, every=5):
@@ -171,8 +216,8 @@ print("samples left after 5, 25, 50, 100, 300 sweeps:", [counts[k // 5 - 1] for 
 # %% [markdown]
 # ## The library
 #
-# `screening` names the balls a solve uses as it goes. Nothing else changes: kernel samples, other losses, other
-# solvers.
+# The argument `screening` names the balls that a solve uses while it runs. Nothing else changes for kernel samples,
+# other losses or other solvers.
 
 # %%
 linear = ss.Problem(ss.Samples(X, y), ss.Hinge())
@@ -198,16 +243,15 @@ print("same solution with and without screening; ten lines and library: same bal
 # %% [markdown]
 # ## Every iterate, every representation
 #
-# Random problems as dense and sparse samples and with three kernels, hinge and two smoothed hinges. One coordinate
-# descent for all of them, on $Q = (\langle z_i, z_j\rangle)$, is stopped at every stage; its pair makes DGB, CDGB and
-# MGB. And the same for a primal solver, with $\alpha(w)$, and for a mixture of both dual points, where neither $\delta$ nor
-# $\varphi$ is 0. Checked: the solution is in each ball; no decision contradicts it, on the margin neither; MGB decides what DGB
-# decides.
+# We take random problems with dense samples, sparse samples and three kernels, with the hinge and two smoothed hinges.
+# One coordinate descent on $Q = (\langle z_i, z_j\rangle)$ serves all of them. We stop it at every stage and build DGB,
+# CDGB and MGB from its pair. We do the same with the slopes $\alpha(w)$, as a primal solver would, and with a mixture
+# of both dual points, where neither $\delta$ nor $\varphi$ is 0. Each ball must hold the solution, no decision may
+# contradict it, not even for a sample on the margin, and MGB must decide all that DGB decides.
 #
-# The pairs, good ones and bad ones, also decide for other $C$. Ranges of MGB and DGB from each pair, and of RRPB
-# with the radius of DGB as its $\varepsilon$, at six other $C$, from a quarter to four times as large: the masks are those of the
-# balls of step 3, computed from $Q$ alone, and no solution for that $C$ contradicts them.
-
+# The pairs, good and bad ones, decide for other $C$ too. We take the ranges of MGB and DGB from each pair, and those of
+# RRPB with the radius of DGB as its $\varepsilon$, at six other $C$, from a quarter to four times as large. The masks
+# must be those of the balls of step 3, computed from $Q$ alone, and no solution for that $C$ may contradict them.
 
 # %%
 def sweeps_of(Q, C, gamma, n_sweeps):
@@ -235,7 +279,7 @@ def length(x):
 
 
 # %% [markdown]
-# What a solution says of decisions, and the balls of the library:
+# This function compares decisions with a solution; below it are the balls of the library:
 
 # %%
 def wrong(prob, found, solution):
@@ -413,14 +457,14 @@ print(f"ranges of C at six C: {n_masks} masks, all those of the balls, from Q al
 assert decided["DGB"] < decided["RRPB"] < decided["MGB"]
 
 # %% [markdown]
-# The last column counts samples whose margin at the solution is a hundredth or more off the thresholds.
+# The last column counts only samples whose margin at the solution is at least 0.01 away from the thresholds.
 #
 # ## Pictures
 #
 # ### During a solve
 #
-# Breast-cancer (569 samples, 30 features), hinge; what is decided after each sweep of coordinate descent. Left a linear
-# machine, right a Gaussian kernel.
+# The breast-cancer data (569 samples, 30 features) with the hinge. The curves show the share of the samples that is
+# decided after each sweep of coordinate descent, left for a linear machine, right for a Gaussian kernel.
 
 # %%
 machines = {
@@ -467,14 +511,15 @@ for title, curves in trace.items():
     assert np.all(np.array(curves["MGB"]) >= curves["DGB"]) and np.mean(curves["MGB"]) > np.mean(curves["DGB"])
 
 # %% [markdown]
-# MGB is $\sqrt2$ narrower than DGB at the same pair and some sweeps ahead. The pair $(w, \alpha(w))$ of the same $w$ is
-# now and then lucky early on, and does not settle: the slopes of the hinge jump, and this ball does not shrink to a point.
-# Therefore the solvers of the library hand their own dual point to the test.
+# MGB is narrower than DGB by $\sqrt2$ at the same pair, and so it is some sweeps ahead. The pair $(w, \alpha(w))$ of
+# the same $w$ decides much now and then, but it does not settle: the slopes of the hinge jump, and its ball does not
+# shrink to a point. Therefore the solvers of the library give their own dual point to the test.
 #
 # ### A range chart in C
 #
-# Sixty points in the plane, one reference at $C_0$. Pale: where each sample *is* (blue L, orange R, white: on the
-# margin), from solving for thirty values. Solid: what one reference says; $C = 1/\lambda$ grows to the right.
+# Sixty points of the plane and one reference at $C_0$. The pale colours show where each sample *is*, from solving for
+# thirty values of $C$: blue for L, orange for R, white for the margin. The solid colours show what the one reference
+# says. $C = 1/\lambda$ grows to the right.
 
 # %%
 rng = np.random.default_rng(4)
@@ -497,8 +542,9 @@ figures.show(
 )
 
 # %% [markdown]
-# One pass over the samples of a data set answers for every $C$ ahead what a path would ask at each of its own:
-# breast-cancer from the solution at $C_0 = 0.05$, by RRPB, the test at some $C$ and the range evaluated there.
+# A path asks at each of its $C$ which samples are certain. One pass over the samples answers this for all $C$ to come.
+# Here is breast-cancer from the solution at $C_0 = 0.05$: the test of RRPB at some $C$, and the range of RRPB evaluated
+# there.
 
 # %%
 C0 = 0.05
@@ -514,11 +560,11 @@ for factor in (1.05, 1.2, 1.5, 2.0):
 # %% [markdown]
 # ## Break it: a reference that is not exact
 #
-# Theorem 6 of SSS14 asks for the optimal solution at $C_0$. A program returns something else. Take what coordinate
-# descent has after some sweeps at $C_0 = 1$ (breast-cancer, linear, hinge), believe that it is $w^\star_{C_0}$, and
-# screen for $C = 1.05\, C_0$ by the formula as printed, center $\frac{C + C_0}{2C_0} w_0$ and radius $\frac{C -
-# C_0}{2C_0}\|w_0\|$. Beside it, from the same $w_0$ and $\alpha_0$: RRPB, BT1 as the library builds it (MGB), and the
-# intersection test.
+# Theorem 6 of SSS14 asks for the optimal solution at $C_0$, and no program returns it. Take what coordinate descent has
+# after some sweeps at $C_0 = 1$ (breast-cancer, linear, hinge), and believe that it is $w^\star_{C_0}$. Then screen for
+# $C = 1.05\, C_0$ by the formula as printed, with the center $\frac{C + C_0}{2C_0} w_0$ and the radius
+# $\frac{C - C_0}{2C_0}\|w_0\|$. Beside it stand three tests from the same $w_0$ and $\alpha_0$: RRPB, BT1 as the
+# library builds it (an MGB), and the intersection test.
 
 # %%
 C0, C = 1.0, 1.05
@@ -558,11 +604,12 @@ assert table[-1][6][0] > 400  # and not because they decide nothing
 print("printed test, wrong decisions:", sum(row[3][1] for row in table), "  RRPB, BT1 and IT of the library: 0")
 
 # %% [markdown]
-# A poor reference makes the printed test *bold*: its radius knows nothing of the error. It throws away samples, the
-# problem that is left has another solution, and nothing tells. The valid balls become timid instead, and
-# with a good reference (last row) they come near to what the printed one decides. In the rows between, the printed test
-# errs nowhere although the solution is several radii away from its center: luck, of which nobody is told either. What
-# the wrong decisions cost, in the objective (a sample wrongly put into L pulls with constant force for ever):
+# With a poor reference the printed test decides too much, because its radius does not contain the error. It throws away
+# samples that matter, the remaining problem has another solution, and no message says so. The valid balls decide less
+# instead, and with a good reference (last row) they decide nearly what the printed test decides. In the rows between,
+# the printed test makes no mistake although the solution is several radii away from its center. That is luck, and no
+# message says that either. The wrong decisions cost this much of the objective (a sample wrongly put into L pulls with
+# constant force for ever):
 
 # %%
 for k in (5, 20, 100):
@@ -577,16 +624,16 @@ for k in (5, 20, 100):
 # %% [markdown]
 # ### The intercept
 #
-# A free intercept is not in the problem of these papers, and not in the balls: the objective is no longer strongly
-# convex in all its variables. `ss.svm.add_intercept` adds a penalised one, a constant feature, and then everything
-# above applies. What a free one needs is in [`39b-free-intercept`](39b-free-intercept.ipynb).
+# The problem of these papers has no free intercept. The balls do not hold for one, because then the objective is not
+# strongly convex in all its variables. `ss.svm.add_intercept` adds a penalised intercept, which is a constant feature,
+# and everything above applies. [`39b-free-intercept`](39b-free-intercept.ipynb) derives what a free one needs.
 #
 # ## Something carried back
 #
-# Two balls come out of one pair: MGB with $\alpha$, and ball 2, with the slopes at the center of the first, which is what
-# the choice of $s$ in SSS14 (equation 25) comes to. Neither asks what a term is. Notebook `19-two-balls` has the test of two
-# balls for triplets; this second ball costs one more pass over them and needs nothing else: `"MGB&BT2"` in a path. Iris
-# with ten neighbours of either kind, two step lengths:
+# One pair gives two balls: MGB with $\alpha$, and ball 2 with the slopes at the center of the first. These slopes are
+# the choice of $s$ in SSS14 (equation 25). Neither ball depends on what a term is. Notebook `19-two-balls` has the test
+# of two balls for triplets. The second ball costs one more pass over the triplets and needs nothing else; in a path it
+# is called `"MGB&BT2"`. Here is iris with ten neighbours of either kind and two step lengths:
 
 # %%
 flowers, kinds_of = datasets.load("iris", return_X_y=True)
@@ -607,16 +654,17 @@ for ratio in (0.9, 0.5):
 #
 # ## Exercise
 #
-# The primal objective at $w(\alpha)$ goes up and down from sweep to sweep, while the dual only rises. Should a dual
-# solver keep the best primal point it has seen, and make the ball from that? The center then is between two points; can
-# the ball become larger?
+# The primal objective at $w(\alpha)$ goes up and down from sweep to sweep, while the dual objective only rises. Should
+# a dual solver keep the best primal point so far, and build the ball from it? Then the center lies between two points.
+# Can the ball become larger?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Keep it. With $w_b$ the best point and $w_k = w(\alpha_k)$, the squared radius is $C\,(P(w_b) - D_k) - \frac14\|w_b -
-# w_k\|^2 \le C\,(P(w_b) - D_k) \le C\,(P(w_k) - D_k)$, and the last is the squared radius of the current pair. It never
-# gets larger. The price is one more product with the data for the margins at the center.
+# It should. With $w_b$ the best point and $w_k = w(\alpha_k)$, the squared radius is
+# $C\,(P(w_b) - D_k) - \frac14\|w_b - w_k\|^2 \le C\,(P(w_b) - D_k) \le C\,(P(w_k) - D_k)$, and the last number is the
+# squared radius of the current pair. So the ball never gets larger. The price is one more product with the data, for
+# the margins at the center.
 #
 # </details>
 
@@ -642,18 +690,19 @@ print(
 # ## Fine print
 #
 # * **What is known.** Screening of samples during a solve, by the gap, has been proposed after the papers of this book
-#   (Zimmert et al. 2015; Shibagaki et al. 2016), and MGB is very likely the ball that Tran, Elvira, Dang and Herzet call RYU
-#   in sparse regression (2023). Ranges of $C$ for samples, and references that need not be exact for all tests of SSS13 and SSS14,
-#   follow from treating the sample and the triplet papers as one problem.
-# * **SSS14 asks for the optimal reference**, and says so; what fails above is its formula in the hands of a solver that stops early.
-# * **Cost.** For a dual solver the ball has its center at $w$: a test costs what one evaluation of the gap costs. For
-#   kernels, $Q\alpha$ is all it needs, which the solver keeps anyway.
-# * **Shrinking is something else.** Solvers leave samples out by a guess and look at all of them again in the end. What
-#   a ball decides is never looked at again. Both together are the default of the library for samples.
-# * **The smoothed hinge** has more samples between the thresholds, none of which can be screened: smoothing makes
-#   solvers faster and screening smaller.
-# * **Floating point.** Each radius and each margin carries a bound of its rounding errors (`24-floating-point`), for
-#   kernels that of the kernel matrix as well.
+#   (Zimmert et al. 2015; Shibagaki et al. 2016), and MGB is very likely the ball that Tran, Elvira, Dang and Herzet
+#   call RYU in sparse regression (2023). Ranges of $C$ for samples, and references that need not be exact for all tests
+#   of SSS13 and SSS14, follow from treating the sample and the triplet papers as one problem.
+# * **SSS14 asks for the optimal reference**, and says so. What fails above is its formula with the result of a solver
+#   that stops early.
+# * **Cost.** For a dual solver the ball has its center at $w$, so a test costs as much as one evaluation of the gap.
+#   With kernels it needs $Q\alpha$ only, which the solver keeps anyway.
+# * **Shrinking is something else.** Solvers that shrink leave samples out by a guess, and check all of them again in
+#   the end. A sample that a ball has decided is never checked again. The library does both for samples by default.
+# * **The smoothed hinge** leaves more samples between the thresholds, and none of them can be screened. So smoothing
+#   makes solvers faster, and screening decides less.
+# * **Floating point.** Each radius and each margin comes with a bound of its rounding errors (`24-floating-point`).
+#   With kernels this includes the rounding errors of the kernel matrix.
 #
 # ## References
 #

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # A similarity made of pairs of features
 #
-# HDSL19 learns a similarity $x^\top M x'$ in so many dimensions that $M$ can never be written down. What
-# makes it possible is the shape of the set in which $M$ is looked for.
+# HDSL19 learns a similarity $x^\top M x'$ in so many dimensions that nobody can write $M$ down. It
+# can do so because it looks for $M$ in a set of a special shape.
 #
 # At the end you will have seen
 #
-# * what an atom does to a similarity, and why mixtures of atoms are positive semidefinite without anybody
-#   projecting;
-# * exactly which matrices are mixtures: diagonally dominant ones of trace $2\lambda$ in which no single
-#   feature has more than half of the excess;
-# * the gradient of $d^2$ entries held as a sparse matrix between *points*;
-# * a training on the digits whose every iterate is feasible, with the objective of a dense evaluation,
-#   and a picture of $M$ growing atom by atom;
+# * what an atom does to a similarity, and why mixtures of atoms are positive semidefinite without a
+#   projection;
+# * exactly which matrices are mixtures: diagonally dominant ones of trace $2\lambda$ in which no
+#   single feature has more than half of the excess;
+# * how a gradient of $d^2$ entries is stored as a sparse matrix between *points*;
+# * a training on the digits in which every iterate is feasible and has the objective that dense
+#   matrices give;
 # * what these matrices cannot do.
 
 # %%
@@ -29,10 +29,52 @@ from safescreen.hdsl.forward import exact
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# A similarity of the digits, images of 8 by 8 pixels, while it is learned. It is a matrix $M$ of 64
+# by 64 numbers, and each step adds at most one *atom*, which couples two pixels. Above, $M$ after 1,
+# 5, 20 and 400 steps, purple for positive entries. Below, the same atoms as lines between the two
+# pixels that they join, on the mean image: purple if the two pixels count as alike, orange if they
+# count against each other. After 400 steps there are 73 atoms, of the 4032 that there could be.
+
+# %%
+images, labels = datasets.load("digits", return_X_y=True)
+images = 0.5 * (images + 1.0)
+train, near = images[:300], nearest_triplets(images[:300], labels[:300])
+scale = 10.0
+growing = {
+    f"k = {k}": FrankWolfe(scale, forward="exact", max_iter=k).fit(train, near).similarity_
+    for k in (1, 5, 20, 400)
+}
+
+# %%
+figure, axes = figures.panels(4, width=10.4, height=2.8)
+for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
+    M = similarity.to_sparse().toarray()
+    ax.imshow(M, cmap="PuOr", vmin=-np.abs(M).max(), vmax=np.abs(M).max(), interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(name, loc="left")
+figures.show(
+    "The learned similarity as a 64 by 64 matrix of coloured dots after 1, 5, 20 and 400 "
+    "iterations. It starts with four entries and fills up slowly, most of them near the "
+    "diagonal."
+)
+figure, axes = figures.panels(4, width=10.4, height=2.8)
+for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
+    title = f"{name}: {len(similarity)} atoms"
+    figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
+figures.show(
+    "The atoms as pairs of pixels joined by lines, over the mean of two digits, after 1, 5, 20 "
+    "and 400 iterations: 2, 6, 19 and 73 atoms. The first join the upper and lower end of a "
+    "stroke."
+)
+
+# %% [markdown]
 # ## The problem
 #
 # Triplets say: $x_t$ should be more similar to $y_t$ than to $z_t$. With $A_t = x_t (y_t - z_t)^\top$
-# this reads $\langle A_t, M\rangle = x_t^\top M y_t - x_t^\top M z_t > 0$, and one would like 1.
+# this reads $\langle A_t, M\rangle = x_t^\top M y_t - x_t^\top M z_t > 0$. The loss is 0 from the
+# value 1 on.
 #
 # > $$\min_{M \in D_\lambda} f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle), \qquad
 # > D_\lambda = \mathrm{conv} \{ \lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j \}$$
@@ -47,9 +89,9 @@ from safescreen_book import datasets, figures
 # | $M$ | $M$ | `SparseSimilarity`: `atoms`, `weights` |
 # | $L$ with $M = L^\top L$ | $L^\top$ | `factor()` |
 #
-# The loss is the smoothed hinge of the rest of the book with $\gamma = 1$: convex, of slope between $-1$
-# and 0. Any other that is convex and continuously differentiable will do (HDSL19 Remark 1): notebook
-# `41-frank-wolfe-and-away-steps`.
+# The loss is the smoothed hinge of the rest of the book with $\gamma = 1$: convex, of slope between
+# $-1$ and 0. Any other convex and continuously differentiable loss will do as well (HDSL19 Remark 1,
+# notebook `41-frank-wolfe-and-away-steps`).
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -72,10 +114,10 @@ print("minus its slope:         ", loss.alpha(np.array([-1.0, 0.0, 0.5, 1.0, 2.0
 # %% [markdown]
 # ## What an atom does
 #
-# $x^\top (e_i \pm e_j)(e_i \pm e_j)^\top x' = (x_i \pm x_j)(x'_i \pm x'_j) = x_i x'_i + x_j x'_j \pm (x_i
-# x'_j + x_j x'_i)$. Both signs reward a feature that is in both points. The sign $+$ also rewards feature
-# $i$ here with feature $j$ there, as if they were synonyms; the sign $-$ punishes it. With words as
-# features:
+# $x^\top (e_i \pm e_j)(e_i \pm e_j)^\top x' = (x_i \pm x_j)(x'_i \pm x'_j) = x_i x'_i + x_j x'_j \pm (x_i x'_j + x_j x'_i)$.
+# Both signs raise the similarity of two points that share a feature. The sign $+$ also raises it if
+# one point has feature $i$ and the other has feature $j$, as if these were synonyms. The sign $-$
+# lowers it then. With words as features:
 
 # %%
 words = ["ball", "goal", "vote"]
@@ -90,25 +132,28 @@ assert similar[0, 1] > 0.0 > similar[1, 2]
 # %% [markdown]
 # ## Which matrices are mixtures
 #
-# Let $w^\pm_{ij}$ be the weights, sum 1. Off the diagonal $M_{ij} = \lambda (w^+_{ij} - w^-_{ij})$, on it
-# $M_{ii} = \lambda \sum_j (w^+_{ij} + w^-_{ij})$. So for every mixture
+# Let $w^\pm_{ij}$ be the weights of the atoms, with sum 1. Off the diagonal
+# $M_{ij} = \lambda (w^+_{ij} - w^-_{ij})$, on it $M_{ii} = \lambda \sum_j (w^+_{ij} + w^-_{ij})$. So
+# for every mixture
 #
 # * the trace is $2 \lambda$, and the absolute entries sum to at most $4 \lambda$;
 # * $M_{ii} \ge \sum_{j \ne i} |M_{ij}|$: $M$ is *diagonally dominant*, hence positive semidefinite.
 #
-# What is left on the diagonal, $r_i = M_{ii} - \sum_{j \ne i} |M_{ij}| \ge 0$, comes from pairs of atoms
-# with both signs, since $(P^{(ij)} + N^{(ij)})/2 = \lambda (e_i e_i^\top + e_j e_j^\top)$: always two
-# features at a time, in equal parts. Sums of such pairs can be any $r \ge 0$ with
+# The excess of the diagonal, $r_i = M_{ii} - \sum_{j \ne i} |M_{ij}| \ge 0$, comes from pairs of
+# atoms with both signs, since $(P^{(ij)} + N^{(ij)})/2 = \lambda (e_i e_i^\top + e_j e_j^\top)$. Such
+# a pair adds to the excess of two features at once, in equal parts. The sums of such pairs are all
+# $r \ge 0$ with
 #
 # $$r_i \le \sum_{j \ne i} r_j \quad\text{for every } i ,$$
 #
-# and no others (think of the $r_i$ as numbers of neighbours in a graph with multiple edges). Therefore
+# and no others. (If the $r_i$ are integers with an even sum, they are the degrees of a graph with
+# multiple edges under just this condition.) Therefore
 #
 # > $D_\lambda$ is the set of symmetric, diagonally dominant matrices of trace $2\lambda$ in which no
 # > $r_i$ is more than half of $\sum_j r_j$.
 #
-# The paper does not say this. Is it right? A linear program decides whether a matrix is a mixture; random
-# matrices near the border are put to both tests.
+# The paper does not say this. Is it right? A linear program decides whether a matrix is a mixture. We
+# put random matrices near the border to both tests.
 
 # %%
 lam, a, b, c = sp.symbols("lambda a b c", positive=True)
@@ -122,7 +167,7 @@ assert (
 
 
 # %% [markdown]
-# The two tests:
+# These are the two tests:
 
 # %%
 def atoms_of(d, scale):
@@ -177,12 +222,12 @@ assert 100 < inside < 300
 # $$\nabla f(M) = -\frac1T \sum_t g_t\, x_t (y_t - z_t)^\top = -\frac1T X^\top W X, \qquad
 # W = \sum_t g_t\, (e_{x_t} e_{y_t}^\top - e_{x_t} e_{z_t}^\top) .$$
 #
-# $W$ is $n \times n$ and has two entries a triplet, at most. An atom's product with the gradient is
-# $-\frac{\lambda}{T} p^\top W p$ with $p = X(e_i \pm e_j)$, and a row of the gradient is
-# $X^\top (W + W^\top) X e_i$: everything that is needed, on demand.
+# $W$ is $n \times n$ and has at most two entries a triplet. The product of an atom with the gradient
+# is $-\frac{\lambda}{T} p^\top W p$ with $p = X(e_i \pm e_j)$. Up to the factor $-\frac1T$, a row of
+# the symmetric gradient is $X^\top (W + W^\top) X e_i$. So everything that is needed can be computed
+# on demand.
 #
 # ### Ten lines of numpy
-
 
 # %%
 def dense(X, triplets, M):
@@ -216,7 +261,8 @@ print(
 # %% [markdown]
 # ### The library
 #
-# `Constraints` holds the points and the pattern of $W$; slopes go in, rows and values come out.
+# `Constraints` stores the points and the pattern of $W$. It takes the slopes $g$ and returns rows of
+# the gradient and values of atoms.
 
 # %%
 constraints = Constraints(X, triplets)
@@ -236,16 +282,14 @@ print(
 # %% [markdown]
 # ## Every iterate is feasible
 #
-# The digits of scikit-learn, 300 images of 64 grey levels, for each the 3 most similar images of the same
-# digit and the 5 most similar of others: 4500 triplets. After every one of the first 60 iterations:
-# weights on the simplex, $M$ positive semidefinite and in $D_\lambda$ by the characterisation above,
-# $M = L^\top L$, and the objective that the solver reports is that of the dense evaluation.
+# The data are the digits of scikit-learn: 300 images of 64 pixels. Each image forms triplets with the
+# 3 most similar images of the same digit and the 5 most similar images of other digits, 4500 triplets
+# in all. After each of the first 59 iterations we check that the weights are positive with sum 1,
+# that $M$ is positive semidefinite and in $D_\lambda$ by the characterisation above, that
+# $M = L^\top L$, and that the solver reports the objective that dense matrices give.
 
 # %%
-images, labels = datasets.load("digits", return_X_y=True)
-images = 0.5 * (images + 1.0)
-train, near = images[:300], nearest_triplets(images[:300], labels[:300])
-scale, lowest = 10.0, 0.0
+lowest = 0.0
 history = FrankWolfe(scale, forward="exact", max_iter=60).fit(train, near).history_
 x, step = train[near[:, 0]], train[near[:, 1]] - train[near[:, 2]]
 for k in range(1, 60):
@@ -264,40 +308,9 @@ print(
 )
 
 # %% [markdown]
-# ## M grows
-#
-# $M$ at four iterations, 64 x 64, purple for positive entries. Below, the atoms as lines between the two
-# pixels that they join, on the mean image; purple for $+$, orange for $-$.
-
-# %%
-growing = {
-    f"k = {k}": FrankWolfe(scale, forward="exact", max_iter=k).fit(train, near).similarity_
-    for k in (1, 5, 20, 400)
-}
-figure, axes = figures.panels(4, width=10.4, height=2.8)
-for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
-    M = similarity.to_sparse().toarray()
-    ax.imshow(M, cmap="PuOr", vmin=-np.abs(M).max(), vmax=np.abs(M).max(), interpolation="nearest")
-    ax.set(xticks=[], yticks=[])
-    ax.set_title(name, loc="left")
-figures.show(
-    "The learned similarity as a 64 by 64 matrix of coloured dots after 1, 5, 20 and 400 "
-    "iterations. It starts with four entries and fills up slowly, most of them near the "
-    "diagonal."
-)
-figure, axes = figures.panels(4, width=10.4, height=2.8)
-for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
-    title = f"{name}: {len(similarity)} atoms"
-    figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
-figures.show(
-    "The atoms as pairs of pixels joined by lines, over the mean of two digits, after 1, 5, 20 "
-    "and 400 iterations: 2, 6, 19 and 73 atoms. The first join the upper and lower end of a "
-    "stroke."
-)
-
-# %% [markdown]
-# An orange line says "ink here and not there". Does it help? Error of the 3 nearest neighbours by
-# similarity on 400 other images, against the dot product ($M = I$):
+# An orange line in the picture at the top says "ink here and not there". Does it help? We compare the
+# error of the 3 nearest neighbours by similarity on 400 other images with that of the dot product
+# ($M = I$):
 
 # %%
 check = NeighborError(train, labels[:300], images[300:700], labels[300:700])
@@ -322,17 +335,18 @@ learned = FrankWolfe(300.0, forward="exact", max_iter=100).fit(unit[:300], near_
 print(f"images of unit length: dot product {check(identity):.3f}, learned {check(learned):.3f}")
 
 # %% [markdown]
-# It does where the plain dot product is bad, because bright images are similar to everything. With all
-# images scaled to unit length the dot product is hard to beat: 64 pixels in all of which something may be
-# are not what this method is made for. That is thousands of features of which a point has a few.
+# It helps where the plain dot product is bad, because bright images are similar to everything. If all
+# images are scaled to unit length, the dot product is hard to beat. This method is not made for 64
+# pixels that are nearly all in use. It is made for thousands of features of which each point has a
+# few.
 
 # %% [markdown]
 # ## Break it
 #
 # ### Negative weights
 #
-# Nothing but the simplex keeps $M$ positive semidefinite. Allow one weight to be slightly negative, as a
-# least-squares fit would, and it is gone.
+# $M$ is positive semidefinite only because the weights are not negative. If one weight may be
+# slightly negative, as in a least-squares fit, $M$ is not positive semidefinite any more.
 
 # %%
 e = np.eye(3)
@@ -344,10 +358,10 @@ assert np.linalg.eigvalsh(M)[0] < -0.01
 # %% [markdown]
 # ### Four entries of another shape
 #
-# The matrix $\begin{pmatrix}1 & 2\\ 2 & 4\end{pmatrix}$ has four entries, is positive semidefinite and of
-# rank one. It is not diagonally dominant, so it is no mixture: features can only be combined with equal
-# weight. And the best *single* feature, $2\lambda e_1 e_1^\top$, is out of reach: $r_1$ is all of the
-# excess.
+# The matrix $\begin{pmatrix}1 & 2\\ 2 & 4\end{pmatrix}$ has four entries, is positive semidefinite
+# and of rank one. It is not diagonally dominant, so it is no mixture: atoms combine features with
+# equal weight only. A *single* feature, $2\lambda e_1 e_1^\top$, is no mixture either, because $r_1$
+# would be all of the excess.
 
 # %%
 for name, M in (
@@ -361,9 +375,9 @@ for name, M in (
     assert not is_mixture(M, np.trace(M) / 2) and not passes(M, np.trace(M) / 2)
 
 # %% [markdown]
-# What does that cost? If only the first of $d$ features tells classes apart and the others are noise, the
-# best mixture gives half of the trace to partners of feature 1. With many partners, a little to each,
-# their noise averages out.
+# What does that cost? Let only the first of $d$ features tell classes apart, and let the others be
+# noise. Then the best mixture gives half of the trace to partners of feature 1. If it gives a little
+# to each of many partners, their noise averages out.
 
 # %%
 rng = np.random.default_rng(3)
@@ -388,16 +402,17 @@ assert M[0, 0] / np.trace(M) <= 0.5 + 1e-9 and single < best.history_[-1].object
 # %% [markdown]
 # ## Exercise
 #
-# Add the atoms $2 \lambda\, e_i e_i^\top$ (which would be "$i = j$", up to scale). Which set do you get,
-# and do trace, rank and number of entries after $k$ steps change?
+# Add the atoms $2 \lambda\, e_i e_i^\top$ (up to scale, the case $i = j$). Which set do you get, and
+# do trace, rank and number of entries after $k$ steps change?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# All symmetric diagonally dominant matrices of trace $2\lambda$: the condition on the $r_i$ disappears,
-# as each $r_i$ can be paid alone. (It is known that the extreme rays of the cone of diagonally dominant
-# matrices with non-negative diagonal are exactly these.) The new atoms have rank one and a single entry,
-# so that nothing gets larger. The paper leaves them out, and we follow it.
+# You get all symmetric diagonally dominant matrices of trace $2\lambda$. The condition on the $r_i$
+# disappears, because a new atom adds to a single $r_i$. (It is known that these atoms and the old
+# ones are exactly the extreme rays of the cone of diagonally dominant matrices with non-negative
+# diagonal.) The new atoms have the same trace, rank one and a single entry, so no number gets larger.
+# The paper leaves them out, and we follow it.
 #
 # </details>
 
@@ -417,14 +432,15 @@ assert not is_mixture(M, 0.65) and answer.status == 0
 # %% [markdown]
 # ## Fine print
 #
-# * **Symmetric.** $A_t$ is not symmetric, $M$ is: only $A_t + A_t^\top$ matters. The gradient is left
-#   unsymmetric in the formulas, and rows are those of $G + G^\top$.
-# * **Sizes.** $k$ atoms: at most $4k$ entries, $2k$ features, rank $k$; `factor()` is the projection to
-#   $k$ dimensions whose dot products are the similarities.
-# * **Scale.** $\lambda$ regularises: a small one cannot reach the margin 1. In the paper it is chosen by
-#   validation, as is the number of iterations.
+# * **Symmetry.** $M$ is symmetric and $A_t$ is not, so only $A_t + A_t^\top$ matters. The formulas
+#   keep the gradient $G$ unsymmetric; the rows are those of $G + G^\top$.
+# * **Sizes.** A mixture of $k$ atoms has at most $4k$ entries, $2k$ features and rank $k$. `factor()`
+#   returns the map to $k$ dimensions in which the similarities are dot products.
+# * **Scale.** $\lambda$ regularises: with a small one no margin reaches 1. The paper chooses it by
+#   validation, as it does the number of iterations.
 # * **Where it leads.** How the atoms are found: `41-frank-wolfe-and-away-steps`. What that costs:
-#   `42-hdsl-cost`. Approximations: `43-hdsl-forward-directions`. New points: `44c-risk-of-a-learned-similarity`.
+#   `42-hdsl-cost`. Approximations: `43-hdsl-forward-directions`. New points:
+#   `44c-risk-of-a-learned-similarity`.
 #
 # ## References
 #

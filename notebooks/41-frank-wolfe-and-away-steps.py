@@ -1,19 +1,19 @@
 # %% [markdown]
 # # Frank-Wolfe and away steps
 #
-# The method of HDSL19 walks inside a polytope by moving towards one of its vertices, or away from one.
-# This notebook writes it in a few lines, runs the library beside it, and asks how fast it is.
+# The method of HDSL19 walks inside a polytope by moving towards one of its vertices, or away from one. This notebook
+# writes it in a few lines, runs the library beside it, and asks how fast it is.
 #
 # At the end you will have seen that
 #
 # * the library takes the same steps as the definition: same vertices, same kinds, same sizes;
-# * in Algorithm 2 the limit $\gamma_{\max}$ is meant for the step $2/(k+2)$ too, though its last line does
-#   not say so;
+# * in Algorithm 2 the limit $\gamma_{\max}$ has to hold for the step $2/(k+2)$ too, although its last line does not say
+#   so;
 # * the Frank-Wolfe gap is a certificate, the gap of a heuristic direction is not;
-# * the printed proof of the rate does not cover *drop steps*, which may gain next to nothing: here is one
-#   that gains 450 times less than the proof says;
-# * the printed rate is true all the same, for every iteration: the matrices $A_t$ have rank one, which
-#   halves the curvature, and half of the iterations are enough;
+# * the printed proof of the rate does not cover *drop steps*, which may gain next to nothing: here is one that gains
+#   450 times less than the proof says;
+# * the printed rate is true all the same, for every iteration: the matrices $A_t$ have rank one, which halves the
+#   curvature, and half of the iterations are enough;
 # * squared hinge, logistic and exponential loss do as well, with the curvature of the loss in the rate;
 # * rank, entries and features grow as stated, and no faster rate in the number of vertices is possible.
 
@@ -29,6 +29,47 @@ from safescreen.hdsl import FrankWolfe, SparseSimilarity, nearest_triplets, rand
 from safescreen.hdsl.line_search import bisection, exact
 from safescreen.hdsl.losses import MarginLoss
 from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The idea in a picture
+#
+# In place of the polytope take a triangle. The squared distance from a point on its lower edge (star) is to be made
+# small. On the left each step goes towards the best corner by the gradient. The optimum lies between two corners, so
+# the steps alternate between them: the path zigzags and becomes slow. On the right a step may also go *away* from the
+# worst corner that has weight. The upper corner loses its weight, and the path arrives after three steps.
+
+# %%
+def walk(corners, target, steps, away):
+    """Frank-Wolfe for half the squared distance from the target, from the last corner on; the points."""
+    weights = np.eye(len(corners))[-1]
+    points = [weights @ corners]
+    for _ in range(steps):
+        slope = points[-1] - target
+        products = corners @ slope
+        best, worst = np.argmin(products), np.argmax(np.where(weights > 0.0, products, -np.inf))
+        change, longest = np.eye(len(corners))[best] - weights, 1.0
+        if away and products[best] - slope @ points[-1] > slope @ points[-1] - products[worst]:
+            change, longest = weights - np.eye(len(corners))[worst], weights[worst] / (1.0 - weights[worst])
+        direction = change @ corners
+        step = np.clip(-(slope @ direction) / (direction @ direction), 0.0, longest)
+        weights = np.maximum(weights + step * change, 0.0)
+        points.append(weights @ corners)
+    return np.array(points)
+
+# %%
+corners, target = np.array([[0.0, 0.0], [1.0, 0.0], [0.35, 0.8]]), np.array([0.55, 0.0])
+figure, axes = figures.panels(2, height=3.6)
+for ax, away, title in ((axes[0], False, "towards corners only"), (axes[1], True, "with away steps")):
+    points = walk(corners, target, 12, away)
+    ax.fill(*corners.T, color=figures.COLOURS["cone"])
+    ax.plot(*points.T, "o-", color=figures.OTHERS[1], markersize=3)
+    ax.plot(*target, "*", color="black", markersize=12)
+    ax.set(aspect="equal", xticks=[], yticks=[])
+    ax.set_title(f"{title}: distance after 12 steps {np.linalg.norm(points[-1] - target):.3f}", loc="left", fontsize=10)
+figures.show(
+    "A triangle twice, with the path from its upper corner to a star on the lower edge. Towards corners only the path zigzags in ever shorter steps and has not arrived after "
+    "12 steps. With away steps the third step ends at the star."
+)
 
 # %% [markdown]
 # ## The claims
@@ -346,20 +387,20 @@ assert wrong > 0
 # %% [markdown]
 # ## Curvature: three constants
 #
-# Everything about the rate hangs on one number: how far $f$ rises above its tangent along a direction $D$
-# between two points of the polytope,
+# The rate depends on one number: how far $f$ rises above its tangent along a direction $D$ between two points of the
+# polytope,
 #
 # $$f(M + \gamma D) \le f(M) + \gamma \langle G, D\rangle + \tfrac12 \gamma^2 C, \qquad C \ge \frac1T \sum_t \langle A_t, D\rangle^2 .$$
 #
-# It is needed only as long as $M + \gamma D$ stays in the polytope; with $\ell'' \le \beta$ on the margins
-# there, $C$ has the factor $\beta$.
+# It is needed only as long as $M + \gamma D$ stays in the polytope; with $\ell'' \le \beta$ on the margins there, $C$
+# has the factor $\beta$.
 #
-# **The paper's**: $\langle A_t, D\rangle^2 \le \|A_t\|_F^2 \|D\|_F^2$ and the diameter of $D_\lambda$ in
-# the Frobenius norm is $\sqrt8 \lambda$: $C = 8 L \lambda^2$.
+# **The paper's**: $\langle A_t, D\rangle^2 \le \|A_t\|_F^2 \|D\|_F^2$ and the diameter of $D_\lambda$ in the Frobenius
+# norm is $\sqrt8 \lambda$: $C = 8 L \lambda^2$.
 #
-# **Rank one**: $\langle x v^\top, D\rangle = x^\top D v \le \|x\| \|v\| \|D\|_{op} = \|A_t\|_F
-# \|D\|_{op}$. All matrices of the polytope are between 0 and $2 \lambda I$, so differences are between
-# $-2\lambda I$ and $2\lambda I$, and $C = 4 L \lambda^2$: half.
+# **Rank one**: $\langle x v^\top, D\rangle = x^\top D v \le \|x\| \|v\| \|D\|_{op} = \|A_t\|_F \|D\|_{op}$. All
+# matrices of the polytope are between 0 and $2 \lambda I$, so differences are between $-2\lambda I$ and $2\lambda I$,
+# and $C = 4 L \lambda^2$: half.
 #
 # **Exact**: a convex function of $D$, largest at a difference of two atoms:
 # $C_f = \max \frac1T \sum_t \langle A_t, B - B'\rangle^2$.

@@ -1,19 +1,20 @@
 # %% [markdown]
 # # What an iteration costs
 #
-# A matrix of a million times a million entries is learned, and an iteration takes less than a
+# The matrix to be learned has a million times a million entries, and an iteration takes less than a
 # millisecond. This notebook counts where the work is.
 #
 # At the end you will have seen
 #
-# * the direction search of the paper, in a few lines that count what they do, and the library beside it;
-# * the exponents of the printed table in $s$, $T$, $m$, $k$ and $d$, fitted to counts, and all of them
-#   confirmed as upper bounds;
-# * what the table leaves out: with four lookups a triplet, the $Tk$ of the away direction needs random
-#   access to the points;
-# * why the library does better than $T s^2$ in memory, and than $T k$ in time: it never looks at
-#   triplets, only at pairs of points;
-# * one heuristic iteration at $d = 10^6$ that costs what it costs at $d = 10^4$.
+# * the direction search of the paper, in a few lines that count what they do, and the library beside
+#   it;
+# * the exponents of the printed table in $s$, $T$, $m$, $k$ and $d$, fitted to counts: all of them
+#   hold as upper bounds;
+# * what the table leaves out: the $Tk$ of the away direction looks up six numbers a triplet, and
+#   needs random access to the entries of the points;
+# * why the library needs less memory than $T s^2$ and less time than $T k$: it works with pairs of
+#   points in place of triplets;
+# * that a heuristic iteration costs the same at $d = 10^6$ as at $d = 10^4$.
 
 # %%
 import time
@@ -27,10 +28,58 @@ from safescreen.hdsl.forward import exact, heuristic
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# Data for this notebook: points with exactly $s$ entries at random places, and triplets at random.
+
+# %%
+def random_points(n, d, s, seed=0):
+    rng = np.random.default_rng(seed)
+    columns = np.concatenate([np.sort(rng.choice(d, s, replace=False)) for _ in range(n)])
+    return sparse.csr_array(
+        (rng.uniform(0.1, 1.0, n * s), columns, np.arange(0, n * s + 1, s)), shape=(n, d)
+    )
+
+
+def some_triplets(n, T, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, n, T)
+    first, second = rng.integers(1, n // 2, (2, T))
+    return np.column_stack((x, (x + first) % n, (x + n // 2 + second - 1) % n))
+
+
+# %% [markdown]
+# The gradient is a matrix with a row and a column for each feature, here 60. A dot is an entry that
+# is not 0, and a triplet makes some $s^2$ of them. The value of an atom depends on three entries:
+# those of its two features on the diagonal, and the one that they share. The exact search (left)
+# looks at all dots. The heuristic (right) draws a feature, looks at the diagonal and at the row of
+# this feature, finds the best partner there, and then looks at the row of the partner. Only these
+# entries have to be computed.
+
+# %%
+few, listed = random_points(40, 60, 4), some_triplets(40, 30)
+x, y, z = (few.toarray()[column] for column in listed.T)
+gradient = -(x.T @ (y - z) + (y - z).T @ x)  # both orders of the two features
+first = few.indices[0]
+second = np.argmax(np.abs(gradient[first]) * (np.arange(60) != first))
+seen = np.eye(60, dtype=bool)
+seen[[first, second]] = True
+figure, axes = figures.panels(2, height=4.0)
+for ax, looked_at, title in ((axes[0], np.ones_like(seen), "exact"), (axes[1], seen, "heuristic")):
+    for mask, colour in (((gradient != 0) & ~looked_at, "#CCCCCC"), ((gradient != 0) & looked_at, figures.OTHERS[1])):
+        ax.plot(*np.nonzero(mask)[::-1], "s", color=colour, markersize=2)
+    ax.set(aspect="equal", xlabel="feature", ylabel="feature", ylim=(60, -1), xlim=(-1, 60))
+    ax.set_title(f"{title}: {np.sum((gradient != 0) & looked_at)} entries", loc="left", fontsize=10)
+figures.show(
+    "A matrix of 60 by 60 features, twice, with a dot for each of the 1188 entries that are not 0. Left, all dots are coloured: the exact search looks at all. Right, 65 are "
+    "coloured, those of the diagonal and of two rows, which the heuristic looks at."
+)
+
+# %% [markdown]
 # ## The claim
 #
-# $T$ triplets of points with $s$ entries, mini-batches of $m$ triplets (the paper's $M$), iteration $k$,
-# logarithms left out (HDSL19 Table 1):
+# There are $T$ triplets of points with $s$ entries each and mini-batches of $m$ triplets (the paper
+# writes $M$). HDSL19 Table 1 has the cost of iteration $k$, without logarithms:
 #
 # | direction | time | memory |
 # |---|---|---|
@@ -38,7 +87,7 @@ from safescreen_book import datasets, figures
 # | mini-batch | $m s^2 + T k$ | $T + m s^2 + k$ |
 # | mini-batch and heuristic | $m s + T k$ | $T + m s + k$ |
 #
-# No $d$ anywhere. The points themselves, $n s$ numbers, are not counted.
+# No entry depends on $d$. The points themselves, $n s$ numbers, are not counted.
 #
 # | assumption | needed for |
 # |---|---|
@@ -58,35 +107,13 @@ from safescreen_book import datasets, figures
 # | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
 #
 # </details>
-#
-# ## Data
-#
-# Points with exactly $s$ entries at random places, triplets at random.
-
-
-# %%
-def random_points(n, d, s, seed=0):
-    rng = np.random.default_rng(seed)
-    columns = np.concatenate([np.sort(rng.choice(d, s, replace=False)) for _ in range(n)])
-    return sparse.csr_array(
-        (rng.uniform(0.1, 1.0, n * s), columns, np.arange(0, n * s + 1, s)), shape=(n, d)
-    )
-
-
-def some_triplets(n, T, seed=1):
-    rng = np.random.default_rng(seed)
-    x = rng.integers(0, n, T)
-    first, second = rng.integers(1, n // 2, (2, T))
-    return np.column_stack((x, (x + first) % n, (x + n // 2 + second - 1) % n))
-
 
 # %% [markdown]
 # ## The paper's directions, counting
 #
-# Exact: add up $G$ triplet by triplet in a dictionary of entries. Heuristic: the diagonal, a row, another
-# row; a row needs only the triplets that have its feature. `visits` counts multiplications and looked-at
-# entries.
-
+# The exact search adds up $G$ triplet by triplet in a dictionary of entries. The heuristic computes
+# the diagonal, a row and another row, and for a row it needs only the triplets that have its feature.
+# `visits` counts the multiplications and the entries that are looked at.
 
 # %%
 def rows_of(X):
@@ -164,8 +191,8 @@ def heuristic_counted(points, triplets, first):
 # %% [markdown]
 # ## Does it match?
 #
-# The value of the best atom, and of the one that the heuristic finds from each of several features.
-
+# We compare the value of the best atom, and the value of the atom that the heuristic finds from each
+# of several features.
 
 # %%
 class First:
@@ -195,10 +222,9 @@ print(
 # %% [markdown]
 # ## Exponents
 #
-# One of $d$, $s$, $T$ varies and the others stay; the exponent is the slope of the logarithm of the
-# visits. The heuristic starts at a feature of the first point, so that its row is not empty; its visits
-# are averaged over six.
-
+# One of $d$, $s$, $T$ varies and the others stay. The exponent is the slope of the logarithm of the
+# visits. The heuristic starts at a feature of the first points, so that its row is not empty, and its
+# visits are averaged over six such features.
 
 # %%
 def exponent(x, y):
@@ -251,15 +277,15 @@ figures.show(
 )
 
 # %% [markdown]
-# What the heuristic keeps is at most $3 T s$ entries, and mostly fewer. The entries kept by the exact
-# search are what makes it expensive in memory: nearly $2 T s^2$ of them when points are sparse, hardly
-# two triplets share one.
+# The heuristic keeps at most $3 T s$ entries, and mostly fewer. The exact search needs much memory
+# for the entries that it keeps. When points are sparse there are nearly $2 T s^2$ of them, because
+# hardly any two triplets share one.
 #
 # ## A mini-batch
 #
-# Only the triplets of the batch are visited for the direction. What remains of $T$: the margins of all
-# triplets, which the line search needs. So the $m s^2$ and the $m s$ of the table are as before, with $m$
-# in place of $T$.
+# The search for a direction visits only the triplets of the batch. So the $m s^2$ and the $m s$ of
+# the table are the counts from above with $m$ in place of $T$. The line search still needs the
+# margins of all $T$ triplets.
 
 # %% tags=["HDSL19-B1"]
 X, triplets = random_points(150, 20_000, 12), some_triplets(150, 3200)
@@ -280,17 +306,17 @@ assert all(abs(power - 1) < 0.1 for power in powers)
 # %% [markdown]
 # ## The away direction
 #
-# The value of an active atom is $\langle B, G\rangle = -\frac\lambda T \sum_t g_t\, (x_i \pm x_j)(v_i \pm
-# v_j)$ with $v = y - z$: six numbers of three points a triplet, for each of $k$ atoms, $T k$ in all; if a
-# point is a list of entries that must be searched, $T k \log s$. The library gathers the slopes of all
-# triplets in one sparse matrix between points,
+# The value of an active atom is
+# $\langle B, G\rangle = -\frac\lambda T \sum_t g_t\, (x_i \pm x_j)(v_i \pm v_j)$ with $v = y - z$.
+# For each of $k$ atoms it needs six numbers of three points a triplet, which is $T k$ in all, or
+# $T k \log s$ if a point is a list of entries that must be searched. The library adds up the slopes
+# of all triplets in one sparse matrix between points,
 #
 # $$W = \sum_t g_t\, (e_x e_y^\top - e_x e_z^\top), \qquad -\tfrac{T}{\lambda} \langle B, G\rangle = p^\top W p,
 # \qquad p = X (e_i \pm e_j) ,$$
 #
-# and visits for an atom only the points that *have* its features, and their partners in $W$. Counted from
-# the data, for the active atoms of a real run:
-
+# For an atom it visits only the points that *have* its features, and their partners in $W$. We count
+# these visits for the active atoms of a real run:
 
 # %%
 def pairs_of(triplets):
@@ -336,10 +362,9 @@ print("library and sum over triplets: equal")
 # %% [markdown]
 # ## Memory
 #
-# The library keeps the points by row and by column, the triplets, the entries of $W$, and, where that is
-# not more than that, a list of shared features of each pair. Never $G$. Here is the size of all its
-# arrays, in numbers of 8 bytes for each triplet and stored entry:
-
+# The library stores the points by row and by column, the triplets and the entries of $W$. If it is
+# not longer than these, it also stores a list of the shared features of each pair. It never stores
+# $G$. Here is the size of all its arrays, in numbers of 8 bytes for each triplet and stored entry:
 
 # %% tags=["HDSL19-B1"]
 def arrays_in(thing):
@@ -368,14 +393,13 @@ for change in ({}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T":
 assert max(shown) < 20.0 and shown[2] < 1.3 * shown[0]
 
 # %% [markdown]
-# A constant times $T + \mathrm{nnz}(X)$, whatever $d$ is, and without the $T s^2$ of the table: the
-# gradient is never stored, its rows are made on demand.
+# The memory is a constant times $T + \mathrm{nnz}(X)$, whatever $d$ is. The $T s^2$ of the table does
+# not occur, because the rows of the gradient are computed on demand and not stored.
 #
 # ## Seconds
 #
-# Processor time of the library (not compared between machines). First against $d$, for 500 points of 30
-# entries and 5000 triplets.
-
+# Here is the processor time of the library, on the machine that made this page. First against $d$,
+# for 500 points of 30 entries and 5000 triplets.
 
 # %%
 def seconds(function, before, repeats=9):
@@ -438,13 +462,13 @@ for key in larger:
     print(f"exponent of the time in {key}: heuristic {powers[0]:.2f}, exact {powers[1]:.2f}")
 
 # %% [markdown]
-# The exponents of the time are below those of the counts at these sizes, where fixed costs of a call and
-# passes over all features in use still weigh.
+# At these sizes the exponents of the time are below those of the counts, because each call has fixed
+# costs and makes passes over all features in use.
 #
 # ## Break it
 #
-# "No $d$" assumes that $s$ does not grow with $d$. For dense points $s = d$, and the exponents in $d$ are
-# 2 and 1.
+# "No $d$" assumes that $s$ does not grow with $d$. For dense points $s = d$, and the exponents in $d$
+# are 2 and 1.
 
 # %%
 widths = (8, 16, 32, 64)
@@ -458,21 +482,21 @@ print(f"dense points, exponents in d: exact {powers[0]:.2f}, heuristic {powers[1
 assert abs(powers[0] - 2) < 0.1 and abs(powers[1] - 1) < 0.15
 
 # %% [markdown]
-# And what does not depend on $d$ is the cost of an iteration. How much an iteration of the heuristic
-# achieves does depend on it: notebook `43-hdsl-forward-directions`.
+# Only the cost of an iteration does not depend on $d$. What an iteration of the heuristic achieves
+# depends on it, as notebook `43-hdsl-forward-directions` shows.
 #
 # ## Exercise
 #
-# The triplets of the paper combine 3 targets and 5 impostors of each point: $T = 15 n$. How many entries
-# has $W$? What does that mean for the cost of a row of the gradient, if one took 20 of each?
+# The triplets of the paper combine 3 targets and 5 impostors of each point: $T = 15 n$. How many
+# entries has $W$? What does that mean for the cost of a row of the gradient if there were 20 of each?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# A triplet $(x, y, z)$ contributes to the pairs $(x, y)$ and $(x, z)$ only, and a product of $p$ targets
-# and $q$ impostors has $p + q$ of them: $8n$ entries for $15 n$ triplets, $40 n$ for $400 n$. The cost of
-# a row is that of the pairs, so that 27 times as many triplets cost 5 times as much, and only the slopes
-# (a pass over $T$ numbers) grow with $T$.
+# A triplet $(x, y, z)$ contributes to the pairs $(x, y)$ and $(x, z)$ only. The triplets of $p$
+# targets and $q$ impostors have $p + q$ pairs. So $W$ has at most $8n$ entries for $15 n$ triplets,
+# and $40 n$ for $400 n$. A row costs as much as its pairs: 27 times as many triplets cost 5 times as
+# much. Only the slopes, a pass over $T$ numbers, grow with $T$.
 #
 # </details>
 
@@ -494,10 +518,11 @@ for p, q in ((3, 5), (20, 20)):
 # * **Slopes.** Triplets with margin 1 or more have slope 0 and are skipped; the counts above are for
 #   slopes of 1, the worst case.
 # * **Exact search in the library.** It bounds every row by the Cauchy-Schwarz inequality and searches
-#   rows by decreasing bound until no other can win: no $T s^2$ entries, but in bad cases many rows of
-#   $O(\mathrm{nnz}(X))$ each.
-# * **Line search.** A few passes over $T$ numbers.
-# * **Logarithms** are left out in the table, dictionaries have expected constant time.
+#   the rows by decreasing bound until no other row can win. It needs no $T s^2$ entries, but in bad
+#   cases it computes many rows of $O(\mathrm{nnz}(X))$ each.
+# * **Line search.** It makes a few passes over $T$ numbers.
+# * **Logarithms** are left out of the table. A look-up in a dictionary takes constant time on
+#   average.
 #
 # ## References
 #

@@ -1,24 +1,26 @@
 # %% [markdown]
 # # Nearly the best direction
 #
-# An iteration of Frank-Wolfe looks for the atom with the most negative product with the gradient. HDSL19
-# section 3.2.3 makes that cheap in two ways: look at a random *mini-batch* of the triplets, or at the
-# atoms of two features only. What is lost?
+# An iteration of Frank-Wolfe looks for the atom with the most negative product with the gradient.
+# HDSL19 section 3.2.3 makes that cheap in two ways: it looks at a random *mini-batch* of the
+# triplets, or at the atoms of two features only. What is lost?
 #
 # At the end you will have seen that
 #
-# * the value of an atom on a batch concentrates exponentially, by Hoeffding's inequality for samples
-#   without replacement: the proof in three steps, and the constants;
-# * Bernstein's form is two to four times narrower, because triplets that do not see an atom, or hardly,
-#   make the variance small;
-# * for *all* atoms at once the price is the logarithm of their number: the deviation depends on $\log d$;
-# * with a batch of fixed size a guarantee like Proposition 1 holds down to a floor of the size of the
-#   deviation, real for fixed steps; the line search over all triplets lets the error fall below it, slowly;
-# * the feature heuristic finds the best atom with a probability of at least $2/d$, and there are
-#   gradients where it is not more;
+# * large deviations of an atom's value on a batch are exponentially rare, by Hoeffding's inequality
+#   for samples without replacement. The proof has three steps, and here are the constants;
+# * Bernstein's bound is two to four times narrower, because many triplets have no feature of an atom,
+#   or little of it, and that makes the variance small;
+# * a bound for *all* atoms at once has the logarithm of their number in it, so the deviation depends
+#   on $\log d$;
+# * with a batch of fixed size a guarantee like Proposition 1 holds down to a floor, which is as large
+#   as the deviation. With fixed steps the error stays at the floor. With a line search over all
+#   triplets it slowly falls below;
+# * the feature heuristic finds the best atom with a probability of at least $2/d$, and for some
+#   gradients it is not more;
 # * in practice it finds it far more often;
-# * its cost does not depend on $d$, but its progress does: in a million dimensions nearly all features it
-#   draws are empty.
+# * the cost of the heuristic does not depend on $d$, but its progress does: in a million dimensions
+#   nearly all features that it draws are empty.
 
 # %%
 import itertools
@@ -36,10 +38,38 @@ from safescreen.hdsl.forward import exact, heuristic
 from safescreen_book import datasets, figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# The digits, and one atom, which couples two pixels. Its product with the gradient is a mean over all triplets (the black line), and the search
+# for the best atom needs such a mean for each atom. Look at a batch of $m$ triplets instead, drawn at random, and the mean is a little off.
+# The picture shows how far, for three sizes of batches, 2000 batches each. Four times as many triplets make the deviation half as wide, and
+# large deviations are rare: their share falls exponentially in $m$. How rare, a theorem says.
+
+# %%
+images, classes = datasets.load("digits", return_X_y=True)
+near = nearest_triplets(images[:400], classes[:400])
+x, y, z = images[:400][near.T]
+i, j = 20, 44  # two pixels in the middle of the image
+products = -(x[:, i] + x[:, j]) * ((y - z)[:, i] + (y - z)[:, j])  # at M = 0 each slope is 1
+draw = np.random.default_rng(0)
+figure, ax = figures.panels(1, width=6.4, height=3.2)
+for m, colour in zip((20, 80, 320), figures.OTHERS, strict=False):
+    means = [draw.choice(products, m, replace=False).mean() for _ in range(2000)]
+    ax.hist(means, bins=60, histtype="step", density=True, color=colour, linewidth=1.5, label=f"m = {m}")
+ax.axvline(products.mean(), color="black", linewidth=1.0)
+ax.set(xlabel="product of the atom with the gradient of a batch", yticks=[])
+ax.set_title(f"one atom, by batches from {len(products)} triplets", loc="left", fontsize=10)
+ax.legend()
+figures.show(
+    "Three bell-shaped outlines around a line, the product over all triplets: means over 2000 batches each. "
+    "The outline of batches of 20 triplets is wide and low, that of 80 half as wide, that of 320 a quarter as wide."
+)
+
+# %% [markdown]
 # ## The claims
 #
-# $G_t = -g_t A_t$ is the gradient of one triplet, with $0 \le g_t \le 1$, and $m$ of the $T$ triplets are
-# drawn without replacement (the paper writes $M$ for the number, too).
+# $G_t = -g_t A_t$ is the gradient of one triplet, with $0 \le g_t \le 1$, and $m$ of the $T$ triplets
+# are drawn without replacement. (The paper writes $M$ for $m$.)
 #
 # > **(7)** The probability that $\big|\frac1m \sum_{t \in \text{batch}} \langle B, G_t\rangle - \frac1T
 # > \sum_t \langle B, G_t\rangle\big|$ is larger than some constant decreases exponentially with $m$, and
@@ -48,14 +78,14 @@ from safescreen_book import datasets, figures
 # > **Heuristic.** Draw a feature $i$ of $d$; find the best atom on $i$ and any $j$; then the best atom on
 # > this $j$ and any $k$. It "gives good performance in practice".
 #
-# The first, with constants (Serfling 1974): with $R$ the range of the $T$ numbers and $\sigma^2$ their
-# variance,
+# The first statement has these constants (Serfling 1974). Let $R$ be the range of the $T$ numbers and
+# $\sigma^2$ their variance. Then
 #
 # $$P(|\cdot| \ge \varepsilon) \le 2 \exp\Big(\frac{-2 m \varepsilon^2}{(1 - \frac{m-1}{T}) R^2}\Big), \qquad
 # P(|\cdot| \ge \varepsilon) \le 2 \exp\Big(\frac{-m \varepsilon^2}{2 \sigma^2 + \frac23 R\varepsilon}\Big) ,$$
 #
-# and, since $|\langle B, A_t\rangle| \le 4 \lambda B_X$ for entries of $A_t$ of size $B_X$ at most,
-# $R \le 8 \lambda B_X$.
+# If no entry of an $A_t$ is larger than $B_X$ in absolute value, then
+# $|\langle B, A_t\rangle| \le 4 \lambda B_X$ and $R \le 8 \lambda B_X$.
 #
 # | assumption | needed for |
 # |---|---|
@@ -79,11 +109,14 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## Without replacement is not worse than with
 #
-# **Hoeffding 1963**: for a convex function $\varphi$, $\mathbb{E}\, \varphi(\text{sum without
-# replacement}) \le \mathbb{E}\, \varphi(\text{sum with})$. Because drawing with replacement can be seen
-# as: draw without, then let chance repeat some of the drawn; given the set, the mean of the second sum is
-# $m$ times the mean of the set's distinct elements, an average over smaller samples without replacement,
-# and Jensen's inequality does the rest. In exact arithmetic, all samples listed:
+# **Hoeffding 1963**: for a convex function $\varphi$,
+# $\mathbb{E}\, \varphi(\text{sum without replacement}) \le \mathbb{E}\, \varphi(\text{sum with})$.
+# The reason: a sample with replacement has some number of distinct elements, and these are a smaller
+# sample without replacement. Given the distinct elements, the sum has the expectation $m$ times their
+# mean. So by Jensen's inequality $\varphi$ of the sum is on average at least $\varphi$ of $m$ times
+# this mean. And the sum of $m$ elements drawn without replacement is the average, over all its
+# subsets of that size, of $m$ times the mean of the subset. Jensen's inequality once more gives the
+# claim. Here it is in exact arithmetic, with all samples listed:
 
 # %%
 rng = np.random.default_rng(0)
@@ -102,11 +135,12 @@ for T, m in ((4, 2), (5, 3), (6, 4)):
 # %% [markdown]
 # ## From moments to tails
 #
-# With $\varphi(v) = e^{sv}$ the sum may therefore be treated as one of $m$ independent numbers. Of mean
-# zero and range $R$, each has $\log \mathbb{E} e^{sv} \le s^2 R^2/8$ (Hoeffding's lemma, derived in
-# notebook `44a-blocks-and-bounded-differences`); of variance $\sigma^2$ and $|v| \le R$, $\log \mathbb{E} e^{sv} \le
-# \frac{s^2 \sigma^2/2}{1 - sR/3}$ (Bernstein: compare $e^v - 1 - v \le \frac{v^2/2}{1 - v/3}$ term by
-# term, $j! \ge 2 \cdot 3^{j-2}$). Markov's inequality and the best $s$:
+# With $\varphi(v) = e^{sv}$ we may therefore treat the sum as one of $m$ independent numbers. A
+# number of mean zero and range $R$ has $\log \mathbb{E} e^{sv} \le s^2 R^2/8$ (Hoeffding's lemma,
+# derived in notebook `44a-blocks-and-bounded-differences`); of variance $\sigma^2$ and $|v| \le R$,
+# $\log \mathbb{E} e^{sv} \le \frac{s^2 \sigma^2/2}{1 - sR/3}$ (Bernstein: compare
+# $e^v - 1 - v \le \frac{v^2/2}{1 - v/3}$ term by term, $j! \ge 2 \cdot 3^{j-2}$). Then use Markov's
+# inequality and choose the best $s$:
 
 # %%
 s, m, R, eps, sigma = sp.symbols("s m R epsilon sigma", positive=True)
@@ -122,14 +156,14 @@ print("Bernstein:", sp.factor(at))
 assert sp.simplify(at + m * eps**2 / (2 * sigma**2 + 2 * R * eps / 3)) == 0
 
 # %% [markdown]
-# Serfling's factor $1 - \frac{m-1}{T}$ says that a batch of everything does not deviate. It comes from a
-# martingale over the batch that was drawn and is not derived here; it is checked.
+# Serfling's factor $1 - \frac{m-1}{T}$ makes the bound small when the batch is nearly all triplets.
+# It comes from a martingale, which is not derived here. We check it with numbers.
 #
 # ## Data
 #
-# Two sets: the digits of scikit-learn, 100 images, of whose 64 pixels about half are zero; and a sparse
-# set like a text, 100 points with 15 of 2000 features. The gradients are those of a real run, stopped
-# after 30 iterations.
+# We use two sets. The first has 100 images of the digits of scikit-learn; about half of their 64
+# pixels are zero. The second is sparse like a text: 100 points, each with 15 of 2000 features. The
+# gradients are those of a real run, stopped after 30 iterations.
 
 # %%
 loss = ss.SmoothedHinge(gamma=1.0)
@@ -202,9 +236,9 @@ for name, g in sets.items():
 # %% [markdown]
 # ## One atom: Monte Carlo against the bounds
 #
-# For each set the atom of the largest weight, and one of two features of a triplet; batches of several
-# sizes, 1500 of each. `measured` is the deviation that is exceeded with probability 1 %; the bounds are
-# those for $\delta = 0.01$, with the true range and variance.
+# For each set we take the atom of the largest weight and an atom of two features of a triplet, and
+# 1500 batches of each of several sizes. `measured` is the deviation that 1 % of the batches exceed.
+# The bounds are those for the probability $\delta = 0.01$, with the true range and variance.
 
 # %%
 def deviations(values, m, repeats, rng):
@@ -243,12 +277,12 @@ for name, g in sets.items():
             print(f"{name:8} {kind:9} {m:8}  {row}    {beyond[0]:.4f} {beyond[1]:.4f}")
 
 # %% [markdown]
-# Never beyond. Bernstein's form is the better one everywhere, because the standard deviation is a small
-# part of the range. *Exponentially fast* is right: the logarithm of the tail against $m$ is a line, here
-# for a fixed $\varepsilon$.
+# No measured deviation exceeds its bound. Bernstein's bound is the better one everywhere, because the
+# standard deviation is a small part of the range. *Exponentially* is right: for a fixed $\varepsilon$
+# the logarithm of the probability against $m$ is a line.
 #
-# *Without replacement*, a batch of all triplets has no deviation; with replacement it still has one, and
-# more than Serfling's factor allows.
+# A batch of all triplets has no deviation *without replacement*. With replacement it still has one,
+# and it is larger than Serfling's factor allows.
 
 # %%
 sizes, tails, limits, g = (20, 40, 80, 160, 240), [], [], sets["digits"]
@@ -270,7 +304,7 @@ print(
 assert slope < 0.0
 
 # %% [markdown]
-# A batch of all triplets, drawn without replacement and with it:
+# Here is a batch of all triplets, drawn without replacement and with it:
 
 # %%
 T = values.size
@@ -287,17 +321,18 @@ assert np.quantile(with_replacement, 0.99) > hoeffding_width(values, T, delta)
 # %% [markdown]
 # ## All atoms at once
 #
-# The atom that a batch chooses depends on the batch, so the bound for one atom says nothing about it. For
-# $N$ atoms, $\delta$ becomes $\delta/N$: $\log(2/\delta)$ becomes $\log(2N/\delta)$, with $N = d(d-1)$,
-# or the number of atoms that any triplet sees. This is where $d$ comes back, as a logarithm. And it is
-# used twice: the atom $\hat B$ that is best on the batch, and the best atom $B^\star$,
+# The atom that a batch chooses depends on the batch, so the bound for one atom says nothing about it.
+# A bound for $N$ atoms at once needs $\delta/N$ in place of $\delta$, so $\log(2/\delta)$ becomes
+# $\log(2N/\delta)$. Here $N = d(d-1)$, or the number of atoms with a feature of some triplet. So $d$
+# comes back, as a logarithm. We use the bound twice, for the atom $\hat B$ that is best on the batch
+# and for the best atom $B^\star$:
 #
 # $$\langle \hat B, G\rangle \le \langle \hat B, \hat G\rangle + \varepsilon
 # \le \langle B^\star, \hat G\rangle + \varepsilon \le \langle B^\star, G\rangle + 2 \varepsilon .$$
 #
-# The batch of the library is drawn first by its generator, so that it can be drawn again and looked at
-# with dense matrices: 20 first steps from one and the same matrix must report the gap of their batch, and
-# a batch of everything that of all triplets.
+# The library draws the batch before anything else. So we can draw the same batch again and compute
+# with dense matrices. In 20 first steps from the same matrix, the library must report the gap of its
+# batch, and for a batch of all triplets the gap of all triplets.
 
 # %%
 def all_products(g, batch):
@@ -331,7 +366,8 @@ print(f"gap {whole:.6f}; of a batch of all triplets: off by {abs(error):.6f}; 20
 assert abs(error) < 1e-12
 
 # %% [markdown]
-# How far off is the best atom of a batch? Its loss is at most twice the largest deviation.
+# How much worse than the best atom is the best atom of a batch? By at most twice the largest
+# deviation:
 
 # %% tags=["HDSL19-D3.2.3", "batches"]
 print(
@@ -375,13 +411,14 @@ print(f"exponent of the largest deviation in m, 20 to 320: {slope:.2f} (expected
 assert -0.65 < slope < -0.4
 
 # %% [markdown]
-# The bound is $\sqrt{\log d}$ and honest, but with the range over the whole set it is far from what
-# happens.
+# The bound grows like $\sqrt{\log d}$ and holds, but it is far from the measured deviations, because
+# it contains the range over the whole set.
 #
 # ## What a fixed batch does to convergence
 #
-# Put the loss $2\varepsilon$ into the recursion of notebook `41-frank-wolfe-and-away-steps`: $h
-# \leftarrow (1 - \gamma) h + 2 \gamma \varepsilon + \frac12 \gamma^2 C$ with $\gamma = 2/(k+2)$.
+# Put the loss of $2\varepsilon$ a step into the recursion of notebook
+# `41-frank-wolfe-and-away-steps`:
+# $h \leftarrow (1 - \gamma) h + 2 \gamma \varepsilon + \frac12 \gamma^2 C$ with $\gamma = 2/(k+2)$.
 
 # %%
 k, C, floor = sp.symbols("k C floor", positive=True)
@@ -392,13 +429,14 @@ print("floor + 2C/(k+3) minus the bound after the step:", sp.factor(left))
 assert sp.simplify(left - 2 * C / ((k + 2) ** 2 * (k + 3))) == 0
 
 # %% [markdown]
-# So what is guaranteed is $f(M_k) - f^\star \le 2\varepsilon + \frac{2C}{k+2}$: a **floor** of
-# $2 \varepsilon \sim \lambda B_X \sqrt{\log d / m}$. The results that the paper cites ask for an error
-# that falls like $1/k$ if the rate is to be kept; for a batch that means $m \sim k^2 \log d$, or all
-# triplets once $k \sim \sqrt T$. With an error that stays, as with batches of fixed size, they have the same
-# floor: *similar* to Proposition 1, as the paper says. Is the floor real? Steps of size $2/(k+2)$, batches of fixed size, the
-# digits (`floor` is the mean of $\langle \hat B - B^\star, G\rangle$ at the optimum, what a batch's
-# choice loses there):
+# So the guarantee is $f(M_k) - f^\star \le 2\varepsilon + \frac{2C}{k+2}$, with a **floor** of
+# $2 \varepsilon \sim \lambda B_X \sqrt{\log d / m}$. The results that the paper cites keep the rate
+# if the error of the directions falls like $1/k$. For a batch that means $m \sim k^2 \log d$, or all
+# triplets once $k \sim \sqrt T$. If the error stays, as with batches of fixed size, they have the
+# same floor: *similar* to Proposition 1, as the paper says. Does the error really stay there? We take
+# steps of size $2/(k+2)$ and batches of fixed size on the digits. (`floor` is the mean of
+# $\langle \hat B - B^\star, G\rangle$ at the optimum, which is what the choice of a batch loses
+# there.)
 
 # %%
 def fixed_steps(g, m, steps, rng, at):
@@ -448,8 +486,8 @@ for m in (10, 50):
     assert errors[m][-1] > 0.3 * errors[m][-2] > 0.0 and errors[m][-1] > 3 * errors[None][-1]
 
 # %% [markdown]
-# With all triplets the error goes on falling like $1/k$; with batches it stops. Now with the line search
-# over *all* triplets, as in the paper and in the library: 300 images, 400 iterations.
+# With all triplets the error goes on falling like $1/k$. With batches it stops. Now we use the line
+# search over *all* triplets, as the paper and the library do, with 300 images and 400 iterations.
 
 # %%
 X, y = digits(300)
@@ -495,19 +533,19 @@ figures.show(
 
 
 # %% [markdown]
-# The line search over all triplets keeps a bad direction from doing harm (a step of size 0), so the
-# objective never rises, and a batch is drawn again until one helps: below the floor, at the price of more
-# and more idle iterations. No rate is proved for this, here or in the paper. For learning, where one
-# stops early anyway, that may be all one wants.
+# With the line search over all triplets a bad direction does no harm: the step has size 0, the
+# objective never rises, and the next iteration draws another batch. So the error falls below the
+# floor, but more and more iterations bring nothing. Neither this book nor the paper proves a rate for
+# it. Learning stops early anyway, and there it may be enough.
 #
 # ## The feature heuristic finds the best atom with probability 2/d at least
 #
-# Let $(i, j)$ be the best atom. If the drawn feature is $i$, the best partner of $i$ is $j$ (nothing on
-# $i$ is better than the best of all), and the best partner of $j$ is $i$. The same from $j$. So two of
-# the $d$ draws find it for certain (if there are no ties).
+# Let $(i, j)$ be the best atom. If the drawn feature is $i$, its best partner is $j$, because no atom
+# is better than the best of all, and the best partner of $j$ is $i$. The same holds from $j$. So two
+# of the $d$ possible draws find the best atom for certain, if there are no ties.
 #
-# For any first feature the answer is a fixed function of it, so how often it is found, and what is lost,
-# can be computed without drawing anything. In plain numpy, from the dense gradient:
+# The first feature determines what the heuristic finds. So we can compute without drawing how often
+# it finds the best atom, and what it loses. Here it is in plain numpy, from the dense gradient:
 
 # %%
 def from_every_feature(G):
@@ -532,9 +570,11 @@ class Every:
 # %% [markdown]
 # ## How often, and what is lost
 #
-# Along a run with exact directions: at each iterate, the share of first features from which the best atom
-# is found; and the slope of the direction found, 0 if it is no descent, relative to that of the best (the
-# Frank-Wolfe gap), on average over the first feature. The library must find the same value from every one.
+# We follow a run with exact directions. At each iterate we compute the share of first features from
+# which the heuristic finds the best atom. We also compute the slope of the direction that it finds,
+# relative to that of the best direction (the Frank-Wolfe gap), on average over the first features; it
+# counts as 0 if the objective does not fall that way. The library must find the same value from every
+# first feature.
 
 # %%
 def along_run(g, iterations, every):
@@ -586,18 +626,20 @@ figures.show(
 )
 
 # %% [markdown]
-# Far more features than two lead to the best atom, and on average half of the slope or more is found.
-# Where the best atom is missed another good one is taken, and the best may come later.
+# Far more than two features lead to the best atom, and on average the heuristic finds half of the
+# slope or more. Where it misses the best atom it takes another good one, and it may find the best one
+# later.
 #
 # ## Exactly 2/d
 #
-# The lower bound is attained. One triplet joins the features 0 and 1 and gives the best atom, of value 3.
-# Another makes feature 2 attractive *by itself*: every other feature prefers it as a partner, its own
-# best partner is 3, and the value there is 1.5.
+# Some gradients attain the lower bound. Here one triplet joins the features 0 and 1 and gives the
+# best atom, of value 3. Another triplet makes feature 2 attractive *by itself*. Every feature but 0
+# and 1 prefers it as a partner, its own best partner is 3, and the value there is 1.5.
 #
-# In $10^5$ dimensions the training does not see the atom in 1000 iterations, unless it begins there. What
-# it reports along the way looks like convergence; the exact gap `gap_`, computed at the end, does not. Only
-# the first four features have entries, so that it can be evaluated from the definition on six of them.
+# In $10^5$ dimensions the training does not find this atom in 1000 iterations, unless it begins
+# there. The gaps that it reports on the way look like convergence. The exact gap `gap_`, computed at
+# the end, does not. Only the first four features have entries, so the gap can be computed from the
+# definition on six features.
 
 # %%
 def decoy(d):
@@ -627,7 +669,7 @@ for d in (10, 100, 1000):
     assert np.array_equal(np.flatnonzero(hits), [0, 1]) and np.allclose(found_[~hits], 1.5)
 
 # %% [markdown]
-# In a run: six starts, whose heuristic sees a gap of zero where the exact gap is not.
+# Here are runs from six starts. Their heuristic reports a gap of zero, and the exact gap is not zero.
 
 # %% tags=["HDSL19-D3.2.3", "decoy"]
 X_, triplets_ = decoy(10**5)
@@ -656,10 +698,11 @@ assert missed >= 3
 # %% [markdown]
 # ## Empty features
 #
-# The paper draws the first feature from all $d$. In very many dimensions most features do not occur in
-# the triplets at all. From such a feature the first half of the heuristic finds the best *diagonal*
-# entry, always the same, and the second half its best partner: no choice is left. Here is the sparse set,
-# and the same points with empty features added. Cost and gradient are the same; progress is not.
+# The paper draws the first feature from all $d$. In very many dimensions most features do not occur
+# in the triplets at all. From such a feature the first half of the heuristic finds the best
+# *diagonal* entry, which is always the same, and the second half finds the best partner of it. So all
+# empty features lead to the same atom. Here is the sparse set, and the same points with empty
+# features added. The cost and the gradient are the same, the progress is not.
 
 # %% tags=["HDSL19-D3.2.3"]
 X_, y_ = sparse_points(200, 500, 15, 2)
@@ -699,22 +742,22 @@ figures.show(
 
 
 # %% [markdown]
-# So with the heuristic the cost of an iteration is independent of $d$ and its progress is not (the paper's
-# rate is that of exact directions). The remedy
-# is to draw the first feature from those that occur: leave out empty columns before training.
+# So with the heuristic the cost of an iteration does not depend on $d$, but its progress does. (The
+# paper states its rate for exact directions.) The remedy is to draw the first feature from those that
+# occur: leave out empty columns before training.
 #
 # ## Exercise
 #
-# The heuristic takes two rounds. What does a third, or going on until nothing changes, bring? Can it turn
-# the probability $2/d$ into something better on the decoy?
+# The heuristic makes two rounds. What does a third round bring, or more rounds until nothing changes?
+# Can they raise the probability $2/d$ on the example with feature 2?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Each round is the best answer to the last feature, so values never fall, and it ends at two features
-# that are each other's best partner. On the decoy the pair (2, 3) is such a pair, so that no number of
-# rounds helps. More first features do: with $r$ of them the chance is $1 - (1 - 2/d)^r$. On real
-# gradients the third round changes little, as computed below.
+# Each round takes the best partner of the last feature, so the values never fall, and the rounds end
+# at two features that are each other's best partner. In the example (2, 3) is such a pair, so no
+# number of rounds helps. More first features help: with $r$ of them the chance is $1 - (1 - 2/d)^r$.
+# On real gradients the third round changes little, as computed below.
 #
 # </details>
 
@@ -746,22 +789,25 @@ assert np.all(np.diff(shares) >= 0.0) and np.isclose(
 # %% [markdown]
 # ## Fine print
 #
-# * **Away directions** are estimated on the batch as well; their error enters like $\varepsilon$. The
-#   line search uses all triplets, in the paper and here.
-# * **Drop steps** count half, as with exact directions; the floor is the same.
+# * **Away directions** are estimated on the batch as well, and their error counts like $\varepsilon$.
+#   The line search uses all triplets, in the paper and here.
+# * **Drop steps.** At most half of the iterations are drop steps, as with exact directions, and the
+#   floor is the same.
 # * **Ties.** The lemma of $2/d$ needs a unique best partner; with ties the first is taken.
-# * **$\sigma$ is not known** beforehand; Bardenet and Maillard give a form with the variance of the
+# * **$\sigma$ is not known** beforehand. Bardenet and Maillard give a bound with the variance of the
 #   batch.
-# * **Triplets that share points** are no obstacle: the $T$ numbers are fixed, only the batch is random.
+# * **Triplets that share points** are allowed, because the $T$ numbers are fixed and only the batch
+#   is random.
 #
 # ## References
 #
 # * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing
 #   333, 2019: section 3.2.3.
-# * Hoeffding, *Probability inequalities for sums of bounded random variables*, JASA 58, 1963: section 6
-#   for samples without replacement.
-# * Serfling, *Probability inequalities for the sum in sampling without replacement*, Annals of Statistics
-#   2, 1974.
-# * Bardenet, Maillard, *Concentration inequalities for sampling without replacement*, Bernoulli 21, 2015.
+# * Hoeffding, *Probability inequalities for sums of bounded random variables*, JASA 58, 1963: section
+#   6 for samples without replacement.
+# * Serfling, *Probability inequalities for the sum in sampling without replacement*, Annals of
+#   Statistics 2, 1974.
+# * Bardenet, Maillard, *Concentration inequalities for sampling without replacement*, Bernoulli 21,
+#   2015.
 # * Jaggi, *Revisiting Frank-Wolfe*, ICML 2013; Freund, Grigas, *New analysis and results for the
 #   Frank-Wolfe method*, Mathematical Programming 155, 2016: inexact directions.

@@ -1,14 +1,15 @@
 # %% [markdown]
 # # When to screen: counted operations decide
 #
-# Screening never changes the result, so whether to screen is a matter of cost alone. A pass that removes 97 % of the terms is a loss if
-# two iterations are left, and one that removes a third may pay for itself ten times over. With `screening="auto"`, the default of
-# `solve`, `path` and the estimators, the library weighs the two. This notebook shows how.
+# Screening never changes the result, so only its cost decides whether to screen. A pass that removes 97 % of the terms
+# is a loss if two iterations are left. One that removes a third may save ten times what it costs. With
+# `screening="auto"`, the default of `solve`, `path` and the estimators, the library compares cost and saving. This
+# notebook shows how.
 #
 # At the end you will have seen
 #
 # * the one inequality that decides, and where its four numbers come from;
-# * that nothing in it is a clock: the same input makes the same decisions everywhere;
+# * that it reads no clock: the same input leads to the same decisions on every machine;
 # * what it decides on a path where screening pays, on one where it does not, and on samples.
 
 # %%
@@ -21,13 +22,34 @@ from safescreen.solvers.trace import iterations_left
 from safescreen_book import figures
 
 # %% [markdown]
+# ## The idea in a picture
+#
+# One pass of screening costs as much as four iterations, say. From then on each iteration is cheaper, by the share of the
+# work that the pass has removed. So a pass is a debt that later iterations pay back. With a share of 0.9 it is paid back after four and a half iterations, with 0.3 after
+# thirteen, and with 0.03 not within the picture. Whoever has to decide must know two things beforehand: how many iterations are left, and
+# how large the share will be. Neither is known, and both can be guessed.
+
+# %%
+cost, left = 4.0, np.arange(0, 31)  # in units of an iteration of the whole problem
+totals = {"no pass": left.astype(float)}
+for share in (0.03, 0.3, 0.9):
+    totals[f"a pass that removes {share:.0%}"] = cost + (1.0 - share) * left
+labels = {"xlabel": "iterations that are left", "ylabel": "cost of all that is left", "title": "does a pass pay?"}
+figures.lines(totals, left, **labels)
+figures.show(
+    "Cost of all that is left against the number of iterations that are left, in iterations of the whole problem. Without a pass a line through 0. With a pass three lines "
+    "that begin at 4: the one with a share of 90 % crosses the first line at 4.4, that with 30 % at 13, that with 3 % not at all."
+)
+
+# %% [markdown]
 # ## The inequality
 #
-# A pass now costs $S$ and saves $s W$ in each of $n$ iterations. It is made if
+# An iteration costs $W$ operations. A pass of screening costs $S$, and saves the part $s$ of $W$ in each of the $n$
+# iterations to come. The library makes the pass if
 #
 # $$ n\, s\, W \;>\; q\, S, \qquad q = 1.25 , $$
 #
-# the quarter being what the guesses may be wrong by. Two of the numbers are counted, two are guessed:
+# The factor $q$ allows for errors of the guesses by a quarter. Two of the four numbers are counted, two are guessed:
 #
 # | number | from |
 # |---|---|
@@ -59,8 +81,8 @@ print(f"{len(terms):,} triplets: W = {terms.work / 1e6:.1f}, S = {terms.screenin
 print(f"norms, once: {terms.preparation_work / 1e6:.1f} million")
 
 # %% [markdown]
-# So a pass costs about four iterations here, and the first one, which needs the norm of every triplet, far more. Which part a pass has to
-# save, by how many iterations are left:
+# So a pass costs as much as about four iterations here. The first pass needs the norm of every triplet and costs far
+# more. The part that a pass has to save depends on how many iterations are left:
 
 # %%
 left = np.array([2, 5, 10, 20, 50, 100])
@@ -72,8 +94,8 @@ assert needed[0] > 1.0 > needed[2]
 # %% [markdown]
 # ## How many iterations are left
 #
-# A gap that falls by a constant factor an iteration is a line on a logarithmic axis. The factor is taken from the second half of what has
-# been seen: the first steps of a warm start say little.
+# A gap that falls by a constant factor an iteration is a line on a logarithmic axis. The library takes the factor from
+# the second half of the iterations so far, because the first steps from a good start say little.
 
 # %%
 solution = ss.solve(problem, 1e-3 * problem.lam_max(), tol=1e-6, screening=())
@@ -94,13 +116,13 @@ figures.show(
 )
 
 # %% [markdown]
-# As long as the gap falls unevenly the guess may be several times too large; towards the end it is close. A pass too many costs a few
-# iterations, and what it finds is not lost.
+# As long as the gap falls unevenly, the guess may be several times too large. Towards the end it is close. An
+# unnecessary pass costs as much as a few iterations, and its decisions remain.
 #
 # ## A path where screening pays
 #
-# To an absolute gap of $10^{-6}$, as in the papers, every $\lambda$ takes several iterations. A policy of one's own, `Counted()`,
-# keeps its decisions.
+# We solve to an absolute gap of $10^{-6}$, as the papers do, so every $\lambda$ takes several iterations. We pass a
+# policy of our own, `Counted()`, because it keeps a list of its decisions.
 
 # %%
 lams = problem.lam_max() * 0.9 ** np.arange(60)
@@ -120,9 +142,10 @@ for decision in policy.decisions[:14]:
     print(f"{decision.lam / lams[0]:13.4f} {decision.left:17.1f} {decision.saved:12.2f}   {decision.screens}")
 
 # %% [markdown]
-# The first $\lambda$ are solved without a look: until enough has been done, a look would be too large a part of it. The norms, which only
-# screening needs, are weighed against what all $\lambda$ to come promise. From there on nearly every $\lambda$ begins with a pass, and
-# later passes of the same $\lambda$ are rarely worth it.
+# A *look* tries the rule on a sample of the terms, to guess $s$. The first $\lambda$ are solved without a look, because
+# a look would cost too large a part of the operations so far. The norms, which only screening needs, are compared with
+# the saving over all $\lambda$ to come. From there on nearly every $\lambda$ begins with a pass, and later passes for
+# the same $\lambda$ are rarely worth their cost.
 
 # %%
 passes = sum(decision.screens for decision in policy.decisions)
@@ -155,7 +178,7 @@ figures.show(
 # %% [markdown]
 # ## A path where it does not
 #
-# The same data with few triplets: an iteration costs less than the call of a rule.
+# Here are the same data with few triplets. An iteration costs less than the call of a rule.
 
 # %%
 small = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
@@ -167,8 +190,8 @@ assert not any(decision.screens for decision in policy.decisions)
 # %% [markdown]
 # ## Samples, and the same decisions again
 #
-# For support vector machines an iteration is a sweep of coordinate descent, and a pass costs one product with the data. The
-# inequality is the same one.
+# For support vector machines an iteration is a sweep of coordinate descent, and a pass costs one product with the data.
+# The inequality is the same.
 
 # %%
 rng = np.random.default_rng(0)
@@ -186,21 +209,22 @@ assert taken[0] == taken[1] and any(decision.screens for decision in taken[0])
 # %% [markdown]
 # ## Exercise
 #
-# A pass finds the part $s$ of the terms at once. If it is put off by $m$ iterations it finds $s' > s$, but only $n - m$ are left. When is
-# waiting better?
+# A pass now finds the part $s$ of the terms. A pass after $m$ more iterations finds $s' > s$, but then only $n - m$
+# iterations are left. When is it better to wait?
 #
 # <details><summary>Solution</summary>
 #
-# $(n-m)\,s' W > n\,s W$, thus $s'/s > n/(n-m)$. With $s$ near 1, as after a warm start, never; with a cold start, where $s$ is near 0 until
-# the ball is small, always. The policy looks again each time the gap has halved.
+# $(n-m)\,s' W > n\,s W$, so $s'/s > n/(n-m)$. If $s$ is near 1, as after the solution for the last $\lambda$, it is
+# never better. If the solver starts from zero, $s$ is near 0 until the ball is small, and it is better to wait. The
+# policy looks again each time the gap has halved.
 #
 # </details>
 #
 # ## Fine print
 #
-# A look at a sample costs something too, and is only taken if its cost is small beside what is at stake, and all looks that led to nothing
-# together stay below 2 % of the operations done so far. A user who knows better names the spheres: `screening=("MGB",)`; `()` never
-# screens.
+# A look at a sample costs something too. The library takes it only if its cost is small beside the possible saving. All
+# looks that led to no pass stay together below 2 % of the operations done so far. A user who knows better names the
+# spheres, as in `screening=("MGB",)`. With `()` the library never screens.
 #
-# Next: [`23-algorithms`](23-algorithms.ipynb) for the solver, [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) for the ball,
-# [`00-start-here`](00-start-here.ipynb) for everything.
+# Next: [`23-algorithms`](23-algorithms.ipynb) for the solver, [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)
+# for the ball, [`00-start-here`](00-start-here.ipynb) for everything.

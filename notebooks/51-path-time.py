@@ -174,10 +174,9 @@ if record.computes:
 # %% [markdown]
 # ## Where the time goes
 #
-# How much time screening *can* save depends on what it is compared with: one screening looks at every triplet once and
-# then removes what it found. So we measure one pass (objective and gradient over all triplets) and one screening (the
-# rule for all triplets and the reduced problem), at six places of a path, and count passes.
-
+# How much time screening *can* save depends on its cost beside that of an iteration. One screening tests every triplet
+# once and then builds the reduced problem. So we measure one pass (objective and gradient over all triplets) and one
+# screening at six places of a path, and we count the passes.
 
 # %% tags=["nbval-ignore-output"]
 def seconds_of(function, times=5):

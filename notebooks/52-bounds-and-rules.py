@@ -159,15 +159,15 @@ if record.computes:
     print(sentence, chain)
 
 # %% [markdown]
-# GB's share collapses as $\lambda$ falls, and a half-space mends it: its center has left the cone, and the
-# part of the ball that lies outside holds matrices that no metric is. Balls whose center is in the cone gain
-# little from it.
+# As $\lambda$ falls, the share of GB becomes small, because its center leaves the cone, and the part of the ball
+# outside of the cone holds matrices that are no metrics. A half-space cuts this part off. Balls whose center is in the
+# cone gain little from it.
 #
 # ## Along the path
 #
-# Now the same inside the solver: every method screens with the last solution before the first iteration and
-# again every 10 iterations, so that its errors and its savings accumulate. Seconds are processor seconds of
-# one thread, everything included; nothing is compiled while they are counted.
+# Now the same inside the solver. Every method screens with the last solution before the first iteration, and again
+# every 10 iterations, so its savings add up, and so would its errors. Seconds are processor seconds of one thread and
+# contain everything but compilation.
 
 # %%
 if record.computes:

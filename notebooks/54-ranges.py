@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Screening whole ranges of lambda
 #
-# STS19 Figure 8: one reference, solved at $\lambda_0$, proves for each triplet an interval of $\lambda$ over
-# which its category is certain. A map shows which share of the triplets is decided at $\lambda$ (vertical) by
-# the reference of $\lambda_0$ (horizontal), for references of two accuracies.
+# STS19 Figure 8: one reference, solved at $\lambda_0$, proves for each triplet an interval of $\lambda$ over which its
+# category is certain. A map shows which share of the triplets is decided at $\lambda$ (vertical) by the reference of
+# $\lambda_0$ (horizontal), for references of two accuracies.
 #
-# The paper draws the ranges of `RRPB`. Added here: those of the duality gap and the midpoint ball (`DGB`,
-# `MGB`), which need no solution at all but any feasible point. At the end you will have seen how far one
-# solution looks ahead, how much of it depends on its accuracy, and a check against the solutions themselves.
+# The paper draws the ranges of `RRPB`. We add those of the duality gap and the midpoint ball (`DGB`, `MGB`), which need
+# no solution but only a feasible point. At the end you will have seen for which $\lambda$ one solution decides, how
+# this depends on its accuracy, and a check against the solutions themselves.
 #
 # Run it at another size with `safescreen run 54-ranges --profile laptop`.
 
@@ -242,11 +242,11 @@ else:
 # %% [markdown]
 # ## What holds
 #
-# 1. **Safe.** At every tenth $\lambda$ of the grid the categories of the solution are known; a decided triplet
-#    must have the category that its range says. The check uses solutions of the smallest of the gaps at the worst and allows
-#    for nothing.
-# 2. **Near the reference** nearly everything is decided: the diagonal of the map is (almost) the rate of RRPB
-#    at $\lambda_0$ itself.
+# 1. **Safe.** At every tenth $\lambda$ of the grid the categories of the solution are known; a decided triplet must
+#    have the category that its range says. The check uses solutions whose gap is at most the smallest of the gaps, and
+#    makes no allowance for errors.
+# 2. **Near the reference** nearly everything is decided: the diagonal of the map is (almost) the rate of RRPB at
+#    $\lambda_0$ itself.
 # 3. **More accurate references see at least as far.**
 
 # %% tags=["STS19-F8"]

@@ -316,7 +316,8 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
-# The paper's numbers are for phishing; on other data the curves of the error are other curves. Time grows with k, but not with
-# $k^2$: a pass over listed triplets computes 2k distances an instance, each of cost d, and then one subtraction for each of $k^2$
-# triplets. As long as k is small against 2d the distances are what one pays for: screening saves them only where all triplets of a
-# pair are gone, and products (2k distances and a sort) need them too. In the paper each triplet costs a matrix product.
+# The paper's numbers are for phishing. On other data the curves of the error differ. Time grows with k, but not with
+# $k^2$: a pass over listed triplets computes 2k distances an instance, each of cost d, and then one subtraction for
+# each of $k^2$ triplets. As long as k is small against 2d, most of the time goes into the distances. Screening saves a
+# distance only if all triplets of its pair are gone, and products (2k distances and a sort) need the distances too. In
+# the paper each triplet costs a matrix product.

@@ -3,16 +3,16 @@
 #
 # SSS14 Table III: a single linear support vector machine for $C = C_{\mathrm{ref}}/0.9$, with the solution for
 # $C_{\mathrm{ref}} = 500\,C_{\min}$ as the reference of the tests. The columns of the paper are the solver on all
-# samples (`full`), with shrinking (`shrink`), each alone and after ball test 1 (`BT1`) or the intersection
-# test (`IT`); all of them start from nothing.
+# samples (`full`), with shrinking (`shrink`), each alone and after ball test 1 (`BT1`) or the intersection test (`IT`);
+# all of them start from nothing.
 #
-# But whoever has a reference can also start from it. So three columns are added with the library's default
-# solver: from the reference without any test (`warm`), with the intersection test (`warm+IT`), and with the
-# midpoint gap bound screening on while it solves (`ours`).
+# But a reference can also be the start of the solver. So we add three columns with the library's default solver: from
+# the reference without any test (`warm`), with the intersection test (`warm+IT`), and with screening by the midpoint
+# gap bound while it solves (`ours`).
 #
-# acoustic, url and the two sets of kdd (up to 19 million rows) are not to be had. In their place stand
-# other large sets, and sparse data made up at such sizes: rows with some tens of entries of length 1, columns
-# as unequal as words, labels from a sparse $w$ with noise.
+# acoustic, url and the two sets of kdd (up to 19 million rows) are not here. In their place we take other large sets,
+# and made-up sparse data of such sizes: rows of length 1 with some tens of entries, columns as unequal as words, and
+# labels from a sparse $w$ with noise.
 
 # %% [markdown]
 # ## Parameters

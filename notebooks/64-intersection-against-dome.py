@@ -1,20 +1,22 @@
 # %% [markdown]
 # # The intersection test against the dome test
 #
-# SSS14 Figure 6: the test of two balls (IT, Theorem 8) beside the test of a ball and a half-space (DT, Theorem 11, from the
-# earlier paper SSS13), for a linear support vector machine. Both start from the solution at $C_{\text{ref}} = C_a = 10^4\, C_{\min}$.
-# The dome test also gets the solution at $C_b = 1.3\, C$, which in practice nobody has: the authors call that a bit unfair to
-# their own test. They find IT clearly better on B.C.D. and IJCNN1, comparable on PCMAC, slightly worse on MAGIC.
+# SSS14 Figure 6: the test of two balls (IT, Theorem 8) beside the test of a ball and a half-space (DT, Theorem 11, from
+# the earlier paper SSS13), for a linear support vector machine. Both start from the solution at
+# $C_{\text{ref}} = C_a = 10^4\, C_{\min}$. The dome test also gets the solution at $C_b = 1.3\, C$. In practice it is
+# not known, and the authors call that a bit unfair to their own test. They find IT clearly better on B.C.D. and IJCNN1,
+# comparable on PCMAC, slightly worse on MAGIC.
 #
-# Run here: IT and DT certified, that is with the accuracy of the solutions in their regions. DT also as the paper has it,
-# which trusts the computed solutions to be exact (`DT, trusted`; no proof), and in two versions that frame it: with the
-# least a dome can be given, $C_b = C$, the very solution it is to screen for (`DT, best`); and without any second solution
-# (`DT, alone`), the upper bound of $\|w(C)\|$ then coming from the ball of the first, which is all that a path has. The
-# balls of IT by themselves are BT1 and BT2.
+# We run IT and DT with certificates: their regions contain the accuracy of the solutions. We also run DT as the paper
+# has it, which treats the computed solutions as exact (`DT, trusted`; this is no proof), and two versions between which
+# it lies. One has the smallest possible dome, from $C_b = C$, the solution for which it is to screen (`DT, best`). The
+# other has no second solution (`DT, alone`): its upper bound of $\|w(C)\|$ comes from the ball of the first solution,
+# as on a path. The balls of IT by themselves are BT1 and BT2.
 #
-# The paper names no scaling, and with it verdicts turn. The reading taken for both papers' comparisons of domes is the kindest, and
-# was not chosen blindly: what comes unscaled (B.C.D., MAGIC) has features of mean 0 and variance 1, rows of term counts (PCMAC) have
-# length 1, and IJCNN1 is taken as LIBSVM distributes it. Runs with another scaling stand beside these as our own.
+# The paper names no scaling, and the verdicts depend on it. For the domes of both papers we take the scaling that
+# favours the papers, and we chose it after seeing results. Data that come unscaled (B.C.D., MAGIC) get features of mean
+# 0 and variance 1, rows of term counts (PCMAC) get length 1, and IJCNN1 is as LIBSVM distributes it. Runs with another
+# scaling are beside these as our own.
 #
 # Run it at another size with `safescreen run 64-intersection-against-dome --profile paper`.
 

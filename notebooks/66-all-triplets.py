@@ -1,11 +1,12 @@
 # %% [markdown]
 # # All triplets of a data set
 #
-# Every point with every other of its class and every one of another class: 5.2 × 10⁸ triplets for the 1797 digits of
-# scikit-learn, 1.9 × 10¹³ for MNIST. A list of them does not fit into memory; the papers take k neighbours of either kind instead. As
-# products ([`25-product-triplets`](25-product-triplets.ipynb)) they need the points and a block of distances. At the end you will have
-# seen the memory either form needs, what one evaluation costs, metrics learned from *all* triplets with a certified gap, and whether
-# a nearest-neighbour classifier is better for it.
+# Each point forms a triplet with each other point of its class and each point of another class: 5.2 × 10⁸ triplets for
+# the 1797 digits of scikit-learn, 1.9 × 10¹³ for MNIST. A list of them does not fit into memory, so the papers take k
+# neighbours of either kind. As products ([`25-product-triplets`](25-product-triplets.ipynb)) they need the points and a
+# block of distances. At the end you will have seen the memory that either form needs, the cost of one evaluation,
+# metrics learned from *all* triplets with a certified gap, and whether these make a nearest-neighbour classifier
+# better.
 #
 # Run it on MNIST with `safescreen run 66-all-triplets --profile paper`.
 

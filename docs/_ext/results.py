@@ -2,6 +2,7 @@
 command that runs it.
 """
 
+import ast
 import json
 import os
 import re
@@ -42,6 +43,8 @@ _WORST = (
     "current",
     "complete",
 )
+_NUMBER = "\0"  # stands for a number of a run in a text
+_FEW = 8  # words, as in "Means along the path at the end"
 _ENVIRONMENT = ("peak_memory_mb", "threads", "machine", "started")
 
 
@@ -250,8 +253,9 @@ class Experiment(SphinxDirective):
         notebook = self.env.app.manifest.folder / f"{self.experiment.notebook}.ipynb"
         for path in pictures(self.experiment, folder):
             text = f"{caption(notebook, path.stem)} ({run['run'].name})"
+            words = f"{run['run'].name}: {described(notebook, path.stem)}"
             yield nodes.figure(
-                "", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text)
+                "", nodes.image(uri=self._uri(path), alt=words), nodes.caption("", text)
             )
         for path in sorted(folder.glob("table_*.csv")) or sorted(folder.glob("results.csv")):
             yield from folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
@@ -345,7 +349,8 @@ class Gallery(SphinxDirective):
             name = run["run"].name
             for path in pictures(experiment, run["folder"]):
                 text = caption(notebook, path.stem)
-                image = nodes.image(uri=_address(self.env, path), alt=f"{text}, {name}")
+                words = f"{name}: {described(notebook, path.stem)}"
+                image = nodes.image(uri=_address(self.env, path), alt=words)
                 image["loading"] = "lazy"
                 target = link(app, "", page, nodes.make_id(f"run-{name}"))
                 if isinstance(target, nodes.reference):
@@ -399,6 +404,32 @@ def caption(notebook: Path, figure: str) -> str:
     """Return the heading above the cell of a notebook that records a figure, which names the
     paper's where it is one; or its own name.
     """
+    heading, _ = _recorded(notebook, figure)
+    return re.sub(r"[`*$]", "", heading) or figure
+
+
+def described(notebook: Path, figure: str) -> str:
+    """Return what is drawn in a figure that a notebook records, in words: the sentences of its
+    alternative text that hold for every run; or its caption.
+
+    The cell gives that text to ``figures.show``. Of a sentence with a number of the run in it, what
+    comes before the number is kept: of the first sentence always, of others if it is long enough to
+    say something.
+    """
+    _, source = _recorded(notebook, figure)
+    said = []
+    for place, text in enumerate(re.split(r"(?<=[.;]) +(?=[A-Z])", _shown_text(source))):
+        if _NUMBER in text:
+            text = re.split(rf"[:;,.]?[^:;,.]*{_NUMBER}", text)[0]
+            if place > 0 and len(text.split()) <= _FEW:
+                continue
+        if text.strip():
+            said.append(text.strip().rstrip(".;"))
+    return f"{'. '.join(said)}." if said else caption(notebook, figure)
+
+
+def _recorded(notebook: Path, figure: str) -> tuple[str, str]:
+    """Return the heading above the cell that records a figure, and the source of this cell."""
     heading = ""
     try:
         for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
@@ -406,10 +437,28 @@ def caption(notebook: Path, figure: str) -> str:
             if cell["cell_type"] == "markdown":
                 heading = [heading, *re.findall(r"(?m)^##+ +(.+)$", source)][-1]
             elif re.search(rf"""\.figure\(\s*['"]{re.escape(figure)}['"]""", source):
-                return re.sub(r"[`*$]", "", heading) or figure
+                return heading, source
     except _BROKEN:
         pass
-    return figure
+    return "", ""
+
+
+def _shown_text(source: str) -> str:
+    """Return the text that a cell gives to ``figures.show``, with a mark for each number of a
+    run; empty if there is none.
+    """
+    try:
+        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    except SyntaxError:
+        return ""
+    for call in calls:
+        if ast.unparse(call.func).endswith("figures.show") and call.args:
+            text = call.args[0]
+            pieces = text.values if isinstance(text, ast.JoinedStr) else [text]
+            return "".join(
+                str(piece.value) if isinstance(piece, ast.Constant) else _NUMBER for piece in pieces
+            )
+    return ""
 
 
 def _csv(path: Path) -> nodes.Node:

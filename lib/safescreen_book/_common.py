@@ -1,5 +1,5 @@
-"""What all parts of the book use: files that appear whole, records made of YAML, and the
-sentence for an unknown name.
+"""Helpers that all parts of the book use: to write a file whole or not at all, to read YAML into
+records, and to name the nearest known word for an unknown one.
 """
 
 import difflib
@@ -20,21 +20,21 @@ import yaml
 MOST_BYTES = 2**20
 MOST_NODES = 20_000
 LONGEST = 10_000
-"""Of a YAML file: bytes, keys and values, characters in one of them; the book's own have far
-less.
+"""The most bytes of a YAML file, the most keys and values in it, and the most characters of one of
+them. The files of the book are far below.
 """
 
 
 class BookError(ValueError):
-    """The manifest, the ledger, or a request made of them does not make sense; the message says
+    """The manifest or the ledger has a mistake, or a request does not fit them; the message says
     where and why.
     """
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Yield the name to write a file under: it gets its own when the block has ended well, else
-    nothing is left.
+    """Yield a temporary name to write a file under. When the block ends without an error the file
+    gets its own name, otherwise it is removed.
     """
     partial = path.with_name(f".{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
@@ -45,7 +45,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> Path:
-    """Write plain values, whole or not at all."""
+    """Write plain values as JSON; the file appears whole or not at all."""
     with whole(path) as partial:
         partial.write_text(
             json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
@@ -83,9 +83,10 @@ def read_yaml(path: Path) -> dict:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML of bounded size and parts.
+    """A YAML loader that limits the size of a text and of its parts.
 
-    What an alias stands for counts each time, since a short text can stand for a long one.
+    The content of an alias counts each time it is used, because a few aliases can stand for a very
+    long text.
     """
 
     def __init__(self, stream):
@@ -136,7 +137,9 @@ def mapping(value, where: str) -> dict:
 
 
 def folder_name(name: str, where: str) -> str:
-    """Return what can be the name of a folder or file anywhere, and part of an address."""
+    """Return a name if every system accepts it as the name of a folder or file, and an address as a
+    part of it.
+    """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+=,-]{0,199}", name):
         raise BookError(
             f"{where} cannot be a folder's name: it must have at most 200 characters, of "
@@ -146,15 +149,15 @@ def folder_name(name: str, where: str) -> str:
 
 
 def plain(value, where: str):
-    """Return what a notebook may be given as a parameter."""
+    """Return a value if a notebook may get it as a parameter."""
     if not isinstance(value, bool | int | float | str):
         raise BookError(f"{where}: expected a number, boolean or string, found {value!r}")
     return value
 
 
 def record(kind: type, raw, where: str, **given):
-    """Make a dataclass of a mapping and what is `given`, with each field as annotated; a BookError
-    that the class raises of itself gets `where` before it.
+    """Make a dataclass from a mapping and the values `given`, and check that each field has its
+    annotated type. `where` stands at the beginning of every error.
     """
     raw = mapping(raw, where)
     wanted = {field.name: field for field in fields(kind) if field.name not in given}
@@ -197,8 +200,8 @@ def _typed(value, kind, where: str):
 
 
 def inside(path: Path, folder: Path) -> Path:
-    """Return a path; a BookError says that it leads out of a folder when symbolic links are
-    followed.
+    """Return a path that lies in a folder. A BookError is raised if it leads out of the folder
+    through symbolic links.
     """
     if not path.resolve().is_relative_to(folder.resolve()):
         where = f"{path.name} leads out of {folder.name}/ by a symbolic link"
@@ -207,7 +210,7 @@ def inside(path: Path, folder: Path) -> Path:
 
 
 def unknown(what: str, name, known: Iterable) -> str:
-    """Return the sentence for a name that is not known, with the nearest that is.
+    """Return a sentence about an unknown name, which names the nearest known ones.
 
     >>> unknown("experiment", "path-tim", ["path-time", "rates"])
     "unknown experiment 'path-tim'; did you mean path-time? Known: path-time, rates"

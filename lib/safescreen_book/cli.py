@@ -31,8 +31,9 @@ from safescreen_book.runner.worker import uncoloured
 def main(argv: list[str] | None = None) -> int:
     """Run the command line, by default the process's own arguments; return its exit code.
 
-    0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense,
-    130 when interrupted, 141 when nobody reads the output any more."""
+    The code is 0 if all went well, 1 if something failed or is wrong, 2 if the request makes no
+    sense, 130 after Ctrl-C, and 141 if the reader of the output has gone.
+    """
     try:
         code = _execute(argv)
         sys.stdout.flush()

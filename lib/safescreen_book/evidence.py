@@ -1,6 +1,7 @@
-"""Evidence of the ledger: no number in it is typed. Each is taken, by name, from what ran.
+"""The evidence of the ledger. Nobody types its numbers: each of them is a reference to the output
+of a notebook or a run.
 
-A reference in braces stands for a number, or for what a run found:
+A reference in braces stands for a number, or for the finding of a run:
 
 * ``{problems#1}``: the first number in the printed line of the claim's notebook that has the
   word *problems*; lines of the claim's own cells come first. ``{code: words#1}``: in a line of
@@ -40,8 +41,8 @@ _COLUMNS = ("ours", "low", "high", "paper", "n")
 
 @dataclass
 class Sources:
-    """What references are looked up in: the notebooks of a folder, and the records in
-    `outputs/paper` beside it.
+    """The sources of the numbers: the notebooks of a folder, and the records in `outputs/paper`
+    beside it.
     """
 
     folder: Path
@@ -123,7 +124,7 @@ class Sources:
 
 
 def printed_number(lines: Sequence[str], words: str, number: int) -> str:
-    """Return the so-manieth number of the one line with these words, as it stands there.
+    """Return the n-th number, as a text, of the only line that has these words.
 
     Parameters
     ----------
@@ -143,8 +144,8 @@ def printed_number(lines: Sequence[str], words: str, number: int) -> str:
 
 
 def render(text: str, sources: Sources, notebook: str, tag: str, *, strict: bool = True) -> str:
-    """Return evidence with the numbers in place of its references; a BookError names the one that
-    stands for nothing, or, unless `strict`, the text says that there is no such number.
+    """Return evidence with the numbers in place of its references. For a reference without a number
+    a BookError is raised; unless `strict`, the text says that there is no such number.
     """
 
     def shown(match: re.Match) -> str:
@@ -162,8 +163,9 @@ def render(text: str, sources: Sources, notebook: str, tag: str, *, strict: bool
 
 
 def typed(text: str) -> list[str]:
-    """Return the numbers in evidence that nobody computed: not of a reference, a formula, or the
-    number of a theorem, a section, a figure. A single digit is a word, unless per cent follow.
+    """Return the numbers in evidence that somebody typed. The numbers of references, formulas,
+    theorems, sections and figures do not count, nor does a single digit unless it is followed by
+    per cent.
     """
     rest = _PLACES.sub("", re.sub(r"`[^`]*`", "", _REFERENCE.sub("", text)))
     found = list(_NUMBER.finditer(rest))
@@ -171,7 +173,7 @@ def typed(text: str) -> list[str]:
 
 
 def wrong(text: str, sources: Sources, notebook: str, tag: str) -> Iterable[str]:
-    """Yield what is wrong with evidence: typed numbers, references that stand for nothing."""
+    """Yield a sentence for each typed number and for each reference without a number."""
     if numbers := typed(text):
         yield f"evidence has typed numbers: {', '.join(numbers)}"
     for match in _REFERENCE.finditer(text):

@@ -1,15 +1,15 @@
-"""The ledger `claims.yml`: every numbered statement, algorithm, table and figure, and what became
-of it.
+"""The ledger `claims.yml`: every numbered statement, algorithm, table and figure of the papers, and
+whether it holds.
 
     STS19:
       - {id: STS19-T5, kind: T, what: "RPB ball", status: verified, notebook: 15-path-bound,
          evidence: "sympy derivation; 200 random problems"}
 
-A claim that is not `open` names a notebook and its evidence, and that notebook has an executed code
-cell, tagged with the claim's id (or with `cell`), which asserts something. The numbers of its
-evidence are references to what ran, see `evidence`. The status of a table or
-figure that runs of the paper's size have judged is the one that follows from `conclusions.csv` in
-`outputs/paper/`."""
+A claim that is not `open` names a notebook and its evidence. That notebook has an executed code
+cell which is tagged with the claim's id (or with `cell`) and asserts something. The numbers of the
+evidence are references to outputs, see `evidence`. If runs of the paper's size have judged a table
+or figure, its status must follow from `conclusions.csv` in `outputs/paper/`.
+"""
 
 import ast
 from collections import Counter
@@ -32,7 +32,7 @@ STATUSES = (
     "partial",
 )
 TOLD = ("evidence", "fair", "missing")
-"""Fields that tell what was found here: their numbers are references."""
+"""Fields about our own findings: their numbers are references."""
 
 ACCUSATIONS = ("corrected", "refuted", "differs")
 KINDS = {
@@ -116,8 +116,8 @@ def find_cell(nb, tag: str):
 def with_evidence(
     claims: Iterable[Claim], folder: Path, *, strict: bool = True
 ) -> tuple[Claim, ...]:
-    """Return the claims with the numbers in the place of references; a BookError names a claim and
-    a reference that stands for nothing, unless the text is to say so itself.
+    """Return the claims with numbers in place of their references. For a reference without a number
+    a BookError names it and its claim; alternatively the text says that there is no such number.
     """
     sources = evidence.Sources(Path(folder))
     done = []
@@ -139,10 +139,10 @@ def judged(folder: Path):
 
 
 def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
-    """Yield what is wrong: a claim that is not open and has no notebook, or no cell that ran,
-    ended well and asserts something; a status that does not follow from committed conclusions;
-    conclusions on what is no claim, unless they are said to be on none, ``-``; evidence with
-    numbers that nobody computed.
+    """Yield a sentence for each mistake. There are four kinds: a claim that is not open and has no
+    notebook, or no cell in it that ran without an error and asserts something; a status that does
+    not follow from committed conclusions; a conclusion on a claim that does not exist (``-`` stands
+    for no claim); and evidence with typed numbers.
     """
     claims = tuple(claims)
     rows = judged(folder)
@@ -206,8 +206,8 @@ def counts(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
 
 
 def stands(claims: Iterable[Claim], rows) -> dict[str, Counter]:
-    """Return how many of the papers' conclusions in `rows` have each verdict, over all data
-    sets, by paper.
+    """Return for each paper how many of its conclusions in `rows` have each verdict, over all data
+    sets.
     """
     table: dict[str, Counter] = {claim.paper: Counter() for claim in claims}
     summary = verdicts.summarize(rows[rows["whose"] == "paper"])

@@ -1,4 +1,6 @@
-"""Parameters of notebooks: plain values in one cell, and what may be given in their place."""
+"""Parameters of notebooks: plain values in one cell, and a check of the values given in their
+place.
+"""
 
 import ast
 import math
@@ -38,10 +40,11 @@ def assigned(source: str, where: str) -> dict[str, Any]:
 
 
 def check(given: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> None:
-    """Refuse a parameter that is not known, of another type than its default, or out of range.
+    """Refuse a parameter that is unknown, has another type than its default, or is out of range.
 
-    An integer that is positive by default stays so, `_MAY_BE_0` apart; other numbers are finite,
-    and negative only where the default is.
+    If the default of an integer is positive, the value must be positive as well, with the
+    exceptions `_MAY_BE_0`. All other numbers must be finite. They may be negative only if the
+    default is.
 
     >>> check({"repeats": 0}, {"repeats": 2, "seed": 0}, "run 51/iris")
     Traceback (most recent call last):
@@ -73,8 +76,8 @@ def check(given: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> 
 
 
 def check_injected() -> None:
-    """Within a notebook: refuse what papermill has put in the place of its parameters, as
-    `check` does.
+    """Call `check`, within a notebook, on the values that papermill has put in place of its
+    parameters.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     cells = shell.user_ns.get("In", []) if shell else []

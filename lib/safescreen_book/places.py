@@ -1,4 +1,4 @@
-"""Where the notebooks are and where results go."""
+"""The folders of the notebooks and of the results."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ _HERE = Path(__file__).resolve()
 
 
 def checkout() -> Path | None:
-    """Return the first folder above the package, then above the working folder, that holds the
-    book; None if there is none.
+    """Return the folder of the book: the first one above the package, or else above the working
+    folder, that has the files of the book. None if there is no such folder.
     """
     for folder in (*_HERE.parents, Path.cwd(), *Path.cwd().parents):
         if (folder / "pyproject.toml").is_file() and (
@@ -19,7 +19,7 @@ def checkout() -> Path | None:
 
 
 def notebooks_folder(folder: str | os.PathLike | None = None) -> Path:
-    """Return the folder of notebooks, manifest and ledger: the one named, or `notebooks/` of the
+    """Return the folder of notebooks, manifest and ledger: the given one, or `notebooks/` of the
     checkout.
     """
     if folder is None:
@@ -36,8 +36,8 @@ def notebooks_folder(folder: str | os.PathLike | None = None) -> Path:
 
 
 def outputs_folder(folder: str | os.PathLike | None = None) -> Path:
-    """Return the folder of all results, which need not exist: the one named,
-    `$SAFESCREEN_OUTPUTS`, or `outputs/` of the checkout.
+    """Return the folder of all results, which need not exist: the given one, `$SAFESCREEN_OUTPUTS`,
+    or `outputs/` of the checkout.
     """
     folder = (
         folder or os.environ.get("SAFESCREEN_OUTPUTS") or (checkout() or Path.cwd()) / "outputs"

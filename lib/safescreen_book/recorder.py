@@ -1,4 +1,5 @@
-"""What a notebook leaves behind: rows that it computed; tables and figures that show them.
+"""Write the results of a notebook: the rows that it computes, and the tables and figures that show
+them.
 
 An experiment notebook computes rows first, then judges and draws from these rows alone. Given the
 rows of an earlier run it computes nothing.
@@ -20,13 +21,13 @@ SHOWN = ("conclusions.csv", "comparison.csv", "table_*.csv", "*.svg", "summary.j
 """Files that show rows: made again from them at any time. All others are rows."""
 
 DENSE = 500
-"""A surface or a cloud of more marks than that is a picture inside of its figure; of a figure
-with four times as many, any of a tenth.
+"""A surface or a cloud of more marks becomes an image inside of the SVG. If a figure has more than
+four times as many marks in all, a tenth of this number is enough.
 """
 
 
 def is_shown(name: str) -> bool:
-    """Return whether a file of a run shows its rows, and is no row itself.
+    """Return whether a file of a run is made from its rows, as conclusions, tables and figures are.
 
     >>> is_shown("table_time.csv"), is_shown("results.csv")
     (True, False)
@@ -37,17 +38,18 @@ def is_shown(name: str) -> bool:
 class Recorder:
     """Write the results of one run into a folder; do nothing when there is none.
 
-    Files appear whole or not at all (each is written beside its name, then renamed). What papermill
-    has injected is checked first: a ValueError names a parameter the notebook does not have, or a
-    value of another type or out of range.
+    Files appear whole or not at all: each is written under another name, then renamed. First the
+    parameters that papermill has injected are checked. A ValueError names a parameter that the
+    notebook does not have, or whose value has another type or is out of range.
 
     Parameters
     ----------
     output_dir : str or path
-        The run folder, made when missing; the empty string writes nothing, so that the same
-        notebook runs interactively and in the batch job.
+        The folder of the run, made if it is missing. With the empty string nothing is written, so
+        that the same notebook runs interactively and in a batch.
     rows_dir : str or path
-        The folder of an earlier run, whose rows are shown; the empty string: they are computed.
+        The folder of an earlier run whose rows are to be shown. With the empty string the rows are
+        computed.
 
     Attributes
     ----------
@@ -87,11 +89,11 @@ class Recorder:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def rows(self, name: str, frame, digits: int = 9) -> None:
-        """Keep what was computed, a pandas.DataFrame with one row a point: write it as CSV without
-        its index, and let :meth:`read` return it.
+        """Keep computed rows, a pandas.DataFrame: write them as CSV without the index, and let
+        :meth:`read` return them.
 
-        `name` is that of the file without its ending: `results` for the main table. Floats are
-        written in so many significant digits.
+        `name` is the name of the file without its ending, `results` for the main table. Floats are
+        written with `digits` significant digits.
         """
         if not self.computes:
             raise ValueError(
@@ -109,9 +111,9 @@ class Recorder:
     def read(self, name: str, *, optional: bool = False):
         """Return rows as a pandas.DataFrame: those of this run, or of the folder that was given.
 
-        They come through the same text either way, so what is shown of a run and of its record is
-        the same. A ValueError names what is not there; None is returned in its place if `optional`,
-        as for rows that older records lack.
+        Both are read from the same text, so a run and its record are shown alike. If there are no
+        such rows a ValueError is raised, or None is returned if `optional`, as for rows that older
+        records lack.
         """
         import pandas as pd
 
@@ -141,10 +143,11 @@ class Recorder:
         return self._write(f"{name}.csv", lambda path: path.write_text(text, encoding="utf-8"))
 
     def figure(self, name: str, fig, dpi: int = 150) -> Path | None:
-        """Write a matplotlib figure, which stays open, as SVG under a name without its ending;
-        return the file, if one is written.
+        """Write a matplotlib figure as SVG and leave it open; return the file, if one is written.
+        `name` is the name of the file without its ending.
 
-        What has more than `DENSE` marks, or a part of very many, is drawn with `dpi` inside.
+        A surface or cloud of more than `DENSE` marks becomes an image of resolution `dpi` inside of
+        the SVG.
         """
         _plain(name)
         if self.folder is None:
@@ -180,10 +183,10 @@ class Recorder:
             return self._write(f"{name}.svg", lambda path: fig.savefig(path, **options))
 
     def summary(self, **entries: Any) -> Path | None:
-        """Add numbers, strings, lists or dicts to `summary.json`, each in the place of an older one
-        of its name; return the file if any.
+        """Add numbers, strings, lists or dicts to `summary.json`, and replace older ones of the
+        same name; return the file, if one is written.
 
-        One has a meaning for `result.json`, `timings`: a dict of seconds (`compile`, `run`).
+        The entry `timings`, a dict of seconds (`compile`, `run`), is copied to `result.json`.
         """
         entries = {name: _jsonable(value, name) for name, value in entries.items()}
         timings = entries.get("timings", {})

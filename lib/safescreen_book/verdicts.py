@@ -1,5 +1,5 @@
-"""What runs say of the claims: their conclusions, counted over data sets, and the status that
-follows.
+"""From the conclusions of runs to the status of a claim: count conclusions over data sets, and
+derive the status.
 """
 
 from pathlib import Path
@@ -36,11 +36,12 @@ def committed(folder: Path):
 
 
 def summarize(frame):
-    """Return one row a conclusion over the data sets of all runs: how many agree with the paper,
-    how many are decided, and the verdict.
+    """Return a row for each conclusion, over the data sets of all runs: how many agree with the
+    paper, how many are decided, and the verdict.
 
-    A data set agrees if the verdict is what the paper's own value says of it. A conclusion stands
-    if most of its data sets agree, does not if most are decided otherwise, and is undecided else.
+    A data set agrees if its verdict is the one that follows from the paper's own value. A
+    conclusion stands if most of its data sets agree, does not stand if most are decided otherwise,
+    and is undecided in all other cases.
     """
     import pandas as pd
 
@@ -63,10 +64,10 @@ def summarize(frame):
 
 
 def status(frame, missing: str = "") -> str:
-    """Return what follows for the ledger from the rows of a claim: differs, reproduced, or partial.
+    """Return the status of a claim that follows from its rows: differs, reproduced or partial.
 
-    It differs where one of the paper's conclusions does not stand, is reproduced where all of them
-    stand and nothing is `missing`, and is partial else.
+    It is "differs" if one of the paper's conclusions does not stand, "reproduced" if all of them
+    stand and nothing is `missing`, and "partial" in all other cases.
 
     >>> from safescreen_book.protocols.conclusions import Conclusions
     >>> found = Conclusions("STS19-F9", "segment")

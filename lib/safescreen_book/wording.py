@@ -1,5 +1,5 @@
-"""Conclusions in words: what was found, what was asked, and how many stand. Notebooks, ledger,
-terminal and pages take their sentences from here.
+"""Conclusions in words: the finding, the question, and how many stand. Notebooks, ledger, terminal
+and pages take their sentences from here.
 
 >>> row = {"conclusion": "RRPB makes the path faster", "whose": "paper", "agrees": True}
 >>> row |= {"found": "RRPB made the path {} times {faster|slower}", "counted": "draws", "n": 5}
@@ -27,22 +27,22 @@ WHOSE = {
 """Whose a conclusion is, in words."""
 
 FEW = 3
-"""An undecided conclusion of so many draws or fewer is one of the size of the run."""
+"""With this number of draws or fewer a conclusion is undecided because the run is small."""
 
 _NUMBER = re.compile(r"\{\}( times| points| %|)")
 _PAIR = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """Return what was found on a conclusion: our number with its interval, the paper's, the
+    """Return the finding on a conclusion: our number with its interval, the paper's number, and the
     verdict.
 
     Parameters
     ----------
     row : mapping
-        A row of `Conclusions.frame()`. Its `found` is a sentence with ``{}`` where the number
-        stands and a pair ``{faster|slower}`` where the sign of the result chooses the word; of a
-        ratio below 1 the second word is said of its inverse.
+        A row of `Conclusions.frame()`. Its `found` is a sentence with ``{}`` in place of the
+        number. A pair such as ``{faster|slower}`` stands for the word that fits the sign of the
+        result. For a ratio below 1 that is the second word, and the number is the inverse ratio.
 
     Returns
     -------
@@ -56,14 +56,16 @@ def sentence(row: Mapping[str, Any]) -> str:
 
 
 def sentences(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what was found, a sentence a row; rows on several data sets begin with theirs."""
+    """Return a sentence for each row, with its finding. If the rows are on several data sets, each
+    begins with its own.
+    """
     rows = list(rows)
     several = len({row["dataset"] for row in rows}) > 1
     return [f"{row['dataset']}: " * several + sentence(row) for row in rows]
 
 
 def question(row: Mapping[str, Any]) -> str:
-    """Return what was asked, whose conclusion it is, and the rule that judged it.
+    """Return the question, whose conclusion it is, and the rule that judged it.
 
     >>> row = {"conclusion": "RRPB pays", "claim": "STS19-F9", "place": "section 7.2"}
     >>> row |= {"whose": "paper", "rule": "95% interval above 1", "note": "RRPB over none", "n": 3}

@@ -50,6 +50,7 @@ n = 1
 
 # %%
 record.figure("curve", figure)
+figures.show("A line against n. It ends high up. " f"Mean: {n}.")
 """
 OUTPUTS = {
     "text/html": "<style>p {}</style><table class='dataframe' onclick='alert(5)'>"

@@ -1,12 +1,13 @@
 """Pages of results show what ran, say what did not, and stand broken files."""
 
 import html
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from _ext.results import caption, short
+from _ext.results import caption, described, short
 from safescreen_book.runner.loading import load_manifest
 
 pytestmark = pytest.mark.slow
@@ -70,8 +71,11 @@ def test_a_small_run_says_that_two_draws_decide_little(page, report):
 
 
 def test_figures_have_the_captions_of_the_notebook_in_the_order_of_the_manifest(report, sections):
-    images = re.findall(r'<img alt="(\w+)" src="([^"]+)"', sections["done"])
-    assert [name for name, _ in images] == ["seconds", "curve"]
+    images = re.findall(r'<img alt="([^"]+)" src="([^"]+)"', sections["done"])
+    assert [words for words, _ in images] == [
+        "done: seconds",
+        "done: A line against n. It ends high up.",
+    ]
     assert all(
         (report / "results/smoke" / file).resolve().read_bytes()[:4] == b"<svg"
         for _, file in images
@@ -169,13 +173,48 @@ def test_pages_of_what_is_no_more_go(book, report):
     assert "second.html" not in (report / "index.html").read_text(encoding="utf-8")
 
 
-def test_every_figure_of_the_book_has_a_caption():
+def figures_of_the_book():
+    """The notebook and the name of every figure of the manifest."""
     manifest = load_manifest(Path(__file__).resolve().parents[2] / "notebooks")
     for experiment in manifest:
-        for name in (
-            name.removesuffix(".svg") for name in experiment.outputs if name.endswith(".svg")
-        ):
-            assert caption(manifest.folder / f"{experiment.notebook}.ipynb", name) != name, (
-                experiment.name,
-                name,
-            )
+        for name in experiment.outputs:
+            if name.endswith(".svg"):
+                path = manifest.folder / f"{experiment.notebook}.ipynb"
+                yield path, name.removesuffix(".svg")
+
+
+def test_every_figure_of_the_book_has_a_caption():
+    for notebook, name in figures_of_the_book():
+        assert caption(notebook, name) != name, (notebook.stem, name)
+
+
+def test_every_figure_of_the_book_has_words_for_those_who_do_not_see_it():
+    for notebook, name in figures_of_the_book():
+        words = described(notebook, name)
+        assert len(words.split()) > 4 and "\0" not in words, (notebook.stem, name)
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ('"Two lines. They cross."', "Two lines. They cross."),
+        (
+            'f"Bars of seconds, one a method: {n}. In the end: {n}."',
+            "Bars of seconds, one a method.",
+        ),
+        (
+            '"Two lines. " f"Below, a bar for each of the methods of the paper: {n}. All fall."',
+            "Two lines. Below, a bar for each of the methods of the paper. All fall.",
+        ),
+        ('f"{n} lines."', "A heading"),
+        ("words", "A heading"),
+    ],
+)
+def test_a_number_of_one_run_is_not_said_of_another(tmp_path, shown, said):
+    source = f'record.figure("curve", figure)\nfigures.show({shown})'
+    cells = [
+        {"cell_type": "markdown", "source": ["## A heading"]},
+        {"cell_type": "code", "source": [source]},
+    ]
+    (tmp_path / "made.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    assert described(tmp_path / "made.ipynb", "curve") == said

@@ -1,5 +1,5 @@
-"""Triplets spread over the workers of a Dask cluster, and the check that those compute what this
-process would.
+"""Triplets spread over the workers of a Dask cluster, and a check that the workers compute the same
+as this process.
 """
 
 from safescreen.cluster.sharded import ShardedTriplets

@@ -1,12 +1,12 @@
-"""What a Dask worker does with a shard: pure functions of data and numbers, so that a lost result
-is computed again from its recipe.
+"""The functions that a Dask worker applies to a shard, a part of the triplets. They are pure
+functions of data and numbers, so a lost result can be computed again.
 
-A shard is a family of triplets of its own. The module is imported by the workers, and needs no
-dask.
+A shard is itself a family of triplets. The workers import this module, which needs no dask.
 
-Arrays that come out of a message may begin anywhere in it, and for those that are not aligned numpy
-takes another way through a product, with other roundings: so what is sent is aligned before it is
-used, and all workers find the same, to the last bit."""
+An array from a message may begin at any byte of it. For an array that is not aligned numpy computes
+a product in another order, with other roundings. So arrays from messages are aligned before use,
+and all workers compute the same to the last bit.
+"""
 
 import pickle
 from dataclasses import fields, replace
@@ -22,11 +22,11 @@ from safescreen.terms.products import ProductTriplets, products_of
 from safescreen.terms.triplets import Triplets
 
 SHRINK = 0.05
-"""Screened triplets leave a shard once they are this part of it."""
+"""Screened triplets are removed from a shard when they are at least this part of it."""
 
 
 class _Packed:
-    """Pickled in one piece, out of which arrays come aligned."""
+    """A value that is pickled in one piece. Its arrays are aligned when it is read."""
 
     def __reduce__(self):
         return _unpack, (type(self), pickle.dumps(self.__dict__, protocol=4))
@@ -43,15 +43,15 @@ def _aligned(value):
 
 
 class Shared(_Packed):
-    """The points that all shards of a worker have in common."""
+    """The points, which all shards of a worker share."""
 
     def __init__(self, points):
         self.points = points
 
 
 class Shard(_Packed):
-    """The terms of a shard, with their size in memory for the scheduler to know (the points,
-    which shards share, do not count).
+    """The terms of a shard, with their size in memory, which the scheduler needs. The points do not
+    count, because all shards share them.
     """
 
     def __init__(self, terms):
@@ -65,12 +65,12 @@ class Shard(_Packed):
 
 
 def center(X, diagonal):
-    """Return the centred points all shards share."""
+    """Return the centred points, which all shards share."""
     return Shared(Points(_aligned(X), diagonal=diagonal))
 
 
 def from_index(index, shared):
-    """Return the shard of a part of an index array, which has been checked."""
+    """Return the shard of a part of a checked index array."""
     points = shared.points
     index = _aligned(index)
     n = points.n
@@ -84,8 +84,8 @@ def from_index(index, shared):
 
 
 def from_lists(anchors, shared, products):
-    """Return the shard of ``(first anchor, number of anchors, lists)``, as products or listed;
-    the lists of all pairs are class numbers.
+    """Return the shard of ``(first anchor, number of anchors, lists)``, as products or as a list of
+    triplets. If all pairs are used, the lists are class numbers.
     """
     first, size, lists = anchors
     points = shared.points
@@ -98,27 +98,29 @@ def from_lists(anchors, shared, products):
 
 
 def ask(shard, *own, method, arguments=()):
-    """Return what a method of the terms says; `own` is the shard's part of an array, the last
-    argument.
+    """Return the result of a method of the terms. `own` is the shard's part of an array, and the
+    last argument.
     """
     return getattr(shard.terms, method)(*map(_aligned, arguments), *map(_aligned, own))
 
 
 def inner_products(shard, x):
-    """Return the inner products with x, and bounds of their errors."""
+    """Return the inner products with x and bounds of their errors."""
     return shard.terms.inner_products(_aligned(x)).chunk(0, len(shard.terms))
 
 
 def part(shard, own, method):
-    """Return the shard that a method makes of its terms and a part of an array, or a number."""
+    """Return the shard that a method makes from the terms and from a part of an array, or from a
+    number.
+    """
     return Shard(getattr(shard.terms, method)(_aligned(own)))
 
 
 def screen(shard, ball, loss):
-    """Return ``(shard that is left, total, error, n_L, n_R)``: the sum of the triplets that are
-    certainly linear, and the counts.
+    """Return ``(remaining shard, total, error, n_L, n_R)``: total is the sum of the triplets in L,
+    error its error bound, and n_L and n_R are the counts.
 
-    Listed triplets are screened by the sphere rule, products of lists pair by pair.
+    The sphere rule screens listed triplets one by one, and products of lists pair by pair.
     """
     terms = shard.terms
     ball = replace(ball, center=_aligned(ball.center))

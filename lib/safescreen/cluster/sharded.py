@@ -1,4 +1,4 @@
-"""Triplets that are spread over the workers of a Dask cluster."""
+"""Triplets spread over the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
 SHARDS = 8
-"""Least number of shards where the number is left open; it does not depend on the cluster."""
+"""Least default number of shards. It does not depend on the cluster."""
 
 SHARD_SIZE = 16_000_000
-"""Most triplets in a shard where the number of shards is left open."""
+"""Most triplets of a shard with the default number of shards."""
 
 PATIENCE = 300.0
-"""Seconds without any worker: a cluster that replaces lost machines has new ones by then."""
+"""Default number of seconds without any worker. A cluster that replaces lost machines has new ones
+within that time.
+"""
 
 
 class ShardedTriplets(Terms):
@@ -49,37 +51,38 @@ class ShardedTriplets(Terms):
         One triplet a row: anchor, same, other, as for :class:`~safescreen.Triplets`. A
         memory-mapped array is read in parts.
     n_shards : int, optional
-        Number of shards, each of consecutive rows. At least one for each worker thread keeps all of
-        them busy. If left out it is 8, or more where one shard would hold over 16 million triplets.
+        Number of shards, each of consecutive rows. With at least one for each worker thread all
+        threads are busy. By default it is 8, or more if one shard would hold over 16 million
+        triplets.
     diagonal : bool
         As for :class:`~safescreen.Triplets`.
     patience : float
-        For how many seconds the cluster may be without any worker, now and in later computations;
-        300 by default. A worker that joins within that time computes again what was lost.
+        Seconds for which the cluster may be without any worker, now and in later computations; 300
+        by default. A worker that joins within that time computes lost results again.
 
     Raises
     ------
     ValueError, TypeError, ClusterError
-        As for :class:`~safescreen.Triplets`; the cluster has no workers, or others than this
-        process would need. Later, in a solve, a ClusterError if the cluster was without workers for
-        longer than `patience`.
+        As for :class:`~safescreen.Triplets`. A ClusterError if the cluster has no workers or
+        workers of another version, and later, in a solve, if it was without workers for longer than
+        `patience`.
 
     Notes
     -----
-    Sums over triplets are sums over shards, added here in the order of the shards: an evaluation
-    sends x to each shard, O(d^2) numbers, and brings as many back from it, in one round trip (10 ms
-    or so beside the work). Screening goes on where the shards are: a ball is sent, the sum of the
-    linear triplets and two counts come back. As for :class:`~safescreen.ProductTriplets` nothing of
-    length T is kept here, so a solution has no masks, and every test is the sphere rule; what needs
-    a number a triplet (``margins``, ``norms``, ``alpha``, ``index``, an active set) is gathered on
-    demand.
+    Sums over triplets are sums over shards, which this process adds in the order of the shards. An
+    evaluation sends x to each shard, O(d^2) numbers, and gets as many back, in one round trip
+    (about 10 ms beside the work). The workers screen their own shards: they get a ball and return
+    the sum of the linear triplets and two counts. As for :class:`~safescreen.ProductTriplets` this
+    process keeps nothing of length T. So a solution has no masks, and every test is the sphere
+    rule. Arrays with a number for each triplet (``margins``, ``norms``, ``alpha``, ``index``, an
+    active set) are gathered on demand.
 
-    The result depends on `n_shards` by rounding, but not on how many workers there are, which of
-    them does what, or whether one is lost: a shard is a pure function of its part of the index,
-    which the scheduler keeps (12 bytes a triplet; with :meth:`from_labels` 4 bytes a pair, or 8 a
-    point without k), and of the balls it was screened with, and is computed again elsewhere.
-    Workers hold 16 bytes a triplet, and 16 or 24 more for those that are left while a problem is
-    solved. Workers are best processes of one thread.
+    The rounding of a result depends on `n_shards`. It does not depend on the number of workers, on
+    which of them computes what, or on the loss of one. A shard is a pure function of its part of
+    the index and of the balls that have screened it, so another worker can compute it again. The
+    scheduler keeps the index (12 bytes a triplet; with :meth:`from_labels` 4 bytes a pair, or 8
+    bytes a point without k). Workers hold 16 bytes a triplet, and while a problem is solved 16 or
+    24 more for each remaining triplet. Workers should be processes of one thread.
 
     Rounding: see :func:`add`.
 
@@ -131,8 +134,8 @@ class ShardedTriplets(Terms):
         """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the
         same order.
 
-        They are listed by the workers; here, with k, O(n^2 d) time and O(pairs) memory, without it
-        O(n).
+        The workers list them. This process needs O(n^2 d) time and O(pairs) memory with k, and O(n)
+        without.
 
         Parameters
         ----------
@@ -143,13 +146,14 @@ class ShardedTriplets(Terms):
         k : int or None
             As for :meth:`safescreen.Triplets.from_labels`.
         n_shards : int, optional
-            Into how many runs of anchors, of about the same number of triplets each.
+            Number of shards. Each holds consecutive anchors, and all hold about the same number of
+            triplets.
         diagonal : bool
         products : bool
-            Keep each shard as the products of lists it is (:class:`~safescreen.ProductTriplets`):
-            memory and time follow the number of pairs, and whole rows and columns are screened.
+            Keep each shard as products of lists (:class:`~safescreen.ProductTriplets`). Then memory
+            and time depend on the number of pairs, and whole rows and columns are screened.
         patience : float
-            Seconds for which the cluster may be without any worker, as above.
+            Seconds for which the cluster may be without any worker, as in the constructor.
         """
         client = check_client(client)
         X = check_points(X)
@@ -207,7 +211,7 @@ class ShardedTriplets(Terms):
     # --------------------------------------------------- sums and screening, O(d^2) numbers a shard
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all triplets; one round trip, and with `alpha` T numbers in it."""
+        """Return sums over all triplets, in one round trip. With `alpha` T numbers are sent."""
         if alpha is None:
             own = ()
         else:
@@ -215,30 +219,31 @@ class ShardedTriplets(Terms):
         return add(self._ask("loss_sums", x, loss, own=own), self.cone)
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
-        """Return the hinge's sums at x for the dual point of the smoothed hinge of a width > 0;
-        one round trip.
+        """Return the sums of the hinge at x, for the dual point of a smoothed hinge of width > 0,
+        in one round trip.
         """
         return add(self._ask("hinge_sums", x, width), self.cone)
 
     def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
-        """Return ``(sum_t weights_t H_t, error bound)``; T numbers are sent."""
+        """Return ``(sum_t weights_t H_t, error bound)``. T numbers are sent."""
         return _add_elements(
             self._ask("weighted_sum", own=(self._cut(np.asarray(weights)),)), self.cone
         )
 
     def total(self) -> tuple[ElementLike, float]:
-        """Return ``(sum_t H_t, bound of its rounding error)``; one round trip."""
+        """Return ``(sum_t H_t, bound of its rounding error)``, in one round trip."""
         return _add_elements(self._ask("total"), self.cone)
 
     def max_inner_product(self, x: ElementLike) -> float:
-        """Return ``max_t <H_t, x>``, ``-inf`` if there are no triplets; one round trip."""
+        """Return ``max_t <H_t, x>``, or ``-inf`` if there are no triplets, in one round trip."""
         return max(self._ask("max_inner_product", x), default=-np.inf)
 
     def screen_blocks(self, ball: Sphere, loss: Loss) -> BlockScreening:
-        """Screen every shard where it is, by the sphere rule.
+        """Screen every shard on its worker by the sphere rule.
 
-        A shard gives up its screened triplets once they are a twentieth of it; until then they
-        count as undecided."""
+        A shard removes its screened triplets when they are at least a twentieth of it. Until then
+        they count as undecided.
+        """
         center = self.cone.check(ball.center, "ball.center")
         radius = float(ball.radius)
         if len(self) == 0 or not 0.0 <= radius < math.inf:
@@ -276,14 +281,14 @@ class ShardedTriplets(Terms):
 
     @property
     def norms(self) -> NDArray:
-        """Upper bounds of ``||H_t||``, shape (T,); gathered once."""
+        """Upper bounds of ``||H_t||``, shape (T,), gathered once."""
         if self._norms is None:
             self._norms = self._gathered(attrgetter("terms.norms"), np.empty(0))
         return self._norms
 
     @property
     def longest(self) -> float:
-        """Upper bound of the norms; one round trip."""
+        """Upper bound of all norms, in one round trip."""
         return max(
             self._gather(self._submit(attrgetter("terms.longest"), self._shards)), default=0.0
         )
@@ -294,15 +299,15 @@ class ShardedTriplets(Terms):
         return self._gathered(attrgetter("terms.index"), np.empty((0, 3), dtype=np.int32))
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return all inner products with x, from which chunks are taken; 16 bytes a triplet come
-        back.
+        """Return all inner products with x, of which callers take chunks. 16 bytes a triplet are
+        gathered.
         """
         return InnerProducts.of(
             *self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x)
         )
 
     def select(self, keep: NDArray) -> Self:
-        """Return the triplets of the mask `keep`; it is sent."""
+        """Return the triplets of the mask `keep`, which is sent to the workers."""
         keep = self._cut(check_mask(keep, len(self), "keep"))
         return self._with(
             self._submit(_shards.part, self._shards, keep, method="select"),
@@ -312,7 +317,7 @@ class ShardedTriplets(Terms):
     # ------------------------------------------------------------------ traffic
 
     def _submit(self, function, *parts, **common):
-        """Return a future a part of what a pure function makes of it."""
+        """Return a future for each part: the result of a pure function of it."""
         if not parts[0]:
             return []
         # `common` is not given to map as keywords: it would file a large one under its bare name,
@@ -321,10 +326,10 @@ class ShardedTriplets(Terms):
             return self._client.map(partial(function, **common), *parts, pure=False)
 
     def _spread(self, build, parts, points):
-        """Return a future a part of what is built of it, the same number on each worker thread;
-        later tasks go where these are.
+        """Return a future for each part: what is built from it, with the same number of parts on
+        each worker thread. Later tasks run where their part is.
 
-        Left to itself the scheduler may put all of them where the points are first.
+        Without this the scheduler might put all parts on the worker that has the points first.
         """
         places = []
         for address, threads in self._client.nthreads().items():
@@ -372,8 +377,8 @@ class ShardedTriplets(Terms):
 
 
 def _data_in_recipes():
-    """Return a context without warnings of data in what is submitted: it is there on purpose, to
-    compute lost shards again.
+    """Return a context without warnings about large data in submitted tasks. The data are there on
+    purpose, so that lost shards can be computed again.
     """
     import dask
 
@@ -383,11 +388,12 @@ def _data_in_recipes():
 def add(sums: list[LossSums], cone: Any) -> LossSums:
     """Return the sums of all shards, added in their order.
 
-    Each part brings the bound of its own errors. Adding m elements one after the other is off by at
-    most ``gamma_{m-1}`` times the sum of their absolute values, entry by entry, thus by
-    ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper bounds of
-    non-negative numbers, and their sum is rounded upwards. So the bounds hold for this order of
-    summation too."""
+    Each part has a bound of its own errors. When m elements are added one after the other, each
+    entry of the sum has an error of at most ``gamma_{m-1}`` times the sum of their absolute values.
+    So the norm of the error is at most ``gamma_{m-1} sum_s ||A_s||``, and this is added to the
+    bound. The Fenchel terms are upper bounds of non-negative numbers, and their sum is rounded
+    upwards. So the bounds hold for this order of summation too.
+    """
     adjoint, error = _add_elements([(s.adjoint, s.adjoint_error) for s in sums], cone)
     return LossSums(
         loss=float(sum(s.loss for s in sums)),
@@ -411,8 +417,8 @@ def _add_elements(parts, cone):
 
 
 def _number(n_shards, n_triplets, most):
-    """Return the number of shards: what is asked for, or one that depends on the triplets alone;
-    at most `most`.
+    """Return the number of shards: the given one, or one that depends on the triplets only; at most
+    `most`.
     """
     if n_shards is None:
         n_shards = max(SHARDS, math.ceil(n_triplets / SHARD_SIZE))

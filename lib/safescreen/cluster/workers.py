@@ -1,4 +1,4 @@
-"""Dask clusters: make sure that the workers of one compute what this process would.
+"""Dask clusters: make sure that the workers compute the same as this process.
 
 dask.distributed comes with ``pip install 'safescreen[cluster]'`` and is imported only when a
 function here is called."""
@@ -18,21 +18,24 @@ NUMERICAL = ("numpy", "scipy", "numba")
 
 
 POLL = 1.0
-"""Seconds between two looks at whether a cluster that does not answer has workers."""
+"""Seconds between two checks whether a cluster that does not answer has workers."""
 
 
 class ClusterError(RuntimeError):
-    """A cluster cannot be used: no answer, no workers, or workers with another version; the
-    message says what to do.
+    """A cluster cannot be used, because it does not answer, has no workers, or has workers of
+    another version. The message says what to do.
     """
 
 
 @cache
 def stamp() -> dict[str, str]:
-    """Return what has to agree between a client and its workers, and what should.
+    """Return the versions that have to agree between a client and its workers, and those that
+    should.
 
-    ``python`` (major.minor) and ``source`` (hash of the sources of safescreen) have to agree, the
-    versions of numpy, scipy and numba should: other ones compute the same up to rounding."""
+    ``python`` (major.minor) and ``source`` (a hash of the sources of safescreen) have to agree. The
+    versions of numpy, scipy and numba should agree; with other versions the results are the same up
+    to rounding.
+    """
     versions = {name: metadata.version(name) for name in NUMERICAL}
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, "source": source_hash()[:12], **versions}
@@ -56,8 +59,8 @@ def check_workers(client: Any) -> None:
     Raises
     ------
     ClusterError
-        There are no workers, safescreen is missing on one, or its version, its sources or Python's
-        version differ from those here.
+        There are no workers, or a worker lacks safescreen or has another version or other sources
+        of it, or another version of Python.
 
     Warns
     -----
@@ -89,8 +92,8 @@ def check_workers(client: Any) -> None:
 
 
 def gather(client: Any, futures: list, patience: float, lost: str) -> list:
-    """Return the results of futures, but do not wait for ever, as ``client.gather`` would, for
-    workers.
+    """Return the results of futures. Unlike ``client.gather`` it does not wait for ever if there
+    are no workers.
 
     Parameters
     ----------
@@ -99,7 +102,7 @@ def gather(client: Any, futures: list, patience: float, lost: str) -> list:
     patience : float
         Seconds for which the cluster may be without any worker.
     lost : str
-        What cannot be computed then, for the error.
+        What cannot be computed without workers, for the message of the error.
 
     Returns
     -------
@@ -121,7 +124,7 @@ async def _gather(client, futures, patience, lost):
 
 
 async def _patiently(client, work, futures, patience, lost):
-    """Await what a client does with futures; cancel them where it has no workers for too long."""
+    """Wait for a client's futures, and cancel them if it has no workers for too long."""
     task = asyncio.ensure_future(work)
     seen = time.monotonic()
     while not task.done():
@@ -156,8 +159,8 @@ def _left_alone(address, patience, lost):
 
 
 def distributed() -> Any:
-    """Return the module dask.distributed; ModuleNotFoundError that names the extra if it is
-    missing.
+    """Return the module dask.distributed. If it is missing, a ModuleNotFoundError names the extra
+    to install.
     """
     try:
         import distributed as module

@@ -1,4 +1,6 @@
-"""Kernels of the Frank-Wolfe method: all work on the stored entries of X, none on d x d entries."""
+"""Kernels of the Frank-Wolfe method. All of them work on the stored entries of X, and none on d x d
+entries.
+"""
 
 import numpy as np
 
@@ -7,8 +9,8 @@ from safescreen._numba import njit
 
 @njit
 def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
-    """Fill the weights of the pairs, ``B = sum_t g_t (e_x e_y' - e_x e_z')``, and list them by
-    either end.
+    """Fill the weights of the pairs, ``B = sum_t g_t (e_x e_y' - e_x e_z')``, in `weights`, and in
+    the order of `near_pair` in `near_weights`.
     """
     weights[:] = 0.0
     for t in range(slopes.size):
@@ -22,11 +24,12 @@ def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
 def _overlaps(
     weights, diagonal, ptr, partner, indptr, indices, data, row, starts, features, products
 ):
-    """Add the weights of the pairs times the products of their shared features to ``diag(X'BX)``;
-    count these in `starts` (P + 1,).
+    """Add the weights of the pairs times the products of their shared features to ``diag(X'BX)``,
+    and count the shared features in `starts` (P + 1,).
 
-    With room for them list `features` and `products` as well; without, pairs of weight 0 are left
-    out. `row` (d,) is zero before and after."""
+    If `features` and `products` have room, list them as well. If not, leave out pairs of weight 0.
+    `row` (d,) is zero before and after.
+    """
     place = 0
     for a in range(ptr.size - 1):
         first = indptr[a]
@@ -84,8 +87,8 @@ def _gradient_row(
 
 @njit
 def _best_partner(i, diagonal, row):
-    """Return ``(j, sign, value)`` that maximise ``diag_i + diag_j + sign row_j`` over j != i,
-    ties to the lower j.
+    """Return ``(j, sign, value)``, the maximum of ``diag_i + diag_j + sign row_j`` over j != i. Of
+    equal ones the lower j counts.
     """
     best = -np.inf
     partner = -1
@@ -102,8 +105,8 @@ def _best_partner(i, diagonal, row):
 def _atom_scores(
     i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, different, column, scores
 ):
-    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after,
-    ``p = x_i + sign x_j`` in between.
+    """Fill ``scores_t = <A_t, B>`` for one atom. `column` (n,) holds ``p = x_i + sign x_j``, and is
+    zero before and after.
     """
     scores[:] = 0.0
     for c in (i, j):
@@ -181,8 +184,8 @@ def _search_rows(
     row,
     best,
 ):
-    """Search the rows in `order` until the bound of the next is below the best; update `best`:
-    i, j, sign, value, rows searched.
+    """Search the rows in `order` until the bound of the next row is below the best value. Update
+    `best`: i, j, sign, value, number of rows searched.
     """
     for k in range(bounds.size):
         if bounds[k] < best[3]:

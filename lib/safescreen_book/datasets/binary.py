@@ -6,11 +6,11 @@ from safescreen._checks import check_vector
 
 
 def two_classes(y):
-    """Return labels -1 and +1: two classes in their order; of more, the odd numbers +1 and the even
-    ones -1.
+    """Return labels -1 and +1. Of two classes the first becomes -1; of more classes the odd numbers
+    become +1 and the even ones -1.
 
-    SSS14 uses satimage (six classes), dna (three) and shuttle (seven) as two-class problems without
-    saying how. Odd against even needs no choice and leaves both sides of some size.
+    SSS14 uses satimage (six classes), dna (three) and shuttle (seven) as two-class problems and
+    does not say how. Odd against even needs no choice, and both sides get a good number of rows.
 
     Parameters
     ----------

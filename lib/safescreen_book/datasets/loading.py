@@ -116,15 +116,15 @@ def _read(entry: Info, split: str, raw: bool):
 def load(
     name: str, split: str | None = None, *, scale: str | None = "paper", return_X_y: bool = False
 ):
-    """Load one part of a data set; its files are looked up, downloaded if need be, and checked.
+    """Load one part of a data set: find its files or download them, and check them.
 
     Parameters
     ----------
     name : str
         One of `names`.
     split : str or None
-        Part, of those that `info(name).parts` lists; the first, ``train`` nearly always, if left
-        out.
+        One of the parts that `info(name).parts` lists; by default the first, which is nearly always
+        ``train``.
     scale : {"paper", None}
         Scale as in the papers' experiments (`Info.scaling`; the range is that of the set's first
         part), or leave the values of the source.
@@ -141,7 +141,7 @@ def load(
     ValueError
         If the set, part or scale is unknown, or a file is not what it should be.
     DataNotFoundError
-        If a file is not here and cannot be fetched: what to put where.
+        If a file is not here and cannot be fetched. The message says which file to put where.
 
     Examples
     --------
@@ -166,11 +166,11 @@ def load(
 
 
 def subsample(X, y, fraction: float = 0.9, seed: int = 0):
-    """Return a share of the rows of X and y, drawn without replacement and in their order, as the
-    papers do for each repeat.
+    """Return a random share of the rows of X and y, as the papers draw it for each repeat: without
+    replacement, and in the order of X.
 
-    Their number is rounded; a ValueError if `fraction` is not in (0, 1] or leaves no row, or X and
-    y differ in length.
+    The number of rows is rounded. A ValueError is raised if `fraction` is not in (0, 1], if no row
+    is left, or if X and y differ in length.
 
     >>> import numpy as np
     >>> X, y = subsample(np.eye(10), np.arange(10), fraction=0.5, seed=1)

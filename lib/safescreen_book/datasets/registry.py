@@ -1,6 +1,4 @@
-"""What is known of each data set: shape, scaling, origin, files and their checksums
-(`registry.yml`).
-"""
+"""The registry of data sets, `registry.yml`: shape, scaling, origin, files and checksums."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -125,8 +123,8 @@ def names() -> tuple[str, ...]:
 
 
 def info(name: str) -> Info:
-    """Return the registry's entry of a data set; a ValueError offers close names where there is
-    none.
+    """Return the registry's entry of a data set. For an unknown name a ValueError offers close
+    ones.
 
     >>> info("a9a").shape
     (32561, 123)

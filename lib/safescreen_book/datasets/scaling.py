@@ -1,12 +1,12 @@
-"""The scalings the papers' data sets come in; the range is taken from a reference part."""
+"""The scalings of the papers' data sets. Each takes its range from a reference part."""
 
 import numpy as np
 import scipy.sparse as sp
 
 
 def minmax(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Map each feature linearly so that its range in `reference` becomes [-1, 1]; values outside it
-    go beyond.
+    """Map each feature linearly so that its range in `reference` becomes [-1, 1]. Values outside of
+    that range are mapped beyond.
 
     As LIBSVM's ``svm-scale`` does, except that a feature constant in `reference` becomes 0.
 
@@ -25,8 +25,8 @@ def minmax(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
 
 def unit(X, reference):
-    """Divide each feature, dense or CSR, by its maximum in the non-negative `reference`; one
-    that is 0 throughout there becomes 0.
+    """Divide each feature, dense or CSR, by its maximum in the non-negative `reference`. A feature
+    that is 0 everywhere in `reference` becomes 0.
     """
     low = reference.min()
     top = reference.max(axis=0)
@@ -43,8 +43,8 @@ def unit(X, reference):
 
 
 def div255(X, reference=None):
-    """Divide grey values 0..255 by 255; `reference` is there so that all scalings are called
-    alike.
+    """Divide grey values 0..255 by 255. `reference` is not used; it is an argument because all
+    scalings have it.
     """
     return X / 255.0
 

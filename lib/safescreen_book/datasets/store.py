@@ -1,4 +1,4 @@
-"""Where the files of a data set are: folders that are looked in, checksums, downloads."""
+"""Find, download and check the files of a data set."""
 
 import hashlib
 import io
@@ -34,8 +34,8 @@ def _download_folder() -> Path:
 
 
 def folders() -> tuple[Path, ...]:
-    """Return the folders looked in: `$SAFESCREEN_DATA` if set (a ValueError if it is no folder),
-    then where downloads go.
+    """Return the folders in which files are looked for: `$SAFESCREEN_DATA` if it is set (a
+    ValueError if it is no folder), then the folder of downloads.
 
     >>> folders()[-1].name
     'data'
@@ -49,8 +49,8 @@ def folders() -> tuple[Path, ...]:
 
 
 def find(name: str, split: str | None = None) -> list[Path]:
-    """Return the files of a data set, or of one part of it, that are here; none for a set that
-    scikit-learn carries.
+    """Return the files of a data set, or of one part of it. A set that scikit-learn carries has
+    none.
 
     Nothing is read or downloaded; a DataNotFoundError names the first file that is not here.
 
@@ -74,11 +74,11 @@ def available(name: str, split: str | None = None) -> bool:
 
 
 def fetch(name: str, split: str | None = None) -> list[Path]:
-    """Return the files of a data set, or of one part of it, after downloading those that are in
-    none of the folders.
+    """Download the files of a data set, or of one part of it, that are in none of the folders, and
+    return all its files.
 
-    A DataNotFoundError says that one has no address, or that there is no network; a ValueError that
-    a download had the wrong checksum, and it is not kept.
+    A DataNotFoundError is raised if a file has no address or if there is no network. A ValueError
+    is raised if a download has the wrong checksum; the download is not kept.
 
     >>> fetch("iris")
     []
@@ -87,7 +87,7 @@ def fetch(name: str, split: str | None = None) -> list[Path]:
 
 
 def advice(names: Iterable[str]) -> str:
-    """Return what to do about data sets that are not here.
+    """Return a sentence that says how to get data sets that are not here.
 
     >>> advice(["a9a", "digit1"])
     'try: safescreen data fetch a9a; no public address: digit1, see data/README.md'
@@ -105,7 +105,7 @@ def advice(names: Iterable[str]) -> str:
 
 
 def verify(name: str) -> list[Path]:
-    """Return the files of a data set after comparing their checksums with the registry's.
+    """Compare the checksums of the files of a data set with the registry's, and return the files.
 
     A DataNotFoundError names a file that is not here; a ValueError one with another checksum, which
     is left as it is.

@@ -1,4 +1,4 @@
-"""Made-up data of the sizes that cannot be shipped: sparse rows as in text and click data."""
+"""Made-up data in place of sets that are too large to ship: sparse rows like text or clicks."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +38,8 @@ def sparse_classification(
     Raises
     ------
     TypeError, ValueError
-        Bad sizes or shares, or all labels came out the same, as they may for very few rows.
+        If a size or share is out of range, or if all labels are the same, as can happen with very
+        few rows.
 
     Notes
     -----

@@ -16,8 +16,8 @@ def sparse_topics(
     n_words: int = 40,
     share: float = 0.1,
 ):
-    """Draw documents as bags of words: most words are anybody's, by Zipf's law, a few are of the
-    document's topic.
+    """Draw documents as bags of words. Most words are drawn from all words by Zipf's law, a few
+    from the words of the document's topic.
 
     A document has a Poisson number of words, `length` on average. Each is with probability `share`
     one of the `n_words` words of its topic, uniformly, and else word j of all with probability

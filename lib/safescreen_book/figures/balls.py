@@ -1,4 +1,4 @@
-"""Balls, and what else holds the optimum, in a plane of the space where it is."""
+"""Balls, domes and other regions that hold the optimum, drawn in a plane."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ CIRCLE = np.array(
 
 
 def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
-    """Draw balls, the cone and points in a plane; a ball appears as the disc in which the plane
+    """Draw balls, the cone and points in a plane. A ball is drawn as the disc in which the plane
     cuts it.
 
     Parameters
@@ -113,8 +113,8 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
     radius : float
         At least the norm of `normal`.
     spheres, points : dicts
-        As in :func:`balls`; what the balls have in common is shaded, what is far from the dome is
-        cut off.
+        As in :func:`balls`. The intersection of the balls is shaded, and parts far from the dome
+        are cut off.
     ax, title : matplotlib axes and str, optional
     """
     half = np.arccos(np.linalg.norm(normal) / radius)

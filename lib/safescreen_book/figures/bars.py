@@ -1,4 +1,4 @@
-"""Numbers a method, a row each: bars, and seconds beside a paper's."""
+"""Figures with a row for each method: bars of numbers, and dots of seconds beside a paper's."""
 
 import numpy as np
 

@@ -6,8 +6,8 @@ from safescreen_book.figures.style import COLOURS, canvas, styles
 
 
 def expanded_line(ball1, ball2, *, ax=None, title=""):
-    """Draw two intervals of the line as chords of the parabola ``xi = w^2``: a ball is what lies
-    below a line there.
+    """Draw two intervals of the line as chords of the parabola ``xi = w^2``. A ball is the part of
+    the parabola below a straight line.
 
     Parameters
     ----------

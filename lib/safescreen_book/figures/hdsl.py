@@ -1,4 +1,4 @@
-"""Sparse similarities: their matrices, their atoms on the pixels of an image."""
+"""Figures of sparse similarities: their matrices, and their atoms on the pixels of an image."""
 
 import numpy as np
 
@@ -33,8 +33,8 @@ def pixel_pairs(similarity, shape, background, *, ax=None, title=""):
 
 
 def sparsity(similarity, *, ax=None, title="", size=3.0):
-    """Draw where the entries of a sparse M are: purple positive, orange negative, row 0 on top;
-    marks grow with the entries.
+    """Draw a mark for each entry of a sparse M: purple for positive, orange for negative, larger
+    for larger entries. Row 0 is on top.
 
     Parameters
     ----------

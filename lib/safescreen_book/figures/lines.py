@@ -21,8 +21,8 @@ def lines(
     marks=False,
     legend="best",
 ):
-    """Draw a line for each curve, in the style of its method; later ones are thinner, so that those
-    that coincide stay visible.
+    """Draw a line for each curve, in the style of its method. Later curves are thinner, so that
+    curves that coincide stay visible.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def lines(
 
 
 def logarithmic(ax, name):
-    """Make an axis logarithmic; where it spans little, with more than one plain number a decade."""
+    """Make an axis logarithmic. If its range is small, label more than one number a decade."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     getattr(ax, f"set_{name}scale")("log")

@@ -1,4 +1,6 @@
-"""Screening rates over two axes: dynamic screening along a path, ranges from many references."""
+"""Maps of screening rates over two axes, for dynamic screening along a path and for ranges from
+many references.
+"""
 
 import numpy as np
 
@@ -6,7 +8,8 @@ from safescreen_book.figures.style import canvas
 
 
 def rate_map(rates, lams, rows=None, *, ax=None, title="", rounds=None, colorbar=False):
-    """Draw rates from dark (nothing) to bright (everything), one column a lam, from large to small.
+    """Draw rates as colours from dark (rate 0) to bright (rate 1), with one column for each lam,
+    from large to small.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Points of the plane: triplets' with a metric, a support vector machine's with its boundary."""
+"""Points of the plane: those of triplets with a metric, and those of a support vector machine with
+its boundary.
+"""
 
 import numpy as np
 
@@ -35,8 +37,8 @@ def points_and_metric(X, y, M=None, *, ax=None, title=""):
 
 
 def samples(X, y, boundary=None, screened=None, *, ax=None, title="", rest="undecided"):
-    """Draw labelled points of the plane, the lines where the decision is 0 and dashed 1, and what
-    screening has proved.
+    """Draw labelled points of the plane, coloured by what screening has proved, the line where the
+    decision function is 0, and dashed the lines where it is 1 and -1.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def samples(X, y, boundary=None, screened=None, *, ax=None, title="", rest="unde
         Left out: every point is undecided.
     ax, title : matplotlib axes and str, optional
     rest : str
-        What the legend calls samples in neither mask.
+        Name of the samples in neither mask in the legend.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     keys = categories(screened, len(X))

@@ -1,5 +1,5 @@
-"""Figures in space: the cone of 2 x 2 metrics with balls in it, and sliders for figures where a
-notebook can show them.
+"""Figures in space: the cone of 2 x 2 metrics with balls in it; and sliders for figures in a
+notebook.
 
 A symmetric matrix ``M`` is the point ``((M11 - M22)/sqrt 2, sqrt 2 M12, (M11 + M22)/sqrt 2)``:
 distances are those of the Frobenius norm, and the positive semidefinite matrices are the upright
@@ -84,12 +84,13 @@ def cone_scene(spheres, points, *, ax, normal=None, title=""):
 
 
 def sliders(draw, **ranges):
-    """Show a figure, and sliders that draw it again in its place where a notebook is open in a
-    browser; a saved notebook has the figure.
+    """Show a figure. In a notebook that is open in a browser, add sliders that draw it again. A
+    saved notebook has the figure only.
 
-    Sliders need Jupyter's server (which sets ``JPY_SESSION_NAME``) and ipywidgets.
-    ``draw(**values)`` makes the figure; `ranges` are ``(low, high, default)``, a slider each.
-    Returns the defaults."""
+    Sliders need Jupyter's server, which sets ``JPY_SESSION_NAME``, and ipywidgets.
+    ``draw(**values)`` makes the figure. Each of `ranges` is ``(low, high, default)`` of one slider.
+    The defaults are returned.
+    """
     values = {name: default for name, (_, _, default) in ranges.items()}
     try:
         if "JPY_SESSION_NAME" not in os.environ:

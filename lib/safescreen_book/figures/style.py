@@ -1,5 +1,5 @@
-"""What all figures share: one colour and dash a method, colours of L, C and R that no method
-has, the quiet style, axes to draw on.
+"""The style of all figures: one colour and dash for each method, colours of L, C and R that no
+method has, matplotlib settings, and axes to draw on.
 """
 
 import re
@@ -25,8 +25,8 @@ SIGNS = {1: "#542788", -1: "#B35806"}
 """Positive and negative entries, the ends of the colour map ``PuOr``."""
 
 OTHERS = ("#440154", "#3B528B", "#21918C", "#4FB35A", "#B8A100")
-"""Curves that are no method, most of them one of a few values of a parameter: dark to bright, as
-the colour map ``viridis``.
+"""Colours of curves that are no method, such as the values of a parameter: from dark to bright, as
+in the colour map ``viridis``.
 """
 
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (10, 2.5)))
@@ -79,9 +79,10 @@ STYLE = {
 def styles(labels):
     """Return colour and dash for each label of a figure, a list of dicts.
 
-    A method has its own of :data:`METHODS`, also as ``"PGB = RPB"`` or ``"away: 12"``;
-    ``"DGB, enlarged"`` has the colour of the method it begins with, and another dash if that is in
-    the figure; what begins with none has the colours of :data:`OTHERS`, in order.
+    The label of a method gets the style of :data:`METHODS`, also in the form ``"PGB = RPB"`` or
+    ``"away: 12"``. A label that begins with a method, such as ``"DGB, enlarged"``, gets the colour
+    of this method, and another dash if the method itself is in the figure. All other labels get the
+    colours of :data:`OTHERS`, in order.
 
     >>> [style["color"] for style in styles(["GB", "GB, enlarged", "m = 3"])]
     ['#E69F00', '#E69F00', '#440154']
@@ -137,14 +138,15 @@ def panels(ncols=2, width=9.0, height=3.2, **options):
 def show(text):
     """Show the current figure, with a sentence that says what it shows.
 
-    The sentence is the picture's alternative text: of web pages made from the notebook, and, as
-    JupyterLab gives pictures none, a line below the picture there. End a cell with this in place of
+    The sentence becomes the alternative text of the picture on web pages. JupyterLab has no
+    alternative texts, so it shows the sentence below the picture. End a cell with this in place of
     ``plt.show()``.
 
     Parameters
     ----------
     text : str
-        Plain text, for readers who do not see the picture: what is drawn, and what one sees in it.
+        Plain text for readers who do not see the picture. It says what is drawn and what one sees
+        in it.
     """
     import matplotlib.pyplot as plt
     from IPython.display import display
@@ -161,7 +163,7 @@ def listed(values, number="{:.2f}"):
     Parameters
     ----------
     values : dict of float, of sequences or of tuples (x, y)
-        By name, as :func:`bars` and :func:`lines` take them. Of a curve the mean is said; what is
+        By name, as :func:`bars` and :func:`lines` take them. A curve is represented by its mean;
         NaN is left out.
     number : str
         Format of the numbers.

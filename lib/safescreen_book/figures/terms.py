@@ -1,4 +1,4 @@
-"""What screening knows of the terms: on the loss, along a path, over ranges of lam."""
+"""Figures of what screening has proved of the terms: on the loss, along a path, over lam."""
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
 
 
 def shares(path, *, ax=None, title=""):
-    """Draw the share of terms that screening has placed in either part of the loss, along a path.
+    """Draw the share of terms that screening has put into L and into R along a path.
 
     Parameters
     ----------
@@ -84,20 +84,20 @@ def shares(path, *, ax=None, title=""):
 
 
 def range_chart(ranges, lam0, span, *, truth=(), ax=None, title=""):
-    """Draw one bar a term: the lam over which it is decided, coloured by what decides it.
+    """Draw one bar for each term, over the range of lam on which it is decided.
 
     Parameters
     ----------
     ranges : Ranges, or dict of Ranges by method
-        One Ranges: bars have the colours of L and R. Several: those of the methods, each lam that
-        of the first method in the dict that decides the term there. Terms that are decided for
-        longest are outermost, those in L below.
+        With one Ranges the bars have the colours of L and R. With several they have the colours of
+        the methods: at each lam that of the first method in the dict that decides the term. The
+        terms with the longest ranges are outermost, and those in L are below.
     lam0 : float
-        Where the ranges come from, a vertical line.
+        The lam of the reference, drawn as a vertical line.
     span : (float, float)
         The lam shown, low and high.
     truth : sequence of (float, Screened), optional
-        The categories at some lam, a column of pale cells each.
+        The true categories at some lam; each is drawn as a column of pale cells.
     ax, title : matplotlib axes and str, optional
     """
     low, high = span

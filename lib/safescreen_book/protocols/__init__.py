@@ -1,1 +1,1 @@
-"""How the papers run their experiments: draws, grids, baselines, and solvers from outside."""
+"""The papers' protocols for experiments: draws, grids, baselines, and solvers of other packages."""

@@ -1,4 +1,4 @@
-"""Conclusions of a paper, judged by rules that are written before the run: by a 95 % interval over
+"""Judge conclusions of a paper by rules that are written before the run: by a 95 % interval over
 draws, and never by one draw.
 
 >>> found = Conclusions("STS19-F9", "segment")
@@ -10,7 +10,7 @@ draws, and never by one draw.
 >>> found.frame()["verdict"].tolist()
 ['stands', 'undecided']
 
-What was found is said in a sentence, see :mod:`safescreen_book.wording`:
+A finding becomes a sentence, see :mod:`safescreen_book.wording`:
 
 >>> found = Conclusions("STS19-F9", "segment")
 >>> words = "RRPB made the path {} times {faster|slower}"
@@ -46,20 +46,20 @@ COLUMNS = (
     "verdict",
     "note",
 )
-"""`found` is what was found, in words, with a gap for the number (`wording.sentence`); `counted` is
-what the `n` values are of, draws or repeats; `agrees` says whether the paper's own value for this
-data set fulfils the conclusion; `whose` is "paper", "program" (the paper's, at what its authors'
-program does instead), or "own".
+"""`found` is the finding in words, with a gap for the number (`wording.sentence`). `counted` says
+what the `n` values belong to, such as draws. `agrees` says whether the paper's own value for this
+data set fulfils the conclusion. `whose` is "paper"; "program" for a conclusion of the paper with
+the settings of its authors' program; or "own".
 """
 
 LEVEL = 0.95
 
 CLOCK = 0.03
-"""What an interval of ratios of seconds has to be beyond its bound, as a part of it.
+"""The part of the bound by which an interval of ratios of seconds has to be beyond it.
 
-A second run on a busy machine moved such ratios further than the interval of the first one said:
-two of the records that were made again changed their verdicts, both within a hundredth of the
-bound.
+Reason: on a busy machine a second run moved such ratios further than the interval of the first run
+said. Two of the records that were made again changed their verdicts, and both were within a
+hundredth of the bound.
 """
 
 
@@ -71,9 +71,9 @@ class Conclusions:
     claim : str
         Id in the ledger.
     dataset : str
-        What the run is about, one of the items over which the paper counts.
+        The data set of the run, or another item over which the paper counts.
     counted : str
-        What the values are of: "draws", "repeats", "splits".
+        What each value belongs to: "draws", "repeats" or "splits".
     """
 
     def __init__(self, claim: str, dataset: str, counted: str = "draws"):
@@ -99,10 +99,11 @@ class Conclusions:
         """Judge "the mean is above `bound`" by a value of each draw (paired: differences or ratios
         within a draw); return the verdict.
 
-        The interval is Student's, of the logarithms with `log`, as is right for ratios. The
-        conclusion stands where the interval is above, does not where it is below, and is undecided
-        where the bound is inside, or with fewer than two values. Ratios of seconds, `clock`, have
-        to be beyond the bound by more than `CLOCK` of it.
+        The interval is Student's; with `log`, for ratios, it is that of the logarithms. The
+        conclusion stands if the interval is above the bound, and does not stand if it is below. It
+        is undecided if the bound is inside of the interval or if there are fewer than two values.
+        For ratios of seconds (`clock`) the interval has to be beyond the bound by more than the
+        part `CLOCK` of it.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class Conclusions:
         whose: str = "paper",
         found: str = "",
     ) -> str:
-        """Note what neither a clock nor a draw decides; return the verdict."""
+        """Judge a fact that is either true or not, without a clock or draws; return the verdict."""
         numbers = dict.fromkeys(("paper", "ours", "low", "high"), math.nan)
         verdict = "stands" if holds else "does not"
         told = {"conclusion": conclusion, "place": place, "whose": whose, "note": note}
@@ -185,7 +186,7 @@ class Conclusions:
         return pd.DataFrame(self._rows, columns=list(COLUMNS))
 
     def sentences(self) -> list[str]:
-        """Return what was found, a sentence a conclusion."""
+        """Return one sentence for each conclusion, with its finding."""
         return wording.sentences(self._rows)
 
     def _add(self, **row) -> str:

@@ -1,7 +1,9 @@
-"""Solvers from outside, LIBLINEAR and LIBSVM through scikit-learn, fed with what a test leaves.
+"""Solvers of other packages, LIBLINEAR and LIBSVM by scikit-learn, on the samples that a test
+leaves.
 
-Samples in R are dropped; those in L stay, for neither program takes a linear term. What they return
-is judged here, by a dual point and the gap of the whole problem."""
+Samples in R are dropped. Samples in L stay, because neither program takes a linear term. Their
+solutions are judged here, by a dual point and the gap of the whole problem.
+"""
 
 from dataclasses import dataclass, field
 
@@ -18,9 +20,10 @@ from safescreen.svm.references import Reference, problem_of
 class OutsideSolution(Reference):
     """A :class:`Reference` with its certificate.
 
-    `gap` is an upper bound of the duality gap of the whole problem, rounding included, in units of
-    `primal`, the objective divided by C; `n_iter` is as the program counts, `n_fed` how many
-    samples it was given."""
+    `gap` is an upper bound of the duality gap of the whole problem, with rounding, in units of
+    `primal`, the objective divided by C. `n_iter` is the number of iterations that the program
+    reports, and `n_fed` the number of samples that it got.
+    """
 
     gap: float = np.nan
     primal: float = np.nan
@@ -32,9 +35,9 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
     """Solve with LIBLINEAR's dual coordinate descent (``sklearn.svm.LinearSVC``) without an
     intercept; return an :class:`OutsideSolution`.
 
-    Rows are passed on as ``z_i`` and ``-z_i`` with labels +1 and -1 in turn: the same problem, and
-    never of one class only. LIBLINEAR does not hand out its dual variables; alpha is
-    :func:`dual_point`, and the gap says how good both are.
+    The rows are given as ``z_i`` and ``-z_i`` with labels +1 and -1 in turn. That is the same
+    problem, and it never has one class only. LIBLINEAR does not return its dual variables, so alpha
+    is :func:`dual_point`. The gap says how good both points are.
 
     Parameters
     ----------
@@ -42,12 +45,12 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
         With thresholds 1.
     C : float > 0
     screened : Screened, optional
-        Samples of ``in_R`` are not passed on.
+        LIBLINEAR does not get the samples of ``in_R``.
     loss : SmoothedHinge, optional
         The hinge, also if left out, or a squared hinge.
     tol, max_iter : float, int
-        LIBLINEAR's own: largest violation of a projected gradient; scikit-learn warns if it was not
-        reached.
+        Those of LIBLINEAR: the largest entry of a projected gradient, and the largest number of
+        iterations. scikit-learn warns if `tol` was not reached.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Paths as the experiment notebooks measure them: data, the grid of lam, processor time and rates a
-lam.
+"""Paths as the experiment notebooks measure them: data, the grid of lam, and processor time and
+rates for each lam.
 
 >>> import numpy as np, safescreen as ss
 >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
@@ -39,8 +39,8 @@ here.
 
 
 def whose(theirs, rtol, tol):
-    """Return whose a run is: "paper" at the gap that STS19 prints, "program" at that of its
-    authors' program, "own" if not `theirs`.
+    """Return whose accuracy a run has: "paper" for the gap that STS19 prints, "program" for the gap
+    of its authors' program, "own" if not `theirs`.
 
     >>> whose(True, 0.0, 1e-6), whose(True, 1e-6, 0.0)
     ('paper', 'program')
@@ -53,11 +53,11 @@ def whose(theirs, rtol, tol):
 
 
 def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
-    """Return ``(X, y)`` of a data set, dense: rows drawn at random, and reduced to principal
-    components if asked for.
+    """Return ``(X, y)`` of a data set, dense: rows drawn at random, reduced to principal components
+    if `n_components` is not 0.
 
-    STS19 section 7 draws "90 %" of the rows: ``floor(0.9 n) + 1`` of them, by the numbers of
-    triplets in its Table 2.
+    STS19 section 7 draws "90 %" of the rows. By the numbers of triplets in its Table 2 these are
+    ``floor(0.9 n) + 1`` rows.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
     n_components : int
         Principal components kept (of all rows, centered, not scaled); 0 keeps the features.
     n_max : int
-        No more rows than that; 0 for no limit.
+        The largest number of rows; 0 for no limit.
     """
     X, y = datasets.load(name, next(iter(datasets.info(name).parts)), return_X_y=True)
     X = X.toarray() if hasattr(X, "toarray") else X
@@ -84,8 +84,8 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
 
 
 class TimedPolicy:
-    """A policy for ``screening=`` that adds up the processor `seconds` spent in rules and in
-    reducing the problem; everything else another policy does.
+    """A policy for ``screening=`` that adds up the processor `seconds` of rules and of reducing the
+    problem. It leaves every decision to another policy.
     """
 
     def __init__(self, policy):
@@ -124,8 +124,8 @@ class TimedPolicy:
 
 @dataclass(frozen=True)
 class Grid:
-    """The lam of a path, what there is to be screened at each, and the path they are from, from
-    ``lam_max()`` on.
+    """The lam of a path, the number of terms that can be screened at each of them, and the whole
+    path from ``lam_max()`` on.
 
     `removable` counts the terms outside the quadratic piece of the loss at the solution: the
     denominator of the screening rate (STS19 section 7.1)."""
@@ -138,16 +138,16 @@ class Grid:
 def paper_grid(prob, ratio=0.9, n_lams=0, **options):
     """Return the :class:`Grid` of STS19 section 7.
 
-    It begins with the first lam of the geometric sequence from ``prob.lam_max()`` at which a term
-    is on the zero piece of the loss, and ends where the loss changes by less than 1 % relative to
-    the step of lam.
+    It is a part of the geometric sequence from ``prob.lam_max()``. It begins with the first lam at
+    which a term is on the zero piece of the loss, and ends where the loss changes by less than 1 %
+    relative to the step of lam.
 
     Parameters
     ----------
     prob : Problem
     ratio : float in (0, 1)
     n_lams : int
-        At most so many lam; 0 for no limit.
+        The largest number of lam; 0 for no limit.
     **options
         For :func:`safescreen.path`: accuracy, and screening, which changes nothing but the time.
     """
@@ -181,8 +181,8 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
 
 @dataclass(frozen=True)
 class Runs:
-    """What :func:`measure` found: a row a method, repeat and lam, and the paths of the first repeat
-    by method.
+    """The results of :func:`measure`: a row for each method, repeat and lam, and by method the
+    paths of the first repeat.
 
     Columns: method, repeat, lam, seconds (of the processor, everything for this lam), n_iter,
     path_rate, final_rate, primal, gap, converged."""
@@ -195,8 +195,8 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
     """Solve along a grid with each method and record, for each lam, processor time and screening
     rates, as :class:`Runs`.
 
-    The methods take turns, are run first over a few lam, not recorded, to compile, and start from
-    the last solution, as in STS19 section 7.
+    The methods take turns. Each is first run over a few lam to compile, without a record. Each
+    solve starts from the last solution, as in STS19 section 7.
 
     Parameters
     ----------
@@ -206,7 +206,8 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
         problem with the same solutions.
     grid : Grid
     repeats, warm : int
-        Timings of each, and how many lam the first run has; 0: there is none.
+        The number of timings of each method, and the number of lam of the first run; 0 for no first
+        run.
     **options
         For all paths.
     """
@@ -261,8 +262,8 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
 
 
 def cpu_ratios(frame, baseline="none"):
-    """Return the processor seconds of each method divided by those of a baseline: medians over
-    repeats; rows are lam, falling.
+    """Return the processor seconds of each method divided by those of a baseline, as medians over
+    repeats. The rows are decreasing lam.
     """
     seconds = (
         frame.groupby(["lam", "method"], sort=False)["seconds"]
@@ -276,8 +277,8 @@ def cpu_ratios(frame, baseline="none"):
 
 
 def same_optimum(frame, rtol, tol):
-    """Return whether the rows of each draw and lam reached the gap asked for and agree as two
-    such solutions must, and a note on it.
+    """Return whether the solutions of each draw and lam reached the wanted gap and agree to within
+    their gaps, and a note on it.
     """
     objective = frame.groupby(["draw", "lam"])["primal"]
     short = int((~frame["converged"]).sum())
@@ -292,12 +293,13 @@ def same_optimum(frame, rtol, tol):
 
 
 def dynamic_rates(path, removable, freq=10):
-    """Return the screening rate during the solves of a path, one row a round of screening, one
-    column a lam.
+    """Return the screening rate during the solves of a path, with a row for each round of screening
+    and a column for each lam.
 
-    Row 0 is the state before the first iteration (screening from the last solution), row r the one
-    after the dynamic screening at iteration ``freq (r - 1)``, freq as the path was solved with.
-    Below the last round of a lam the entries are NaN. `removable` is that of the :class:`Grid`."""
+    Row 0 is the rate before the first iteration, after screening from the last solution. Row r is
+    the rate after dynamic screening at iteration ``freq (r - 1)``, with the freq of the path. After
+    the last round of a lam the entries are NaN. `removable` is that of the :class:`Grid`.
+    """
     columns = []
     for solution, most in zip(path, removable, strict=True):
         rounds = {0: solution.history[0].n_L + solution.history[0].n_R}

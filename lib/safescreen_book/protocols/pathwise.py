@@ -1,5 +1,5 @@
-"""The path of SSS13: safe screening of whole stretches of it in the s-form (Algorithm 2), and
-the s-form itself.
+"""The path of SSS13 (Algorithm 2), which screens for a whole interval of C at once, and the s-form,
+on which it rests.
 """
 
 import numpy as np
@@ -19,14 +19,14 @@ def feasible_between(terms, reference_a, reference_T, s, loss=None):
     """Return the shortest point between two solutions whose total loss is certainly at most `s`
     (SSS13 section 4.1).
 
-    On ``w_a + v (w_T - w_a)`` the total loss is convex and the norm grows with v, so the smallest v
-    with ``H <= s`` is found by bisection; margins are linear in v, so a step costs O(n). Rounding
-    is included in ``H <= s``.
+    On ``w_a + v (w_T - w_a)`` the total loss H is convex and the norm grows with v. Bisection finds
+    the smallest v with ``H <= s``. Margins are linear in v, so a step costs O(n). The test
+    ``H <= s`` includes rounding.
 
     Returns
     -------
     element or None
-        None where not even ``w_T`` is certain to have a total loss of at most s.
+        None if not even the total loss of ``w_T`` is certainly at most s.
     """
     a, T = as_reference(reference_a, "reference_a"), as_reference(reference_T, "reference_T")
     prob = problem_of(terms, loss, a, T)
@@ -54,11 +54,11 @@ def feasible_between(terms, reference_a, reference_T, s, loss=None):
 def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, screening=(), **options):
     """Solve for an increasing sequence of C with one rule for every M of them (SSS13 Algorithm 2).
 
-    The problems for the first and the last C are solved whole. Of each next M the last is solved
-    first, with the rule between the last solution before, ``s_a``, and a certified ``s_b <= s(C)``
-    (:func:`safescreen.svm.s_bounds`; trial and error in SSS13), for a feasible point from
-    :func:`feasible_between`. Then it is a reference itself, and one rule between the two serves for
-    those in between.
+    The problems for the first and the last C are solved without screening. Then the C are taken M
+    at a time, and the last of the M is solved first. Its rule lies between the loss ``s_a`` of the
+    solution before and a certified ``s_b <= s(C)`` (from :func:`safescreen.svm.s_bounds`; by trial
+    and error in SSS13), with a feasible point from :func:`feasible_between`. Its solution is then a
+    reference too, and one rule between the two references serves for all C in between.
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, scree
     loss : SmoothedHinge, optional
         The hinge if left out.
     M : int
-        Solutions a rule.
+        Number of solutions for each rule.
     tol, rtol, screening, **options
-        As for :func:`safescreen.svm.path`; `screening` beside the rules of the paper, none by
-        default.
+        As for :func:`safescreen.svm.path`. `screening` is done in addition to the rules of the
+        paper; there is none by default.
 
     Returns
     -------
@@ -132,11 +132,12 @@ def _rule(prob, a, T, C):
 
 
 def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
-    """Return a C whose solution has the total loss `s`, and that solution: the s-form, solved
-    through the C-form.
+    """Solve the s-form by the C-form: return a C whose solution has the total loss `s`, and that
+    solution.
 
-    ``s(C)`` is continuous and falls; the root is found by secants of s in log C and bisection in
-    turn, from ``C_min`` on. With the hinge s is constant on stretches, on which any C is right.
+    ``s(C)`` is continuous and falls. The root is found by secants of s in log C and bisection in
+    turn, from ``C_min`` on. With the hinge s is constant on some intervals, and any C of such an
+    interval is right.
 
     Parameters
     ----------
@@ -145,8 +146,8 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
         Below ``H(0)``, where w = 0 is the solution, and above the smallest total loss.
     loss : SmoothedHinge, optional
     rtol : float
-        Accuracy of s relative to ``H(0)``. Solves are accurate to its square, for s changes with
-        the square root of the gap.
+        Accuracy of s relative to ``H(0)``. The solves are accurate to its square, because the error
+        of s is like the square root of the gap.
     max_solves : int
     **options
         For :func:`safescreen.solve`.

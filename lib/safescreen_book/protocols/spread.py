@@ -1,5 +1,5 @@
-"""What a record keeps of values, one a repeat or a draw, that are too many to keep or were not
-kept: how many, their mean and their standard deviation. Student's interval depends on nothing else.
+"""Summaries of values of repeats or draws, for records that do not keep the values: their number,
+mean and standard deviation. Student's interval depends on nothing else.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ import numpy as np
 
 
 def kept(values) -> dict[str, Any]:
-    """Return how many values there are, their mean and standard deviation (NaN of one).
+    """Return the number of values, their mean and their standard deviation (NaN if there is one
+    value).
 
     >>> kept([1.0, 3.0, 5.0])
     {'n': 3, 'mean': 3.0, 'deviation': 2.0}
@@ -20,7 +21,7 @@ def kept(values) -> dict[str, Any]:
 
 
 def kept_ratios(ratios) -> dict[str, Any]:
-    """Return how many ratios there are, their geometric mean, and the standard deviation of their
+    """Return the number of ratios, their geometric mean, and the standard deviation of their
     logarithms.
 
     >>> kept_ratios([2.0, 2.0])
@@ -31,9 +32,10 @@ def kept_ratios(ratios) -> dict[str, Any]:
 
 
 def again(row: Mapping[str, Any]) -> np.ndarray:
-    """Return as many values with the mean and the deviation that :func:`kept` has of them.
+    """Return as many values as :func:`kept` had, with the same mean and deviation.
 
-    They are not those of the repeats: only a mean and an interval may be taken of them.
+    They are not the values of the repeats, so only a mean and an interval may be computed from
+    them.
 
     >>> again(kept([1.0, 3.0, 5.0])).tolist()
     [1.0, 3.0, 5.0]
@@ -47,7 +49,7 @@ def again(row: Mapping[str, Any]) -> np.ndarray:
 
 
 def again_ratios(row: Mapping[str, Any]) -> np.ndarray:
-    """Return as many ratios with the mean and the deviation that :func:`kept_ratios` has of them.
+    """Return as many ratios as :func:`kept_ratios` had, with the same mean and deviation.
 
     >>> again_ratios(kept_ratios([1.0, 4.0])).round(9).tolist()
     [1.0, 4.0]

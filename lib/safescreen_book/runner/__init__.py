@@ -1,1 +1,1 @@
-"""The batch job: manifest, run folders, workers, and the notebooks' two files."""
+"""Run experiments in a batch: manifest, folders of runs, workers, the two files of a notebook."""

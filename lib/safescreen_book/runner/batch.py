@@ -1,4 +1,6 @@
-"""Run what is asked for, skip what is unchanged, keep what is finished."""
+"""Execute the wanted runs, skip those that are unchanged, and keep the results of those that have
+finished.
+"""
 
 import math
 import signal
@@ -21,10 +23,10 @@ from safescreen_book.runner.plans import Plan, plan
 from safescreen_book.runner.worker import THREAD_VARIABLES
 
 OUTCOMES = ("done", "unchanged", "data missing", "elsewhere", "failed")
-"""What becomes of a run, in the order in which they are counted."""
+"""The outcomes of runs, in the order of the counts."""
 
 LOOK = 0.1
-"""Seconds between two looks at the runs that are under way."""
+"""Seconds between two checks of the runs that are under way."""
 
 
 def run_all(
@@ -41,17 +43,17 @@ def run_all(
     scheduler: str | None = None,
     pages: progress.Pages | None = None,
 ) -> int:
-    """Execute runs in processes of their own, `jobs` at a time (as many as cores), say what became
-    of each, and return the exit code.
+    """Execute runs in processes of their own, `jobs` at a time (by default as many as cores),
+    report on each, and return the exit code.
 
-    That is 0, 1 when a run failed (or lacks data, if `data_required`), 130 when interrupted; then
-    `command` is what to type to go on. With `force` also what is complete and unchanged is done.
-    Records are made from a tree without uncommitted changes, or with `dirty`. `scheduler` is the
-    address of a Dask scheduler whose workers do the runs, or `local` for a cluster of `jobs`
-    processes started here; the results come back to `outputs`. A ClusterError names the runs that
-    are lost when a cluster has had no worker for `cluster.PATIENCE` seconds. Of `pages`, if there
-    are any, the first are made when the shortest run is done, with which all begins then; the
-    others follow from the longest on."""
+    The code is 0; 1 if a run failed, or lacks data and `data_required`; and 130 after Ctrl-C, where
+    `command` is printed as the command to go on with. With `force` complete and unchanged runs are
+    executed too. Records need a tree without uncommitted changes, or `dirty`. `scheduler` is the
+    address of a Dask scheduler whose workers execute the runs, or `local` for a cluster of `jobs`
+    processes started here. The results come back to `outputs`. If a cluster has had no worker for
+    `cluster.PATIENCE` seconds, a ClusterError names the lost runs. With `pages` the shortest run
+    comes first, so that there are pages soon, and the others follow from the longest on.
+    """
     outcomes: dict[str, str] = {}
     todo = []
     for item in plan(manifest, runs, profile, outputs):
@@ -97,8 +99,8 @@ def run_all(
 
 
 def _without_a_run(item: Plan, force: bool) -> tuple[str, str]:
-    """Return what becomes of a run that need not or cannot be done, else nothing; and what to
-    say of it.
+    """Return the outcome of a run that need not or cannot be executed, and a sentence on it;
+    otherwise an empty outcome.
     """
     if item.state.done and not force:
         return "unchanged", "unchanged"
@@ -109,7 +111,7 @@ def _without_a_run(item: Plan, force: bool) -> tuple[str, str]:
 
 
 def _at_a_time(jobs: int | None, n_runs: int, scheduler: str | None) -> int:
-    """Return how many runs are done at a time on this machine; 1 where others do them."""
+    """Return how many runs this machine executes at a time; 1 if a cluster executes them."""
     if scheduler not in (None, "local"):
         return 1
     return max(1, min(jobs or fingerprint.cores(), n_runs))
@@ -129,7 +131,9 @@ def _announce(seconds: dict[str, float | None], jobs: int, scheduler: str | None
 def _executed(
     todo: Sequence[Plan], jobs: int, scheduler: str | None, shown: progress.Progress
 ) -> Iterator[tuple[Plan, str, str]]:
-    """Yield each plan when it has ended, and what became of it; end what runs on the way out."""
+    """Yield each plan with its outcome when it has ended. On leaving, end all runs that are under
+    way.
+    """
     if not todo:
         return
     if jobs > 1:
@@ -198,7 +202,7 @@ def _compile_once() -> None:
 
 @contextmanager
 def _terminated_like_interrupted():
-    """Within, SIGTERM (a batch system's farewell) is treated like Ctrl-C."""
+    """A context in which SIGTERM, with which a batch system ends a job, is treated like Ctrl-C."""
     try:
         older = signal.signal(signal.SIGTERM, signal.default_int_handler)
     except ValueError:  # not the main thread

@@ -1,8 +1,9 @@
-"""Runs on the workers of a Dask cluster: a run goes out as text, and its finished folder comes back
+"""Runs on the workers of a Dask cluster. A run is sent as text, and its finished folder comes back
 as bytes.
 
-A worker needs this package and the data sets, nothing else: it may share the file system with this
-process or not."""
+A worker needs this package and the data sets, and nothing else. It need not share the file system
+with this process.
+"""
 
 import io
 import os
@@ -28,7 +29,7 @@ PATIENCE = 300.0
 """Seconds for which a cluster may be without any worker."""
 
 LOOK = 1.0
-"""Seconds between two looks at whether a cluster has workers."""
+"""Seconds between two checks whether a cluster has workers."""
 
 
 @contextmanager
@@ -41,8 +42,9 @@ def connect(
     """Yield the cluster of the scheduler at an address such as `tcp://host:8786`, or `local`: of
     `n_workers` processes started here.
 
-    Its workers have this version of the package; a ClusterError says why not, or that nobody
-    answers within `timeout` seconds. `threads` are variables of the environment of each run."""
+    A ClusterError is raised if its workers do not have this version of the package, or if nobody
+    answers within `timeout` seconds. `threads` are variables of the environment of each run.
+    """
     with _client(address, n_workers, timeout) as client:
         executor = client.get_executor(pure=False)
         try:
@@ -100,7 +102,7 @@ def _leave_interrupts_to_the_client() -> None:
 
 
 class Cluster:
-    """The workers of a Dask cluster; a run whose worker is lost is done again by another, up to
+    """The workers of a Dask cluster. If a worker is lost, another one executes its run again, up to
     the scheduler's `allowed-failures` (3) times.
     """
 
@@ -117,7 +119,7 @@ class Cluster:
         return self._executor.submit(run_task, item.text(), spec, self._threads, data)
 
     def outcome(self, item: Plan, future: Future) -> tuple[str, str]:
-        """Return what became of a run that has ended, and a sentence."""
+        """Return the outcome of a run that has ended, and a sentence on it."""
         scratch = item.begin()
         if scratch is None:
             return item.elsewhere()
@@ -168,7 +170,7 @@ class Cluster:
 
 
 def _reason(error: BaseException) -> str:
-    """Return in one line why a run that was sent to a cluster came to nothing."""
+    """Return in one line why a run on a cluster has no result."""
     if isinstance(error, _cluster.distributed().KilledWorker):
         return "the workers that ran it were lost, one after the other (out of memory?)"
     return f"{type(error).__name__}: {error}".splitlines()[0]

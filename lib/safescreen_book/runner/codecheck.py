@@ -1,9 +1,10 @@
-"""What a reader may compare (`codecheck.yml`), and the certificate of somebody who has.
+"""The list of outputs that a reader can compare (`codecheck.yml`), and the certificate of somebody
+who has compared them.
 
-The list follows the CODECHECK community's configuration: each file that an experiment of the
-manifest promises and that is committed, with the tables and figures of the papers that it stands
-for. The certificate is made of the replays of one commit: which records agree, on which machine,
-in how much time."""
+The list has the format of the CODECHECK community. It names each committed output of an experiment
+of the manifest, with the tables and figures of the papers to which it belongs. The certificate
+reports the replays of one commit: which records agree, on which machine, and in how much time.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -46,9 +47,9 @@ def configuration(files: list[dict[str, str]]) -> str:
 
 
 def certificate(outputs: Path, git: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what the replays of the present commit say of all records.
+    """Return a report on the replays of all records at the present commit.
 
-    Raises ValueError where there is no repository, where it has changes, or where no record was
+    A ValueError is raised if there is no repository, if it has changes, or if no record was
     replayed at this commit.
     """
     if git is None or git["dirty"]:

@@ -1,4 +1,4 @@
-"""What a result was asked for, and what answered."""
+"""Hashes of everything that a result depends on: the question, and the code that answers it."""
 
 import ast
 import hashlib
@@ -19,17 +19,17 @@ from safescreen_book.parameters import PLACES
 from safescreen_book.runner import imports
 
 QUESTION = ("parameters", "data")
-"""What a run was asked: other values ask for another result."""
+"""The parts of the question: if one of them changes, another result is wanted."""
 
 CODE = ("notebook", "library")
-"""What answered: code that has changed may answer the same."""
+"""The parts of the code: if they change, the answer may still be the same."""
 
 PACKAGES = ("numba", "numpy", "pandas", "scikit-learn", "scipy")
-"""What numbers depend on outside of the project."""
+"""Packages outside of the project on which numbers depend."""
 
 
 def sha256(*parts: str | bytes) -> str:
-    """Return the SHA-256 of several texts; their borders count.
+    """Return the SHA-256 of several texts, which depends on where one ends and the next begins.
 
     >>> sha256("ab", "c") == sha256("a", "bc")
     False
@@ -48,11 +48,12 @@ def sha256_file(path: Path) -> str:
 
 
 def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a run is asked, and what answers it, by name.
+    """Return the hashes of a run by name: of its question and of the code that answers it.
 
-    That is the values of its parameters and the checksums of data; the code of the notebook without
-    comments and docstrings, one hash of library and book together, and the versions of the packages
-    that numbers depend on."""
+    The question consists of the values of its parameters and the checksums of data. The answer
+    depends on the code of the notebook without comments and docstrings, on library and book (one
+    hash for both), and on the versions of numerical packages.
+    """
     cells = (
         cell
         for cell in nb.cells
@@ -72,9 +73,7 @@ def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[s
 
 
 def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the checksums of data sets, of missing ones too, and the names of those that are
-    not there.
-    """
+    """Return the checksums of data sets, missing ones too, and the names of the missing ones."""
     from safescreen_book import datasets
 
     sums = {}
@@ -99,7 +98,8 @@ def library(root: Path) -> str:
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any], parts: Iterable[str]) -> str:
-    """Return by name what differs between two `hashes` in these parts; the former may be anybody's.
+    """Return in words which of these parts differ between two `hashes`. The first may come from any
+    file.
 
     >>> before = {"library": "1", "versions": {"numpy": "2.4.6"}}
     >>> after = {"library": "2", "versions": {"numpy": "2.5"}}
@@ -111,7 +111,7 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any], parts: Iterable
 
 
 def _difference(part: str, old: Any, new: Any) -> str:
-    """Return in words how a part of two `hashes` differs, nothing where it does not."""
+    """Return in words how a part of two `hashes` differs; empty if it does not."""
     if old == new:
         return ""
     if not (isinstance(old, dict) and isinstance(new, dict)):
@@ -146,16 +146,16 @@ def environment() -> dict[str, Any]:
 
 
 def blas() -> str:
-    """Return which kernels the BLAS of numpy uses here, empty where it does not tell. Another
-    rounds otherwise, which decides ties between neighbours.
+    """Return the kernels that the BLAS of numpy uses here, empty if it does not tell. Other kernels
+    round differently, and that decides ties between neighbours.
     """
     libraries = (info.get("architecture", "") for info in threadpool_info())
     return next(filter(None, libraries), "")
 
 
 def machine() -> str:
-    """Return the processor, its cores that may be used, memory and system in words, as far as
-    the system tells.
+    """Return in words the processor, the number of cores that this process may use, the memory and
+    the system, as far as the system tells them.
     """
     parts = [platform.processor() or platform.machine(), f"{cores()} cores"]
     with suppress(OSError, TypeError):
@@ -176,8 +176,8 @@ def cores() -> int:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the commit a folder is at and whether tracked files but results differ; None
-    outside a repository, or without git.
+    """Return the commit of a folder, and whether tracked files other than results differ from it.
+    None outside of a repository, or without git.
     """
 
     def git(*arguments: str) -> str:

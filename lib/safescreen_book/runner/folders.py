@@ -1,4 +1,4 @@
-"""The folder of one run: what it holds, and how it is replaced as a whole.
+"""The folder of one run: its state, and how it is replaced as a whole.
 
 `outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `result.json`
 and what the notebook recorded; beside it `notebook.ipynb`, as executed, may be removed. A later
@@ -28,21 +28,23 @@ _LOCKS: dict[Path, IO] = {}
 
 
 REPLAYS = "replays.jsonl"
-"""Beside a record: one line a replay, what it compared and whether that agreed."""
+"""File beside a record with one line for each replay: what it compared, and whether it agreed."""
 
 DONE = ("complete", "current", "confirmed", "historic")
-"""States of a run that has a result to show, and need not be done."""
+"""The states of a run with a valid result."""
 
 
 @dataclass(frozen=True)
 class State:
     """What is known of a run.
 
-    `status` is one of these. A result of this library is *complete*, or as a record *current*. A
-    record of another library is *confirmed* if the last replay of it agreed, *historic* otherwise.
-    *changed*: other parameters or data, and for what is no record other code too. *damaged*: it
-    cannot be read, or a file is not as it was left. *failed*: the last attempt, whatever older
-    result there is. *not run*."""
+    `status` is one of the following. A result of this library is *complete*, and if it is a record,
+    *current*. A record of another library is *confirmed* if its last replay agreed, and *historic*
+    otherwise. *changed* means that parameters or data have changed, or, if it is no record, the
+    code. *damaged* means that it cannot be read, or that a file has changed. *failed* means that
+    the last attempt failed, even if there is an older result. *not run* means that there is
+    nothing.
+    """
 
     status: str
     result: Mapping[str, Any] | None = None  # `result.json` of the last finished run
@@ -51,21 +53,22 @@ class State:
 
     @property
     def done(self) -> bool:
-        """Whether there is a result to show that need not be made."""
+        """Whether there is a valid result, so that the run need not be executed."""
         return self.status in DONE
 
 
 def run_folder(outputs: Path, profile: str, run: Run) -> Path:
-    """Return where a run's result goes; the folder need not exist."""
+    """Return the folder of a run's result, which need not exist."""
     return outputs / profile / run.experiment / run.name
 
 
 def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool = False) -> State:
-    """Return what a run folder holds, for a question and the code that would answer it now
-    (`fingerprint.hashes`), if given.
+    """Return the state of a run folder, compared with today's question and code
+    (`fingerprint.hashes`) if these are given.
 
-    A `record` is kept whatever answered it. A failed attempt with other hashes does not count
-    against a result."""
+    A `record` stays valid whatever code made it. A failed attempt with other hashes does not make a
+    result invalid.
+    """
     _recover(folder)
     result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
     sound = result.get("status") == "complete" and all(
@@ -113,9 +116,7 @@ def _judged(
 
 
 def read_replays(folder: Path) -> list[dict]:
-    """Return what the replays of a record found, the last one last; lines that are none are left
-    out.
-    """
+    """Return the replays of a record, the latest one last, without lines that are no replays."""
     file = folder / REPLAYS
     try:
         lines = [] if file.is_symlink() else file.read_text(encoding="utf-8").splitlines()
@@ -141,8 +142,8 @@ def _holds(folder: Path, name: str, checksum) -> bool:
 
 
 def install(new: Path, folder: Path) -> None:
-    """Put a finished folder of the same file system in the place of the older one; at no time is
-    it half old and half new.
+    """Replace the older folder by a finished one of the same file system. At no time is it half old
+    and half new.
     """
     _recover(folder)
     old = _set_aside(folder)
@@ -161,8 +162,8 @@ def install(new: Path, folder: Path) -> None:
 
 
 def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> None:
-    """Note a failed attempt, and keep its notebook if there is one, beside whatever older result
-    there is.
+    """Write down a failed attempt and keep its notebook, if there is one. An older result stays as
+    it is.
     """
     _recover(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -176,8 +177,9 @@ def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> 
 def scratch_folder(folder: Path) -> Path | None:
     """Make the empty folder of an attempt beside a run folder; None while a living process has it.
 
-    What a dead process left there is removed. An OSError names a folder that no attempt can have
-    made, a symbolic link or one that holds files and no lock; it is left as it is."""
+    Remains of a dead process are removed. If the folder cannot come from an attempt, because it is
+    a symbolic link or holds files and no lock, an OSError names it, and it is left as it is.
+    """
     scratch = folder.with_name(f".{folder.name}.work")
     if scratch in _LOCKS:
         return None
@@ -219,8 +221,8 @@ def descriptors(scratch: Path) -> tuple[int, ...]:
 
 
 def release(scratch: Path) -> None:
-    """Remove the folder of an attempt and let others have it; what resists is left to the next
-    attempt.
+    """Remove the folder of an attempt and release its lock. If a file cannot be removed, the next
+    attempt tries again.
     """
     lock = _LOCKS.pop(scratch)
     if fcntl is None:  # Windows does not remove an open file

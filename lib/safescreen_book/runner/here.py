@@ -1,4 +1,4 @@
-"""Runs on the cores of this machine: each is a process, and a thread waits for it."""
+"""Runs on the cores of this machine. Each run is a process, and a thread waits for it."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from safescreen_book.runner.plans import Plan
 
 
 class Here:
-    """So many runs at a time on this machine, in processes with this environment."""
+    """Execute some runs at a time on this machine, in processes with the given environment."""
 
     def __init__(self, jobs: int, environment: Mapping[str, str]):
         self._executor = ThreadPoolExecutor(jobs)
@@ -23,7 +23,7 @@ class Here:
         return self._executor.submit(self._attempt, item)
 
     def outcome(self, item: Plan, future: Future) -> tuple[str, str]:
-        """Return what became of a run that has ended, and a sentence."""
+        """Return the outcome of a run that has ended, and a sentence on it."""
         return future.result()
 
     def running(self) -> dict[str, float]:
@@ -35,7 +35,7 @@ class Here:
         """Do nothing: this machine cannot be lost."""
 
     def close(self) -> None:
-        """End all that runs; nothing is recorded of it."""
+        """End all runs that are under way, without a record of them."""
         self._closed.set()
         self._executor.shutdown(cancel_futures=True)
 

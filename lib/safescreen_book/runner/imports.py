@@ -1,4 +1,4 @@
-"""What code imports, and what is left of it without comments; nothing is run for it."""
+"""Find what code imports, and remove its comments, without running it."""
 
 import ast
 import re
@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def parsed(source: str) -> ast.Module:
-    """Return code as a tree; a line of IPython's magics, or all of what is no Python, stands in
-    it as a text.
+    """Return the syntax tree of code. A line of IPython's magics, or a cell that is not Python,
+    becomes a text in it.
     """
     for text in (
         source,
@@ -22,8 +22,8 @@ def parsed(source: str) -> ast.Module:
 
 
 def uses(tree: ast.AST) -> set[str]:
-    """Return the paths by which code uses what it imports, inside functions too; of what it only
-    imports or hands on, the whole.
+    """Return the dotted names by which code uses its imports, inside functions too. For an import
+    that is only imported or passed on, the name is that of the import itself.
 
     >>> sorted(uses(ast.parse("import numpy as np; from a import b, c; np.linalg.norm(b.d, c)")))
     ['a.b.d', 'a.c', 'numpy.linalg.norm']

@@ -1,4 +1,5 @@
-"""Reading the manifest `experiments.yml`: which notebook is run with what, per profile.
+"""Read the manifest `experiments.yml`, which says for each profile which notebook runs with which
+parameters.
 
     51-path-time:
       title: Total time of a regularisation path
@@ -39,8 +40,10 @@ from safescreen_book.runner.manifest import (
 def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manifest:
     """Read and check `experiments.yml`; a BookError says what is wrong and where.
 
-    Every notebook is there then, and of `claim_ids`, ids of the ledger if given, are the claims.
-    Parameters are checked by `Manifest.check_parameters`, which must read the notebooks."""
+    It checks that every notebook exists, and that the claims are among `claim_ids`, the ids of the
+    ledger, if these are given. Parameters are checked by `Manifest.check_parameters`, because that
+    has to read the notebooks.
+    """
     folder = Path(folder)
     known = None if claim_ids is None else set(claim_ids)
     experiments = {

@@ -1,4 +1,4 @@
-"""The manifest of experiments: what is run, with what, at which size."""
+"""The manifest of experiments: which notebooks run, with which parameters, at which size."""
 
 import math
 import re
@@ -14,12 +14,12 @@ from safescreen_book.runner import notebooks
 PROFILES = ("smoke", "laptop", "paper")
 
 RECORDS = "paper"
-"""The profile whose results are records: kept in git, and never out of date."""
+"""The profile whose results are records, which are kept in git and never out of date."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One execution of a notebook: plain values handed to it, and an identity, written
+    """One execution of a notebook: its parameters, which are plain values, and its name, written
     `experiment/name`.
     """
 
@@ -47,8 +47,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Profile:
-    """The runs of an experiment at one size; rough seconds of all together, and memory of the
-    largest.
+    """The runs of an experiment at one size, with the approximate seconds of all together and the
+    memory of the largest.
     """
 
     runs: tuple[Run, ...]
@@ -73,12 +73,13 @@ class Table:
     relative : mapping
         The same for a column of gaps that are relative to the objective.
     first : int
-        Rows that are compared, from the first on; 0 for all. A path that is cut short ends
-        otherwise.
+        Number of rows that are compared, from the first on; 0 for all. It is used if a path is cut
+        short, because then its last rows differ.
     digits : int
         Significant digits of the numbers in the table; 0 for all that there are.
     begins : bool
-        Whether the first row of the replay is that of the record: a path begins where it did.
+        Whether the first row of the replay has to be that of the record, as for the beginning of a
+        path.
     """
 
     keys: tuple[str, ...]
@@ -113,9 +114,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Replay:
-    """What of a record is asked again; `clock` says why nothing is, where a clock decides all.
+    """How a record is replayed. If a clock decides everything in it, it is not replayed, and
+    `clock` says why.
 
-    `without` says by run why that one is not replayed.
+    `without` says for each run that is not replayed why it is not.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -153,8 +155,8 @@ class Experiment:
     replay: Replay | None = None  # how its records are compared with what the library says now
 
     def data_of(self, run: Run) -> tuple[str, ...]:
-        """Return the data sets a run reads: those its `dataset` parameter names, else all of the
-        experiment's.
+        """Return the data sets that a run reads: those that its parameter `dataset` names, or else
+        all of the experiment.
         """
         named = run.parameters.get("dataset")
         return self.data if named is None else tuple(part.strip() for part in str(named).split(","))
@@ -162,7 +164,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All experiments by name, in the order of the file, and the folder of the file and the
+    """All experiments by name, in the order of the file, with the folder of the file and of the
     notebooks.
     """
 
@@ -173,8 +175,8 @@ class Manifest:
         return iter(self.experiments.values())
 
     def select(self, names: Iterable[str], profile: str) -> list[Run]:
-        """Return the runs of a profile, each once, in the manifest's order; `names` are
-        `experiment` or `experiment/run`, none is all.
+        """Return the runs of a profile, each once, in the order of the manifest. `names` are of the
+        form `experiment` or `experiment/run`; without names all runs are returned.
         """
         if profile not in PROFILES:
             raise BookError(f"profile: {profile!r} is not one of {', '.join(PROFILES)}")
@@ -198,8 +200,8 @@ class Manifest:
         return [run for run in runs if str(run) in chosen]
 
     def seconds(self, run: Run, profile: str) -> float | None:
-        """Return about how long a run takes, an equal share of its profile; None of one that is
-        not there, as with other parameters.
+        """Return the approximate seconds of a run, an equal share of its profile; None for a run
+        that is not in the manifest, such as one with other parameters.
         """
         entry = self.experiments[run.experiment].profiles[profile]
         return entry.seconds / len(entry.runs) if run in entry.runs else None

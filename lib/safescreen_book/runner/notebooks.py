@@ -1,6 +1,8 @@
-"""Percent text is the source of a notebook; the .ipynb beside it is made and executed from it.
+"""The two files of a notebook: the percent text is the source, and the .ipynb is made from it and
+executed.
 
-nbformat, jupytext, nbclient and Pillow take a second to import: the functions that need them do so.
+nbformat, jupytext, nbclient and Pillow take a second to import, so the functions that need them
+import them.
 """
 
 import base64
@@ -27,7 +29,7 @@ it.
 
 
 def stems(folder: Path) -> list[str]:
-    """Return the names of the notebooks of a folder, those with either file, sorted; hidden
+    """Return the sorted names of the notebooks of a folder. One of the two files is enough; hidden
     files are left out.
     """
     files = [*folder.glob("*.py"), *folder.glob("*.ipynb")]
@@ -35,7 +37,7 @@ def stems(folder: Path) -> list[str]:
 
 
 def read(path: Path):
-    """Read an .ipynb; a BookError names one that is none."""
+    """Read an .ipynb; a BookError names a file that is no notebook."""
     import nbformat
 
     try:
@@ -56,7 +58,7 @@ def read(path: Path):
 
 
 def to_text(nb) -> str:
-    """Return what an .ipynb holds."""
+    """Return the text of an .ipynb."""
     import nbformat
 
     return nbformat.writes(nb) + "\n"
@@ -70,8 +72,8 @@ def write(nb, path: Path) -> Path:
 
 
 def read_source(folder: Path, name: str):
-    """Return a notebook made from its text (or .ipynb): no outputs, bare metadata, ids that
-    depend on name, place and content only.
+    """Return a notebook made from its text, or from its .ipynb, without outputs and with bare
+    metadata. The ids of its cells depend only on name, place and content.
     """
     text, notebook = folder / f"{name}.py", folder / f"{name}.ipynb"
     if text.is_file():
@@ -104,8 +106,8 @@ def _bare(nb, stem: str):
 
 
 def signature(nb) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return what must agree between the two files of a pair: cell type, stripped source and
-    tags of each cell.
+    """Return the part in which the two files must agree: type, stripped source and tags of each
+    cell.
     """
     return [(c.cell_type, c.source.strip(), tuple(c.metadata.get("tags", ()))) for c in nb.cells]
 
@@ -126,9 +128,10 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
     """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded
     within `timeout` seconds.
 
-    Pictures go through `small_png`; the picture of a cell tagged `figure:NAME` is written to
-    figures/NAME.png too. Run twice on one machine it gives the same bytes; if a cell fails, the
-    error is nbclient's and the older .ipynb is kept."""
+    Pictures are made smaller by `small_png`. The picture of a cell tagged `figure:NAME` is written
+    to figures/NAME.png too. Two executions on one machine give the same bytes. If a cell fails,
+    nbclient's error is raised and the older .ipynb is kept.
+    """
     from nbclient import NotebookClient
     from nbformat import from_dict, validate
     from traitlets.config import Config
@@ -181,11 +184,12 @@ def pictures(nb) -> dict[str, bytes]:
 
 
 def small_png(raw: bytes) -> bytes:
-    """Return a PNG in at most 256 colours where that is smaller and moves no channel of a pixel by
-    more than 20 of 255, else as it was.
+    """Return a PNG in at most 256 colours, if that makes it smaller and changes no channel of a
+    pixel by more than 20 of 255. Otherwise return it unchanged.
 
-    Its eight most frequent colours, those of surfaces, stay as they are; the others cover what
-    there is, also colours of few pixels."""
+    The eight most frequent colours, which are those of surfaces, stay as they are. The other
+    colours are spread over all that occur, also over colours of few pixels.
+    """
     import numpy as np
     from PIL import Image
 
@@ -211,8 +215,8 @@ def small_png(raw: bytes) -> bytes:
 
 
 def problems(folder: Path, names: list[str] | None = None) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong with committed notebooks; no file times are
-    looked at, nothing is run.
+    """Yield a sentence for each mistake in committed notebooks, without running them and without
+    looking at file times.
     """
     for name in stems(folder) if names is None else names:
         text, notebook = folder / f"{name}.py", folder / f"{name}.ipynb"

@@ -1,4 +1,6 @@
-"""What a run needs before it is started, and what becomes of it when it has ended."""
+"""The plan of a run: what it needs before it starts, and how its result is installed when it has
+ended.
+"""
 
 import signal
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,7 @@ from safescreen_book.runner.worker import where_it_stopped
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run needs and whether it has to be done."""
+    """The plan of a run: what it needs, and whether it has to be executed."""
 
     run: Run
     folder: Path  # the run's
@@ -33,19 +35,17 @@ class Plan:
 
     @property
     def status(self) -> str:
-        """What to say of the run: the state of its folder, or that it cannot be done for want of
-        data.
-        """
+        """The state of the run's folder, or that its data are missing."""
         if self.missing and self.state.status in ("not run", "changed", "damaged"):
             return f"data missing: {', '.join(self.missing)}"
         return self.state.status + (f": {self.state.why}" if self.state.why else "")
 
     def text(self) -> str:
-        """Return the notebook as a worker gets it."""
+        """Return the notebook, as a text, for a worker."""
         return notebooks.to_text(self.notebook)
 
     def spec(self) -> dict[str, Any]:
-        """Return what a worker is told, plain enough for JSON."""
+        """Return the specification for a worker, as plain values for JSON."""
         return {
             "experiment": self.run.experiment,
             "run": self.run.name,
@@ -62,8 +62,8 @@ class Plan:
         }
 
     def begin(self) -> Path | None:
-        """Return the folder of an attempt; None if another process has one, or has finished the
-        run since it was planned.
+        """Make the folder of an attempt and return it. None if another process is executing the
+        run, or has finished it since it was planned.
         """
         scratch = folders.scratch_folder(self.folder)
         now = folders.state(self.folder, self.hashes, record=self.record)
@@ -73,16 +73,16 @@ class Plan:
         return scratch
 
     def elsewhere(self) -> tuple[str, str]:
-        """Return what to say of a run that another process has taken."""
+        """Return a sentence on a run that another process is executing."""
         return "elsewhere", f"{self.run}: done or under way in another process"
 
     def failed(self, error: Exception) -> tuple[str, str]:
-        """Return what to say of a run whose folder cannot be written."""
+        """Return a sentence on a run whose folder cannot be written."""
         return "failed", f"{self.run}: FAILED: {error}"
 
     def finish(self, scratch: Path, code: int) -> tuple[str, str]:
-        """Install the result of a worker that ended, or record why there is none; return "done"
-        or "failed", and a sentence.
+        """Install the result of a worker that has ended, or write down why there is none. Return
+        "done" or "failed", and a sentence.
         """
         if code == 0:
             folders.install(scratch / "result", self.folder)
@@ -112,8 +112,8 @@ class Plan:
 
 
 def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -> list[Plan]:
-    """Find out what each run of a manifest needs, before any is started; unknown parameters and
-    data sets are refused.
+    """Make the plan of each run of a manifest before any is started. Unknown parameters and data
+    sets are refused.
     """
     plans = []
     for run in runs:

@@ -1,4 +1,6 @@
-"""How long a batch of runs will take, how far it is, and the pages of what is finished."""
+"""Report on a batch of runs: how long it will take, how far it is, and the pages of finished
+results.
+"""
 
 import math
 import subprocess
@@ -16,8 +18,8 @@ from safescreen_book.runner.worker import THREAD_VARIABLES
 
 
 def expected(item: Plan, manifest: Manifest, profile: str) -> float | None:
-    """Return the seconds a run should take on one core: those of its last result, else of the
-    manifest; None where neither says it.
+    """Return the seconds that a run should take on one core: those of its last result, or else of
+    the manifest. None if neither has them.
     """
     result = item.state.result
     if result and result["hashes"].get("parameters") == item.hashes["parameters"]:
@@ -28,14 +30,14 @@ def expected(item: Plan, manifest: Manifest, profile: str) -> float | None:
 
 
 def makespan(seconds: Collection[float], jobs: int) -> float:
-    """Return how long runs take, `jobs` at a time and the longest first, if no core waits before
-    the last one is under way.
+    """Return how long runs take, `jobs` at a time and the longest first, if all cores are busy
+    until the last run has started.
     """
     return max(sum(seconds) / jobs, max(seconds, default=0.0))
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its unit.
+    """Return a time in words, in a unit that suits it.
 
     >>> duration(40), duration(700), duration(11 * 3600)
     ('40 s', '12 min', '11 h')
@@ -48,8 +50,8 @@ def duration(seconds: float) -> str:
 
 
 def announcement(seconds: Collection[float | None], how: str, jobs: int | None) -> str:
-    """Return a sentence on what comes: how many runs, how, and for how long; in all only where it
-    is known how many at a time.
+    """Return a sentence on the runs to come: how many, how, and for how long. It says the time of
+    all together only if the number of runs at a time is known.
 
     >>> text = announcement([600.0, 60.0, 60.0, None], "2 at a time", 2)
     >>> first, second = text.split(" by the manifest and earlier results, ")
@@ -69,8 +71,8 @@ def announcement(seconds: Collection[float | None], how: str, jobs: int | None) 
 
 
 class Pages:
-    """Pages of results, made by a command anew while runs end, in at most a twentieth of the
-    time; `first` is the one to open.
+    """Pages of results. While runs end, a command makes them again and again, in at most a
+    twentieth of the time. `first` is the page to open.
     """
 
     def __init__(self, command: Sequence[str], first: Path):
@@ -113,11 +115,12 @@ class Pages:
 
 
 class Progress:
-    """A bar over the seconds that runs should take, on a terminal; elsewhere a line a run says as
-    much.
+    """A progress bar over the expected seconds of the runs, on a terminal. Elsewhere a line for
+    each run says the same.
 
-    A run of unknown length counts like an average one; what is left goes at the pace so far, with a
-    fifth of all as expected in it."""
+    A run of unknown length counts like an average one. The remaining time is estimated from the
+    pace so far, averaged with the expected pace, which has the weight of a fifth of all runs.
+    """
 
     def __init__(self, seconds: Mapping[str, float | None], jobs: int, pages: Pages | None = None):
         known = [value for value in seconds.values() if value is not None]

@@ -1,8 +1,8 @@
 """Replay a record: run a small part of the same notebook with today's library, and compare rows.
 
-A record says what one version of the library answered. A replay asks a part of the same question
-(the first draw, the first values of lam) and compares everything that no clock decides, within
-tolerances that the manifest states. What it finds goes into `replays.jsonl` beside the record.
+A record has the answers of one version of the library. A replay asks a part of the same question,
+such as the first draw or the first values of lam. It compares everything that no clock decides,
+within the tolerances of the manifest. Its findings are added to `replays.jsonl` beside the record.
 """
 
 import json
@@ -39,8 +39,8 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Found:
-    """What a comparison found: rows compared, the largest difference in units of what is
-    allowed, and what differs in words.
+    """The result of a comparison: the number of rows compared, the largest difference in units of
+    the tolerance, and the differences in words.
     """
 
     rows: int
@@ -54,7 +54,7 @@ class Found:
 
 
 def compare(record: Path, replayed: Path, tables: Mapping[str, Table]) -> Found:
-    """Compare the tables of two folders; every row of the replay has to be in the record."""
+    """Compare the tables of two folders. Every row of the replay must have a row in the record."""
     rows, largest, differences = 0, 0.0, []
     for name, table in tables.items():
         found = _compare(name, table, _read(record / name), _read(replayed / name))
@@ -157,7 +157,7 @@ def _said(columns: Sequence[str], key: tuple) -> str:
 
 
 def entry(found: Found, git: Mapping[str, Any] | None, seconds: float) -> dict[str, Any]:
-    """Return what is written of a replay."""
+    """Return the entry of a replay for `replays.jsonl`."""
     state = git or {}
     return {
         "version": fingerprint.versions(["safescreen"])["safescreen"],
@@ -183,9 +183,9 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
 
 
 def kernels_of(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return what has OpenBLAS use the kernels that a record was made with, where any processor
-    of its kind can: those for AVX2 (Haswell, of AMD's too). Others round otherwise, which decides
-    ties between neighbours.
+    """Return the variables that make OpenBLAS use the kernels with which a record was made, if
+    these are the kernels for AVX2, which most processors can run. Other kernels round differently,
+    and that decides ties between neighbours.
 
     >>> kernels_of({"machine": "Intel(R) Xeon(R) (x86_64), 1 cores", "blas": "SkylakeX"})
     {}
@@ -201,11 +201,11 @@ def kernels_of(result: Mapping[str, Any]) -> dict[str, str]:
 def run(
     plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, jobs: int
 ) -> Iterator[tuple[Plan, Found | None, float]]:
-    """Replay records, `jobs` at a time; yield each plan as it ends, what was found and the
-    processor seconds. Nothing was found if the system ended the process.
+    """Replay records, `jobs` at a time. Yield each plan when it has ended, with the result of the
+    comparison and the processor seconds. The result is empty if the system ended the process.
 
-    `replays` is by experiment. A replay ends when the tables that are compared are there: what
-    judges and draws them is not part of the question.
+    `replays` has the entries of the manifest by experiment. A replay ends when the tables to be
+    compared are written, before the notebook judges and draws them.
     """
     with tempfile.TemporaryDirectory(prefix="replay-") as scratch:
         tasks, made = [], []

@@ -1,8 +1,8 @@
-"""Show rows again: run each notebook on the rows of its result, without computing any, and put what
-it says of them beside them.
+"""Show results again: run each notebook on the rows of its result, without computing them, and
+write its conclusions, tables and figures beside the rows.
 
-So conclusions, tables and figures are always those of the present rules, whatever version of the
-library computed the rows.
+So conclusions, tables and figures always follow the present rules, whatever version of the library
+computed the rows.
 """
 
 import shutil
@@ -20,8 +20,8 @@ from safescreen_book.runner.plans import Plan
 
 @dataclass(frozen=True)
 class Shown:
-    """What became of a result: the files that differ from those beside its rows, and why there is
-    nothing to show, if so.
+    """The outcome for one result: the files that differ from those beside its rows, or the reason
+    why it cannot be shown.
     """
 
     plan: Plan
@@ -32,7 +32,7 @@ class Shown:
 def run(
     plans: Sequence[Plan], notebooks: Path, jobs: int, *, write: bool = True
 ) -> Iterator[Shown]:
-    """Show results, `jobs` at a time; yield what became of each as it ends.
+    """Show results, `jobs` at a time, and yield the outcome of each when it has ended.
 
     A file is replaced only if it differs. Figures differ with the version of matplotlib, so only
     tables are compared unless `write`.

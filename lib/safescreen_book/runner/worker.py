@@ -1,8 +1,9 @@
 """Execute one notebook: `python -m safescreen_book.runner.worker SPEC.json`.
 
-A process of its own, so that memory and processor time are those of one run, and a stop is clean.
-It works in the folder of SPEC.json: executes `source.ipynb`, fills `result/`, and writes
-`error.txt` when that failed."""
+It is a process of its own, so that its memory and processor time are those of one run and it can be
+ended alone. It works in the folder of SPEC.json: it executes `source.ipynb`, fills `result/`, and
+writes `error.txt` if that fails.
+"""
 
 import os
 import re
@@ -31,16 +32,16 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-"""What in the environment of a worker says how many threads it may use."""
+"""The variables of the environment that limit the threads of a worker."""
 
 NOTEBOOK = "notebook.ipynb"
-"""A run as it was executed: to look at, and no part of the result, which stays one without it."""
+"""The notebook as it was executed. It is no part of the result and may be removed."""
 
 LOOK = 0.1
 """Seconds between two looks at a notebook that runs."""
 
 GRACE = 15.0
-"""Seconds that a process has to end itself when its result is no longer wanted."""
+"""Seconds within which a process has to end when its result is no longer wanted."""
 
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}
 
@@ -52,13 +53,14 @@ def start(
     environment: Mapping[str, str],
     keep: Sequence[int] = (),
 ) -> subprocess.Popen:
-    """Start this module as a process of its own, with a notebook (as text) and what it is told in
-    its working folder.
+    """Start this module as a process of its own. Its notebook (a text) and its specification are
+    written to its working folder.
 
-    It has a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to
-    `worker.log`. It ends when its standard input does, and only this process holds that: when this
-    one dies, so does it. Until it ends it holds the files whose descriptors are in `keep`, and
-    their locks."""
+    It has a session of its own, so a Ctrl-C in the terminal does not reach it. Its output goes to
+    `worker.log`. It ends when its standard input ends. Only this process holds that input, so the
+    worker ends when this process dies. Until then it holds the files whose descriptors are in
+    `keep`, and their locks.
+    """
     (scratch / "source.ipynb").write_text(notebook, encoding="utf-8")
     write_json(scratch / "spec.json", spec)
     with (scratch / "worker.log").open("wb") as log:
@@ -81,8 +83,8 @@ def run(
     unwanted: Callable[[], bool],
     keep: Sequence[int] = (),
 ) -> int | None:
-    """Start this module, see `start`, and wait for its end; return its exit code, or None if it was
-    ended because `unwanted` became true.
+    """Start this module as `start` does and wait for its end. Return its exit code, or None if it
+    was ended because `unwanted` became true.
     """
     process = start(scratch, notebook, spec, environment, keep)
     try:
@@ -101,8 +103,8 @@ def run(
 
 
 def check(spec: Mapping[str, Any], notebook: Path) -> None:
-    """Refuse a run that was planned on another machine, if this one lacks data or has another
-    version of anything.
+    """Refuse a run that was planned on another machine if this machine lacks data or has another
+    version of a package.
     """
     from safescreen_book import datasets
 
@@ -170,7 +172,7 @@ def execute(spec: dict, scratch: Path) -> None:
 
 
 def where_it_stopped(nb) -> dict:
-    """Return the cell at which a notebook of papermill's stopped, nothing when none had begun.
+    """Return the cell at which papermill's notebook stopped; empty if no cell had begun.
 
     That is `cell` (counted from 1 in the source notebook), `line` (its first, or the one that
     raised) and `error`, what it raised."""

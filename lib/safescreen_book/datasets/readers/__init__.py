@@ -1,8 +1,10 @@
-"""Readers of the file formats data sets come in; each rejects what is not a finite number in its
-place.
+"""Readers of the file formats of the data sets. Each of them rejects a file that has anything but a
+finite number where a number should be.
 
-Every reader takes the unpacked bytes and the name to use in messages. Its memory is at most three
-times those bytes, 64 bytes for each number, 256 for each of the longest line, and a megabyte."""
+Every reader takes the unpacked bytes and the name of the file for its messages. It needs at most
+three times those bytes, 64 bytes for each number, 256 for each byte of the longest line, and a
+megabyte.
+"""
 
 from safescreen_book.datasets.readers.idx import read_idx
 from safescreen_book.datasets.readers.npz import load_arrays, read_npz

@@ -6,8 +6,8 @@ import numpy as np
 
 
 def read_idx(raw: bytes, where: str = "data") -> np.ndarray:
-    """Read an idx file of unsigned bytes, as MNIST's, in the shape its heading gives, if its length
-    is what that promises.
+    """Read an idx file of unsigned bytes, the format of MNIST, in the shape that its heading
+    states. A file of another length is refused.
 
     >>> read_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]))
     array([7, 8, 9], dtype=uint8)

@@ -15,8 +15,9 @@ def read_npz(raw: bytes, where: str = "data", suffix: str = "", key: str = "X"):
     """Read ``X`` (dense; or another `key`) or ``data, indices, indptr, shape`` (CSR) as float64,
     and ``y``, int64, from an ``.npz`` file.
 
-    `suffix` ends every key, such as ``_test``. An array that is missing, of the wrong kind or
-    shape, or not finite is named."""
+    Every key ends with `suffix`, such as ``_test``. The error for an array that is missing, of the
+    wrong kind or shape, or not finite has the name of the array.
+    """
     arrays = load_arrays(raw, where)
     sparse = "indptr" + suffix in arrays
     wanted = (
@@ -51,8 +52,8 @@ def read_npz(raw: bytes, where: str = "data", suffix: str = "", key: str = "X"):
 
 
 def load_arrays(raw: bytes, where: str = "data", limit: int | None = None) -> dict[str, np.ndarray]:
-    """All arrays of an ``.npz`` file, read-only; a ValueError if it is none, holds pickled
-    objects or promises more than `limit` bytes.
+    """Return all arrays of an ``.npz`` file, read-only. A ValueError is raised if the file is of
+    another kind, holds pickled objects, or states sizes of more than `limit` bytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:

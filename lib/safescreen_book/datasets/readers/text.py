@@ -1,7 +1,7 @@
 """Text formats: LIBSVM, the matrices of the NIPS 2003 challenge, tables of numbers.
 
-scikit-learn and numpy parse them. What they would read generously (NaN, 1_0, qid) is refused
-before, and of what they refuse the first line that is wrong is named.
+scikit-learn and numpy parse them. Some texts that these would accept (NaN, 1_0, qid) are refused
+beforehand, and an error names the first line that is wrong.
 """
 
 import io
@@ -22,7 +22,7 @@ def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
     """Read LIBSVM text, ``label index:value ...`` with indices from 1 and increasing, as CSR in
     float64 and int64 labels; ``#`` starts a comment.
 
-    `n_features` is the largest index found if left out.
+    By default `n_features` is the largest index in the text.
 
     >>> X, y = read_libsvm(b"+1 1:0.5 3:2\\n-1 2:1\\n")
     >>> X.toarray(), y
@@ -60,8 +60,8 @@ def read_table(
     """Read a rectangular table of finite numbers: CSV, or columns parted by white space (None),
     without a heading; ``#`` starts a comment.
 
-    With `codes`, words stand in the last column, and in the table the integers `codes` gives for
-    them.
+    With `codes` the last column holds words, and the table gets the integer that `codes` has for
+    each word.
 
     >>> read_table(b"1,2\\n3,4\\n", delimiter=",")
     array([[1., 2.],

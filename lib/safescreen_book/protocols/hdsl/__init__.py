@@ -1,4 +1,4 @@
-"""What HDSL19 compares its method with, and the made-up data it tests it on."""
+"""The methods with which HDSL19 compares its own, and the made-up data on which it tests them."""
 
 from safescreen_book.protocols.hdsl.atoms import similarity_of, table_of
 from safescreen_book.protocols.hdsl.recovery import recovery_auc

@@ -1,5 +1,5 @@
-"""How far the risk of a learned similarity can be from its training risk: Rademacher complexities
-by Monte Carlo, and bounds.
+"""Bounds of the distance between the risk of a learned similarity and its training risk, and
+Rademacher complexities by Monte Carlo.
 
 The class is the convex hull of the atoms ``scale (e_a +- e_b)(e_a +- e_b)'``, ``a < b``; there are
 ``d (d - 1)`` of them. A triplet is admissible when its first two points have one label and its
@@ -19,11 +19,11 @@ ROOT = math.sqrt(2.0)
 
 @dataclass(frozen=True)
 class Bounds:  # numpydoc ignore=PR02
-    """Bounds of HDSL19 section 4, as printed and as they hold, for a non-negative 1-Lipschitz loss
-    that is 1/2 at 0.
+    """The bounds of HDSL19 section 4 for a non-negative 1-Lipschitz loss that is 1/2 at 0, both as
+    printed and corrected.
 
-    The printed bounds count the k atoms of one matrix, where the supremum chooses among all
-    ``d (d - 1)``. Those that hold are the same for every k.
+    The printed bounds count the k atoms of one matrix. But the supremum chooses among all
+    ``d (d - 1)`` atoms, so the corrected bounds are the same for every k.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""How well a learned similarity finds the features and entries of the true one (HDSL19 section
-5.1.1).
+"""Measure how well a learned similarity finds the features and entries of the true one (HDSL19
+section 5.1.1).
 """
 
 from typing import NamedTuple
@@ -8,8 +8,8 @@ import numpy as np
 
 
 class Recovery(NamedTuple):
-    """Areas under the ROC curves: 1 if all that is active ranks before all that is not, 1/2 by
-    chance.
+    """Areas under the ROC curves. The area is 1 if all active features or entries rank before all
+    others, and 1/2 by chance.
     """
 
     features: float
@@ -20,9 +20,10 @@ def recovery_auc(similarity, truth):
     """Return how well ``|M_ij|``, i < j, of a similarity ranks the entries of the true one first,
     and the row sums of ``|M|`` its features.
 
-    Pairs of two features only: every atom has its diagonal entries, so that a similarity learned
-    from nothing would rank the diagonal of the truth, most of its entries, before nearly all
-    others. Entries that are zero in both are counted, not listed: cost O(d + k log k) for k atoms.
+    Diagonal entries do not count. Every atom has diagonal entries, so even a similarity learned
+    from nothing would rank the diagonal of the truth, which is most of its entries, before nearly
+    all others. Entries that are zero in both similarities are counted and not listed, so the cost
+    is O(d + k log k) for k atoms.
 
     >>> from safescreen.hdsl import SparseSimilarity
     >>> truth = SparseSimilarity(np.array([[0, 1, 1]]), np.array([1.0]), 1.0, 4)

@@ -1,8 +1,9 @@
 """Held-out errors of the similarities and machines that HDSL19 compares, for the choice of their
 parameters.
 
-Errors are pairs, of the first and of the second half of the points held out, which are in random
-order: either chooses for the other."""
+Each error is a pair: the errors on the first and on the second half of the held-out points, which
+are in random order. Each half chooses the parameters for the other.
+"""
 
 import warnings
 from typing import NamedTuple
@@ -41,8 +42,8 @@ class Fold(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A similarity on the way: after how many iterations, its errors on both halves of the
-    points held out, and its size.
+    """The similarity at some iteration: the number of the iteration, the errors on both halves of
+    the held-out points, and the size.
     """
 
     iteration: int
@@ -59,10 +60,10 @@ class Outcome(NamedTuple):
 
 
 def choose(errors):
-    """Return the settings of the smallest error on either half, numbers into the flat grid, and
-    their errors on the other half.
+    """Return for each half the setting with the smallest error on it, as a number in the flat grid,
+    and the error of this setting on the other half.
 
-    The array has the shape of the grid and a last axis of two; of equal errors the first setting
+    The array has the shape of the grid and a last axis of length two. Of equal errors the first one
     counts.
 
     >>> choose(np.array([[0.3, 0.1], [0.2, 0.4], [0.2, 0.0]]))
@@ -109,7 +110,8 @@ def iterates(fold, scale, max_iter, every, random_state=0):
 
 
 def baseline(name, fold, parameter, random_state=0):
-    """Return the :class:`Outcome` of a method the paper compares with, converged or not.
+    """Return the :class:`Outcome` of a method with which the paper compares, even if it has not
+    converged.
 
     Parameters
     ----------
@@ -149,13 +151,14 @@ def baseline(name, fold, parameter, random_state=0):
 
 
 def projected(kind, fold, dimensions, rates, passes=1, random_state=0):
-    """Return the errors after a projection to few dimensions: of the dot product there, and of
-    OASIS at several rates.
+    """Return errors after a projection to few dimensions: those of the dot product, and those of
+    OASIS with several rates.
 
-    The array has a row a dimension, the dot product in its first column, and pairs of errors. One
-    projection (`kind` is "rp" or "pca") is made, to the largest dimension, at most n for "pca"; the
-    others are its first columns, for "rp" in the scale of their dimension. `rates` are the
-    aggressiveness of OASIS, which sees `passes` times as many random triplets as there are.
+    The array has a row for each dimension, the dot product in its first column, and pairs of
+    errors. One projection is made, to the largest dimension (at most n for "pca"); `kind` is "rp"
+    or "pca". The projections to fewer dimensions are its first columns, for "rp" in the scale of
+    their dimension. `rates` are values of the aggressiveness of OASIS, which sees `passes` times as
+    many random triplets as there are triplets.
 
     >>> X, y, triplets = np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]])
     >>> fold = Fold(X, y, X, y, triplets)

@@ -1,4 +1,4 @@
-"""Support vector machines the paper compares with, through scikit-learn (HDSL19 Table 4)."""
+"""The support vector machines with which the paper compares, by scikit-learn (HDSL19 Table 4)."""
 
 import numpy as np
 from scipy import sparse
@@ -9,8 +9,8 @@ SVM_KINDS = ("linear-l2", "linear-l1", "poly-2", "poly-3")
 
 
 def fit_svm(X, y, kind="linear-l2", C=1.0, *, random_state=0, max_iter=100_000):
-    """Fit one of the paper's support vector machines, which has ``predict(X)``; several classes by
-    one against one.
+    """Fit one of the paper's support vector machines and return it; it has ``predict(X)``. Several
+    classes are told apart by one against one.
 
     Parameters
     ----------

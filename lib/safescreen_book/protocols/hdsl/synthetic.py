@@ -1,5 +1,5 @@
-"""Made-up data with a known similarity: sparse points, triplets and links judged by it (HDSL19
-section 5.1).
+"""Made-up data with a known similarity: sparse points, and triplets and links that follow from it
+(HDSL19 section 5.1).
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from safescreen.hdsl.similarity import SparseSimilarity
 
 
 def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1, random_state=0):
-    """Return a random convex combination of atoms, a SparseSimilarity; both features of an atom are
-    from one block.
+    """Return a random convex combination of atoms, a SparseSimilarity. Both features of an atom are
+    in one block.
 
     The weights are drawn from a symmetric Dirichlet distribution of shape 9 (in the paper gamma
     variables, whose scale cancels).
@@ -101,8 +101,8 @@ def sparse_points(n, frequencies, *, random_state=0):
 
 
 def graded_triplets(products, n_triplets, share, *, random_state=0):
-    """Return triplets (x, y, z), rows of an int array: x any point, y of its most similar `share`
-    of the others, z of its least similar.
+    """Return triplets (x, y, z), rows of an int array. x is any point, y one of the `share` of the
+    others that are most similar to x, and z one of the least similar.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def graded_triplets(products, n_triplets, share, *, random_state=0):
         Similarities that judge.
     n_triplets : int
     share : float in (0, 0.5]
-        The alpha of HDSL19 section 5.1.1: the larger, the less a triplet tells.
+        The alpha of HDSL19 section 5.1.1. The larger it is, the less a triplet says.
     random_state : int or numpy.random.Generator
 
     Examples
@@ -132,9 +132,9 @@ def graded_links(products, n_links, share, *, random_state=0):
     """Return `n_links` signed links, rows (x1, x2, sign), half +1 and half -1, and the signs of all
     pairs (HDSL19 section 5.1.2).
 
-    A pair may be a positive link if either point is among the other's most similar `share`, a
-    negative one if either is among the other's least similar; pairs that qualify as both are no
-    links, and 0 among the signs.
+    A pair can be a positive link if one of its points is among the `share` of points most similar
+    to the other, and a negative link if one is among the least similar. A pair for which both hold
+    is no link, and its sign is 0.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def graded_links(products, n_links, share, *, random_state=0):
 
 
 def link_triplets(links, signs, n_per_link=1, *, random_state=0):
-    """Return triplets of signed links: with (x1, x2, +1) a random x3 dissimilar to x1, with (x1,
-    x2, -1) a similar one.
+    """Return triplets of signed links. A link (x1, x2, +1) gets a random x3 that is dissimilar to
+    x1, a link (x1, x2, -1) one that is similar.
 
     Links whose x1 has no such partner are left out.
 
@@ -185,8 +185,8 @@ def link_triplets(links, signs, n_per_link=1, *, random_state=0):
     links : int array of shape (N, 3)
         Rows (x1, x2, sign).
     signs : int array of shape (n, n)
-        Where x3 is taken from: ``signs[x1, x3]`` must be the opposite sign. Set to 0 what must not
-        be seen, such as test links.
+        The signs of pairs: ``signs[x1, x3]`` must be opposite to the sign of the link. Pairs that
+        must not be used, such as test links, have the sign 0.
     n_per_link : int
         Drawn with replacement.
     random_state : int or numpy.random.Generator
