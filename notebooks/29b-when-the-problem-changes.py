@@ -77,7 +77,9 @@ figures.show(
 #
 # > **Ball of a change.** Let $x_0$ minimise $P_0$ over $K$, with slopes $\alpha$, for $\lambda_0$, weights $w$ and linear term $c$. Let $x'$
 # > minimise $P'$ over $K$, with the same terms and loss, for $\lambda_1$, $w'$ and $c'$. With
+# >
 # > $$ S = c' - c + \sum_t (w'_t - w_t)\,\alpha_t a_t + (\lambda_0 - \lambda_1)\,x_0 $$
+# >
 # > the solution $x'$ lies in the ball of center $x_0 + S/(2\lambda_1)$ and radius $\lVert S\rVert/(2\lambda_1)$.
 # >
 # > With nothing but $\lambda$ changed it is RPB. Over the whole space it is MGB of $(x_0, \alpha)$ in the new problem.
