@@ -236,8 +236,8 @@ def path(
     before = policy_of(screening, prob, solver, freq)
     during = before
     if dynamic is not None:
-        dynamic, has_features = without_features(dynamic, prob)
-        during = policy_of(dynamic, prob, solver, freq)
+        names, has_features = without_features(dynamic, prob)
+        during = policy_of(names, prob, solver, freq)
     callback = check_callback(callback)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")

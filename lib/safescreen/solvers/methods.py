@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from safescreen.problem import Problem
 from safescreen.rules.features import can_leave_out, need_features
@@ -128,9 +129,7 @@ def policy_of(
     return Every(tests, freq) if solver.pace is None else WhenFallen(tests, solver.pace)
 
 
-def without_features(
-    screening: str | Iterable[str] | Policy, prob: Problem
-) -> tuple[str | Iterable[str] | Policy, bool]:
+def without_features(screening: str | Iterable[str] | Policy, prob: Problem) -> tuple[Any, bool]:
     """Return a user's `screening` without the name "features", and whether features are to be
     screened: "auto" does for a problem with a linear term, such as an l1 penalty, where the terms
     and the loss allow it.

@@ -317,20 +317,22 @@ class PairDifferences(Terms):
         24 u, and the difference of two squares by at most 52 u. By the triangle inequality the root
         of the sum is off by at most ``52 u sqrt(sum_t w_t)``."""
         self.require("features", by="feature_norms")
-        if self._feature_norms is None:
-            p = self.points
-            exponents = np.maximum(np.frexp(np.abs(p.X).max(axis=0, initial=0.0))[1], -500)
-            scales = np.ldexp(1.0, -exponents)
-            weights = np.ones(1) if self.weights is None else self.weights
-            squares = np.zeros(p.d)
-            terms = (self.same_pairs.rows, self.other_pairs.rows, self.same, self.other)
-            step = int(self.weights is not None)
-            kernels.feature_squares(p.X, *terms, weights, step, scales, squares)
-            lengths = np.sqrt(upper(squares, len(self) + 8))
-            lengths += 64.0 * UNIT * np.sqrt(self._total_weight)
-            with np.errstate(over="ignore"):
-                self._feature_norms = upper(np.ldexp(lengths, 2 * exponents), 8) + FLOOR
-        return self._feature_norms
+        if self._feature_norms is not None:
+            return self._feature_norms
+        p = self.points
+        exponents = np.maximum(np.frexp(np.abs(p.X).max(axis=0, initial=0.0))[1], -500)
+        scales = np.ldexp(1.0, -exponents)
+        weights = np.ones(1) if self.weights is None else self.weights
+        squares = np.zeros(p.d)
+        terms = (self.same_pairs.rows, self.other_pairs.rows, self.same, self.other)
+        step = int(self.weights is not None)
+        kernels.feature_squares(p.X, *terms, weights, step, scales, squares)
+        lengths = np.sqrt(upper(squares, len(self) + 8))
+        lengths += 64.0 * UNIT * np.sqrt(self._total_weight)
+        with np.errstate(over="ignore"):
+            norms = upper(np.ldexp(lengths, 2 * exponents), 8) + FLOOR
+        self._feature_norms = norms
+        return norms
 
     def on_features(self, keep: NDArray) -> Self:
         """Return the terms in the coordinates of the mask `keep`, with the norms that they have
@@ -341,8 +343,9 @@ class PairDifferences(Terms):
         points = self.points.on_features(keep)
         fewer = type(self).__new__(type(self))
         fewer.threshold = self.threshold
-        tables = (PairTable(points, table.pairs) for table in (self.same_pairs, self.other_pairs))
-        fewer._assign(points, *tables, self.same, self.other, self.weights)
+        same_pairs = PairTable(points, self.same_pairs.pairs)
+        other_pairs = PairTable(points, self.other_pairs.pairs)
+        fewer._assign(points, same_pairs, other_pairs, self.same, self.other, self.weights)
         # bounds for all coordinates are bounds for a part of them
         fewer._length = self._length
         fewer._square = self._square
