@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,9 @@ from safescreen.terms.base import Terms
 
 NEEDS = ("features",)
 
+FeatureMask: TypeAlias = NDArray[np.bool_]
+"""Shape (d,): true for coordinates that are certainly 0."""
+
 
 def can_leave_out(terms: Terms, loss: Loss) -> bool:
     """Return whether the features rule holds for these terms and this loss."""
@@ -24,7 +28,7 @@ def can_leave_out(terms: Terms, loss: Loss) -> bool:
 
 def features(
     prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None
-) -> NDArray[np.bool_]:
+) -> FeatureMask:
     """Return which coordinates are certainly 0 at the optimum over the non-negative cone.
 
     At the optimum ``lam x* = [H*]_+`` with ``H* = c + sum_t w_t alpha*_t a_t``, so that
@@ -55,9 +59,11 @@ def features(
     Notes
     -----
     A ball around x* alone never proves that a coordinate is 0: it contains points at which the
-    coordinate is positive, unless its radius is 0. Cost: one evaluation, and once O(T d) for the
-    norms of the coordinates. Safe in floating point: the radius, the norms and the error of H are
-    upper bounds; equality and NaN leave a coordinate undecided.
+    coordinate is positive, unless its radius is 0.
+
+    Cost: one evaluation, and once O(T d) for the norms of the coordinates. Safe in floating point:
+    the radius, the norms and the error of H are upper bounds; equality and NaN leave a coordinate
+    undecided.
 
     Examples
     --------
@@ -80,7 +86,7 @@ def need_features(prob: Problem) -> None:
         )
 
 
-def zero_features(prob: Problem, e: Evaluation, enlargement: float = 0.0) -> NDArray[np.bool_]:
+def zero_features(prob: Problem, e: Evaluation, enlargement: float = 0.0) -> FeatureMask:
     """Return which coordinates are certainly 0, from an evaluation of the problem itself, with a
     ball of slopes that is `enlargement` larger.
     """
