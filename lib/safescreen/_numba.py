@@ -126,13 +126,8 @@ def _lock_of(function):
     """Hold the lock of a kernel among processes; go on without it after :data:`PATIENCE` seconds,
     or where files cannot be locked.
     """
-    name = f"{function.__module__}.{function.__qualname__}.lock"
-    file = None
-    with contextlib.suppress(OSError):
-        folder = Path(numba.config.CACHE_DIR)
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / name).open("ab")
-    if file is None or fcntl is None:
+    file = None if fcntl is None else _lock_file(f"{function.__module__}.{function.__qualname__}")
+    if file is None:
         yield
         return
     with file:
@@ -142,6 +137,15 @@ def _lock_of(function):
         finally:
             if is_held:
                 fcntl.flock(file, fcntl.LOCK_UN)  # a fork may have the file open, too
+
+
+def _lock_file(name):
+    """Open the file that stands for a kernel; None where that cannot be done."""
+    with contextlib.suppress(OSError):
+        folder = Path(numba.config.CACHE_DIR)
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / f"{name}.lock").open("ab")
+    return None
 
 
 def _wait_for(file):
