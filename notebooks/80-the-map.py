@@ -1,7 +1,7 @@
 # %% [markdown]
 # # The map: every test, what it needs, and which contains which
 #
-# This book holds seven families of balls, four rules, ranges of $\lambda$, the tests of two papers on support vector machines, and a
+# This book holds seven families of balls, four rules for terms and one for features, ranges of $\lambda$, the tests of two papers on support vector machines, and a
 # screening of atoms. Here they stand in one table. It is made when this notebook runs, from the functions of the library and from
 # the ledger of claims, so nothing in it is kept by hand.
 #

@@ -19,8 +19,15 @@ from safescreen._warnings import warn
 from safescreen.problem import Problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.solvers.drive import Moment, Policy, drive, screen
+from safescreen.solvers.feature_trials import FeatureTrials
 from safescreen.solvers.limits import Limits
-from safescreen.solvers.methods import DUAL, check_method, policy_of, solver_of
+from safescreen.solvers.methods import (
+    DUAL,
+    check_method,
+    policy_of,
+    solver_of,
+    without_features,
+)
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.solution import Solution
 from safescreen.solvers.solve import check_problem, shortfall, solution_of
@@ -225,8 +232,12 @@ def path(
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     method = check_method(method, prob)
     solver = solver_of(method, prob, active_set, check_count(freq, "freq"))
+    screening, has_features = without_features(screening, prob)
     before = policy_of(screening, prob, solver, freq)
-    during = before if dynamic is None else policy_of(dynamic, prob, solver, freq)
+    during = before
+    if dynamic is not None:
+        names, has_features = without_features(dynamic, prob)
+        during = policy_of(names, prob, solver, freq)
     callback = check_callback(callback)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
@@ -249,6 +260,7 @@ def path(
         solver=solver,
         before=before,
         during=during,
+        has_features=has_features,
         from_dual=method in DUAL,
         ranges=bool(ranges),
         extrapolate=bool(extrapolate),
@@ -319,6 +331,7 @@ class _Walk:
     solver: Any
     before: Policy | None
     during: Policy | None
+    has_features: bool = False
     from_dual: bool = False
     ranges: bool = False
     extrapolate: bool = True
@@ -345,7 +358,8 @@ class _Walk:
             start = self._start(at_last, reduction, lams_to_come)
         rate = (reduction.n_L + reduction.n_R) / len(self.prob)
         limits = replace(self.limits, max_seconds=seconds_left)
-        outcome = drive(reduction, self.solver, self.during, start, limits)
+        features = FeatureTrials(start.expected) if self.has_features else None
+        outcome = drive(reduction, self.solver, self.during, start, limits, features=features)
         solution = solution_of(reduction, outcome, self.keep_masks)
         self.reference = (outcome.problem, outcome.sums)
         self.last_but_one = self.last

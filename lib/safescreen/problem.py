@@ -334,6 +334,24 @@ class Problem:
         constant = self.terms.linear_constant(self.loss, status == 1)
         return self._with(undecided, total, error, constant), numbers
 
+    def on_features(self, keep: ArrayLike) -> Problem:
+        """Return the problem in some of the coordinates, the others being 0.
+
+        If those are 0 at the optimum, it has the same optimum in the coordinates that are kept.
+
+        Parameters
+        ----------
+        keep : boolean mask of shape (d,)
+            At least one coordinate. The terms must offer "features".
+        """
+        keep = check_mask(keep, self.cone.d, "keep")
+        if not keep.any():
+            raise ValueError(f"keep must hold a coordinate, got none of {keep.size}")
+        problem = self._copy(self.terms.on_features(keep), self.loss)
+        if self.linear is not None:
+            problem.linear = self.linear[keep]
+        return problem
+
     def afresh(self) -> Problem:
         """Return the same problem for a solve of its own, whose last digits do not depend on what
         was computed before; see :meth:`Terms.afresh`.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import (
     PointsLike,
@@ -21,6 +22,7 @@ from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
 from safescreen.solvers.dual_points import dual_point
+from safescreen.solvers.methods import without_features
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.solve import check_problem
 from safescreen.spheres import Sphere
@@ -48,13 +50,17 @@ class Certificate(Screened):
     gap_rounding : float
         How much of it is allowance for rounding.
     balls : tuple of Sphere
-        The balls used, in order; each contains the exact solution.
+        The balls used, in order; each contains the exact solution, in the coordinates that were
+        left.
+    zero_features : boolean array of shape (d,) or None
+        Coordinates that are certainly 0 at the exact solution; None where `screening` did not ask.
     """
 
     lam: float
     gap: float
     gap_rounding: float
     balls: tuple[Sphere, ...] = field(repr=False)
+    zero_features: NDArray | None = field(default=None, repr=False, kw_only=True)
 
 
 @with_small_blas
@@ -83,7 +89,9 @@ def screen(
         What x was computed for, if that is not `lam`; used by "RRPB".
     screening : tuple of str
         Spheres and rules as in :func:`safescreen.solve`. Each screens the terms that those before
-        it left undecided.
+        it left undecided. With "features" among them, features and terms are screened in turn,
+        until neither test decides more: fewer undecided terms shorten the norms of the features,
+        and fewer features shorten those of the terms.
 
     Returns
     -------
@@ -113,7 +121,9 @@ def screen(
     lam = check_lam(lam)
     prob.terms.require("singles", by="screen")
     x = prob.cone.check_feasible(x)
-    tests = parse_screening(screening, prob)
+    names, has_features = without_features(screening, prob)
+    tests = parse_screening(names, prob)
+    alpha = None if alpha is None else check_vector(alpha, len(prob), "alpha")
     e = prob.evaluate(x, lam, alpha)
     path = None
     if lam0 is not None:
@@ -121,6 +131,8 @@ def screen(
         path = PathReference(x0=x, lam0=at_lam0.lam, eps=reference_accuracy(at_lam0))
     reduction = _Recording(prob)
     reduction.screen(tests, lambda problem: Reference(problem, e, path))
+    if has_features:
+        _alternate(reduction, tests, x, lam, alpha)
     masks = reduction.screened()
     rounding = max(e.gap - max(e.primal - e.dual, 0.0), 0.0)
     return Certificate(
@@ -130,7 +142,22 @@ def screen(
         gap=e.gap,
         gap_rounding=rounding,
         balls=tuple(reduction.balls),
+        zero_features=reduction.zero_features,
     )
+
+
+def _alternate(reduction, tests, x, lam, alpha):
+    """Screen features and terms in turn, until neither test decides more."""
+    n_decided = -1
+    while reduction.n_decided > n_decided:
+        n_decided = reduction.n_decided
+        for screen_part in (reduction.leave_out, partial(_screen_terms, reduction, tests)):
+            left = None if alpha is None else reduction.restrict(alpha)
+            screen_part(reduction.problem.evaluate(reduction.extract(x), lam, left))
+
+
+def _screen_terms(reduction, tests, e):
+    reduction.screen(tests, lambda problem: Reference(problem, e))
 
 
 class _Recording(Reduction):
@@ -139,6 +166,12 @@ class _Recording(Reduction):
     def __init__(self, whole):
         super().__init__(whole)
         self.balls = []
+
+    @property
+    def n_decided(self):
+        """How many terms and features are certain."""
+        n_zero = 0 if self.zero_features is None else int(np.count_nonzero(self.zero_features))
+        return self.n_L + self.n_R + n_zero
 
     def apply(self, *balls, rule="sphere"):
         self.balls.extend(balls)

@@ -19,7 +19,7 @@ from safescreen_book._common import BookError
 
 MODULES = ("spheres", "rules", "ranges", "svm", "hdsl.screening")
 REGIONS = ("Sphere", "Dome", "SlopeBall")
-MASKS = ("Screened", "Ranges")
+MASKS = ("Screened", "Ranges", "FeatureMask")
 SOURCE = re.compile(
     r"\b(?:STS19|STS18|SSS13|SSS14|HDSL19) "
     r"(?:Theorem|Lemma|Algorithm|equation|section|appendix|appendices)s? [A-Z0-9.]*[A-Z0-9]"

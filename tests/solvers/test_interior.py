@@ -530,3 +530,18 @@ def test_data_of_any_scale_end_with_a_point_and_its_gap(scale, loss, diagonal):
     other = ss.solve(problem, 1.0)
     assert one.reason in ("converged", "stalled", "iterations")
     assert abs(one.primal - other.primal) <= one.gap + other.gap + 1e-9 * abs(other.primal)
+
+
+@pytest.mark.parametrize("fraction", [1e-1, 1e-4])
+def test_from_anywhere_with_a_linear_term_that_pulls_towards_zero(fraction):
+    """The best multiple of the identity is 0 here, which is not inside the cone."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.standard_normal((60, 30))
+    X[:, :3] += 2.0 * np.eye(3)[y]
+    terms = ss.Triplets.from_labels(X, y, k=4, diagonal=True)
+    linear = np.full(30, -0.1 * terms.total()[0].max())
+    problem = ss.Problem(terms, ss.SmoothedHinge(0.05), linear=linear)
+    lam = fraction * problem.lam_max()
+    solution = ss.solve(problem, lam, rtol=1e-9, method="interior", screening=())
+    assert solution.converged and solution.n_iter < 40

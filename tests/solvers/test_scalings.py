@@ -187,3 +187,9 @@ def test_a_matrix_is_raised_as_little_as_makes_it_definite(size):
     assert SHIFTS[0] == 0.0
     with pytest.raises(np.linalg.LinAlgError):
         _cholesky(np.diag([1.0, -1e-3]) * size)
+
+
+@pytest.mark.parametrize(("x", "S"), [(1e-200, 1e-200), (1e-320, 1e10)])
+def test_a_coordinate_that_underflows_ends_a_step(x, S):
+    with pytest.raises(np.linalg.LinAlgError, match="a coordinate has underflowed"):
+        scaling_of(NonNegativeCone(2), np.array([1.0, x]), np.array([1.0, S]))

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 
-from safescreen._checks import need_memory
+from safescreen._checks import check_scalar, need_memory
 from safescreen._warnings import warn
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
 from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense
 from safescreen.estimators._metric import Metric
 from safescreen.memory import triplets_bytes
+from safescreen.problem import Problem
 from safescreen.records import Progress
 from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
@@ -93,6 +94,11 @@ class TripletMetric(Mahalanobis, Metric):
         Makes points of numbers or names: points are then given by an array of shape (n,), and pairs
         and triplets by arrays of the shapes (n_pairs, 2) and (T, 3). A table holds the points as
         its rows. A function takes an array of names and returns an array of points of shape (n, d).
+    l1 : float in [0, 1)
+        Penalty of the sum of the weights of a diagonal metric, which makes most of them 0: a part
+        of the smallest penalty that makes all of them 0. A ValueError is raised if it is positive
+        for a full matrix. Features that are certain to have the weight 0 are left out during the
+        training.
 
     Attributes
     ----------
@@ -101,6 +107,8 @@ class TripletMetric(Mahalanobis, Metric):
         rank r, so ``transform(X)[:, :2]`` makes a picture.
     lam_ : float
         The lam that the metric was learned for.
+    l1_ : float
+        The penalty of the sum of the weights, in units of the objective.
     n_iter_ : int
         Number of iterations; with a path, of its last lam.
     reason_ : str
@@ -160,6 +168,7 @@ class TripletMetric(Mahalanobis, Metric):
         keep_problem: bool = False,
         n_components: int | None = None,
         preprocessor: Any = None,
+        l1: float = 0.0,
     ):
         self.lam = lam
         self.lam_ratio = lam_ratio
@@ -181,6 +190,7 @@ class TripletMetric(Mahalanobis, Metric):
         self.keep_problem = keep_problem
         self.n_components = n_components
         self.preprocessor = preprocessor
+        self.l1 = l1
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the fraction of each class among the nearest training points of the points X,
@@ -260,6 +270,24 @@ class TripletMetric(Mahalanobis, Metric):
         weights = None if weights is None else weights[numbers]
         options = {"diagonal": self.diagonal, "weights": weights}
         return self._of_tuples(X, triplets[numbers], partial(Triplets, **options))
+
+    def _problem(self, terms):
+        """Return the problem of the terms, with the l1 penalty."""
+        l1 = check_scalar(self.l1, "l1", low=0.0)
+        if l1 >= 1.0:
+            raise ValueError(f"l1 must be less than 1, which makes all weights 0, got {l1:g}")
+        if l1 > 0.0 and not self.diagonal:
+            raise ValueError(
+                f"l1 penalises the weights of a diagonal metric, got l1={l1:g} with "
+                "diagonal=False: use diagonal=True, or leave l1 out"
+            )
+        problem = super()._problem(terms)
+        self.l1_ = 0.0
+        if l1 == 0.0:
+            return problem
+        at_zero = problem.evaluate(problem.cone.zeros(), 1.0)
+        self.l1_ = l1 * float(at_zero.plus.max())  # 0 is the optimum where H is not positive there
+        return Problem(terms, problem.loss, linear=np.full(problem.cone.d, -self.l1_))
 
     def _product(self, codes, weights):
         """Return whether the triplets are kept as products of lists; MemoryError if they are to be

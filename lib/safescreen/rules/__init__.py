@@ -2,10 +2,12 @@
 
 :data:`RULES` holds the rules of one ball, ``rule(prob, ball) -> Screened``; each screens what
 ``"sphere"`` screens, and more. The rules of other regions (:func:`halfspace` with a half-space of
-one's own, :func:`intersection` of two balls) are called by name."""
+one's own, :func:`intersection` of two balls) are called by name, and so is :func:`features`, which
+decides coordinates and not terms."""
 
 from safescreen.rules.ball import sphere
 from safescreen.rules.base import Screened
+from safescreen.rules.features import features
 from safescreen.rules.halfspace import cone_halfspace, halfspace
 from safescreen.rules.intersection import intersection
 from safescreen.rules.semidefinite import semidefinite
@@ -14,6 +16,7 @@ __all__ = [
     "RULES",
     "Screened",
     "cone_halfspace",
+    "features",
     "halfspace",
     "intersection",
     "semidefinite",

@@ -137,6 +137,8 @@ class HeavyTerms:
             z = self._precondition(residual)
             before = fall
             fall = float(residual @ z)
+            if fall == 0.0:
+                raise np.linalg.LinAlgError("squares underflow or overflow")
             towards = z if towards is None else z + (fall / before) * towards
             step, product = self._apply(towards)
             curvature = float(towards @ product)

@@ -106,6 +106,8 @@ class OrthantScaling:
     def __init__(self, x: NDArray, S: NDArray):
         self.values = np.sqrt(x * S)
         self.root = np.sqrt(x / S)
+        if not min(self.values.min(), self.root.min()) > 0.0:
+            raise np.linalg.LinAlgError("a coordinate has underflowed")
 
     def ridge(self, lam: float) -> NDArray:
         """As :meth:`SemidefiniteScaling.ridge`."""

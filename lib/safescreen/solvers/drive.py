@@ -13,6 +13,7 @@ import numpy as np
 
 from safescreen.problem import Evaluation, Problem
 from safescreen.records import Iteration
+from safescreen.solvers.feature_trials import FeatureTrials
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.reduction import Reduction, Test, reference
 from safescreen.solvers.solution import DualPoint
@@ -151,12 +152,14 @@ def drive(
     start: Start,
     limits: Limits,
     observe: Observe | None = None,
+    features: FeatureTrials | None = None,
 ) -> Outcome:
     """Solve what a reduction leaves, screen on the way, and judge the best point on the whole
     problem.
 
     Where screened terms cost something at a point that is good enough for the reduced problem, a
-    tenth of the gap is asked of that. Ctrl-C after the first point raises :class:`Interrupted`."""
+    tenth of the gap is asked of that. Where features leave, the solver begins again without them.
+    Ctrl-C after the first point raises :class:`Interrupted`."""
     reduction.whole.check_reach(start.lam)
     trace = Trace(start, limits, policy)
     point, state = solver.init(reduction.problem, start, trace)
@@ -166,8 +169,7 @@ def drive(
         while True:
             trace.move(reduction.problem, point)
             trace.record(len(reduction.problem), reduction.n_L, reduction.n_R)
-            if policy is not None:
-                policy.count(reduction.problem, point)
+            _count(reduction.problem, point, policy, features)
             ends = observe is not None and observe(reduction, trace)
             reason = _reason(trace, ends)
             if reason == "converged":
@@ -180,6 +182,10 @@ def drive(
             kept = _screen(reduction, policy, trace, limits)
             if kept is not None:
                 state = solver.reduce(reduction.problem, state, kept)
+            fewer = _leave_out(reduction, features, trace, limits, kept is not None)
+            if fewer is not None:
+                point, state = solver.init(reduction.problem, fewer, trace)
+                continue
             following = solver.step(reduction.problem, trace, state)
             if following is None:
                 reason = "stalled"
@@ -233,15 +239,16 @@ def judge(reduction: Reduction, trace: Trace) -> Judged:
     best = trace.best
     eps = reference_accuracy(best)
     # every screened term is in its region at x: nothing is left out
-    if eps < reduction.enlargement:
+    if eps < reduction.enlargement and reduction.has_all_features:
         return Judged(best, reduction.problem, best.sums, eps)
     whole = reduction.whole
+    x = reduction.embed(best.x)
     dual_point = _expanded(reduction, trace)
     if dual_point is None:
-        sums = whole.terms.loss_sums(best.x, whole.loss)
+        sums = whole.terms.loss_sums(x, whole.loss)
     else:
-        sums = dual_point.hinge_sums(whole.terms, best.x)
-    evaluation = whole.assemble(sums, best.x, trace.lam)
+        sums = dual_point.hinge_sums(whole.terms, x)
+    evaluation = whole.assemble(sums, x, trace.lam)
     eps = float(np.fmin(reference_accuracy(evaluation), eps))
     return Judged(evaluation, whole, sums, eps)
 
@@ -275,6 +282,38 @@ def _screen(reduction, policy, trace, limits):
     if kept is not None:
         trace.reduce(reduction.problem, kept)
     return kept
+
+
+def _count(problem, point, policy, features):
+    """Tell who counts operations which problem was evaluated for a point."""
+    if policy is not None:
+        policy.count(problem, point)
+    if features is not None:
+        features.count(problem, point)
+
+
+def _leave_out(reduction, features, trace, limits, have_terms_left):
+    """Leave out features at the last point of a trace, if that is due; return where to start with
+    those that are left, or None.
+    """
+    if features is None:
+        return None
+    if have_terms_left:
+        features.terms_left()
+    if not features.are_due(reduction.problem, trace):
+        return None
+    e = trace.evaluation
+    keep = reduction.leave_out(e, limits.slope_enlargement(e, reduction.whole.loss.smoothing))
+    if keep is None:
+        return None
+    trace.forget()
+    return Start(
+        x=e.x[keep],
+        lam=trace.lam,
+        step=trace.point.step,
+        expected=max(trace.expected, trace.n_iter),
+        lams_to_come=trace.lams_to_come,
+    )
 
 
 def _reason(trace, ends):

@@ -173,12 +173,24 @@ class InteriorPoint:
         """Return the best multiple of the identity, a slack for it, and mu."""
         cone = problem.cone
         unit = np.eye(cone.d) if isinstance(cone, PSDCone) else np.ones(cone.d)
-        size = _best_multiple(problem, parts, unit, lam)
+        H = parts.H(np.full(len(parts.system.terms), 0.5))
+        size = max(
+            _best_multiple(problem, parts, unit, lam), self._least_multiple(parts, H, unit, lam)
+        )
         x = size * unit
         mu = self.losses * max(problem.evaluate(x, lam).primal, np.finfo(float).tiny) / parts.total
-        H = parts.H(np.full(len(parts.system.terms), 0.5))
         largest = float(np.linalg.norm(H, 2)) if H.ndim == 2 else float(np.abs(H).max())
         return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
+
+    def _least_multiple(self, parts, H, unit, lam):
+        """Return a multiple of the identity with margins, and a norm, far below those to expect.
+
+        With a linear term that pulls towards 0 the best multiple is 0, which is not inside the
+        cone."""
+        cone = parts.problem.cone
+        largest = float(np.abs(parts.system.products(unit)).max())
+        margins = self.slack / largest if largest > 0.0 else np.inf
+        return min(margins, self.slack * cone.norm(H) / (lam * cone.norm(unit)))
 
     def step(self, problem: Problem, trace: Trace, state: State) -> tuple[Point, State] | None:
         """Take a step; None where rounding allows none any more. Without terms it leads to the

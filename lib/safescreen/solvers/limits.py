@@ -75,3 +75,11 @@ class Limits:
         them too.
         """
         return upper(self.accuracy(evaluation.primal, evaluation.lam) + 2.0 * evaluation.x_error, 4)
+
+    def slope_enlargement(self, evaluation: Evaluation, smoothing: float) -> float:
+        """Return by how much a ball of slopes is enlarged so that those at any x the limits will
+        accept lie in it too: at a gap they are ``sqrt(gap/smoothing)`` from the optimal ones.
+        """
+        lam = evaluation.lam
+        accuracy = self.accuracy(evaluation.primal, lam)
+        return upper(accuracy * sqrt_upper(upper(0.5 * lam / smoothing, 2)), 4)

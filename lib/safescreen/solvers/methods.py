@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from safescreen.problem import Problem
+from safescreen.rules.features import can_leave_out, need_features
 from safescreen.solvers.active_set import ActiveSet
 from safescreen.solvers.budgeted import Budgeted
 from safescreen.solvers.coordinate_descent import CoordinateDescent
@@ -66,6 +68,10 @@ ITERATIVE = ("gradient", "semismooth", "handover")
 """Methods that an active set goes with; a step of the others looks at the terms in C anyway."""
 
 
+FEATURES = "features"
+"""What the features rule is called among the names of `screening`."""
+
+
 def check_method(method: str, prob: Problem) -> str:
     """Return the name of a method; "auto" is hybrid where the terms allow it, then handover, and
     elsewhere semismooth for the hinge, or gradient.
@@ -110,7 +116,7 @@ def policy_of(
     screening: str | Iterable[str] | Policy, prob: Problem, solver: Solver, freq: int = 10
 ) -> Policy | None:
     """Return the policy of a user's `screening`: ``"auto"``, names as for
-    :func:`parse_screening`, or one that is to be used; None if nothing is to be screened.
+    :func:`parse_screening`, or one that is to be used; None if no term is to be screened.
     """
     if isinstance(screening, Policy):
         return screening
@@ -121,3 +127,21 @@ def policy_of(
     if not tests:
         return None
     return Every(tests, freq) if solver.pace is None else WhenFallen(tests, solver.pace)
+
+
+def without_features(screening: str | Iterable[str] | Policy, prob: Problem) -> tuple[Any, bool]:
+    """Return a user's `screening` without the name "features", and whether features are to be
+    screened: "auto" does for a problem with a linear term, such as an l1 penalty, where the terms
+    and the loss allow it.
+
+    TypeError where they are asked for by name, and the terms or the loss do not.
+    """
+    if isinstance(screening, Policy):
+        return screening, False
+    if isinstance(screening, str) and screening == "auto":
+        return screening, prob.linear is not None and can_leave_out(prob.terms, prob.loss)
+    names = (screening,) if isinstance(screening, str) else tuple(screening)
+    if FEATURES not in names:
+        return names, False
+    need_features(prob)
+    return tuple(name for name in names if name != FEATURES), True

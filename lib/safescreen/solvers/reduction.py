@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from safescreen._numba import njit
 from safescreen.problem import Evaluation, Problem
-from safescreen.rounding import upper
+from safescreen.rounding import ElementLike, upper
 from safescreen.rules import RULES, Screened, intersection
+from safescreen.rules.features import zero_features
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.families import SphereFamily
 
 SHRINK = 0.05
-"""Screened terms leave the arrays once they are this part of what is left."""
+"""Screened terms leave the arrays once they are this part of what is left; so do features."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class Reduction:
         Least enlargement of all balls used so far.
     n_L, n_R : int
         How many terms are certain.
+    zero_features : bool array of shape (d,) or None
+        Which coordinates are certainly 0; None as long as nobody has asked.
     """
 
     def __init__(self, whole: Problem):
@@ -90,6 +93,8 @@ class Reduction:
         self.enlargement = np.inf
         self._ids = None
         self.status = np.zeros(len(whole) if self.explicit else 0, dtype=np.int8)
+        self.zero_features: NDArray | None = None
+        self._columns: dict[int, NDArray] = {}  # those that were left, by their number
 
     def known(self, screened: Screened) -> Self:
         """Begin with the masks of a test, whose ball was not enlarged; return this reduction."""
@@ -167,6 +172,46 @@ class Reduction:
         constant = n_L * (float(terms.threshold) - 0.5 * self.problem.loss.smoothing)
         self.problem = self.problem.with_linear_part(terms, total, error, constant)
         return slice(None)
+
+    def leave_out(self, evaluation: Evaluation, enlargement: float = 0.0) -> NDArray | None:
+        """Leave out features that are 0 at the optimum, given an evaluation of the problem that is
+        left, with a ball of slopes that is so much larger; return the mask, over those that were
+        left, of the features that are kept, or None where the problem has not changed.
+
+        At least one feature is kept.
+        """
+        zero = zero_features(self.problem, evaluation, enlargement)
+        if self.zero_features is None:
+            self.zero_features = np.zeros(zero.size, dtype=np.bool_)
+            self._columns = {zero.size: np.arange(zero.size)}
+        columns = self._columns[zero.size]
+        self.zero_features[columns[zero]] = True
+        if zero.all():
+            zero[np.argmax(evaluation.H)] = False
+        keep = ~zero
+        if np.count_nonzero(zero) < max(1.0, SHRINK * zero.size):
+            return None
+        problem = self.problem.on_features(keep)
+        self._columns[problem.cone.d] = columns[keep]  # before the problem: Ctrl-C may come between
+        self.problem = problem
+        return keep
+
+    @property
+    def has_all_features(self) -> bool:
+        """Whether no feature has been left out."""
+        return len(self._columns) < 2
+
+    def embed(self, x: ElementLike) -> ElementLike:
+        """Return a point in all coordinates, from one in those that are left, or were left once."""
+        if self.has_all_features:
+            return x
+        full = self.whole.cone.zeros()
+        full[self._columns[x.size]] = x
+        return full
+
+    def extract(self, x: ElementLike) -> ElementLike:
+        """Return the coordinates of a point of the whole problem that are left."""
+        return x if self.has_all_features else x[self._columns[self.problem.cone.d]]
 
     def screened(self) -> Screened:
         """Return the masks over all terms."""

@@ -82,6 +82,8 @@ class Solution:
         Upper bound of the distance of x from the exact solution.
     intercept : float or None
         The best intercept at x, where the terms have a free one.
+    zero_features : bool array of shape (d,) or None
+        Which coordinates screening proved to be 0 at the optimum; None where it did not ask.
     problem : Problem or None
         The problem that was solved. None where an estimator did not keep it.
     """
@@ -103,6 +105,7 @@ class Solution:
     packed: tuple[int, NDArray, NDArray] | None = field(default=None, repr=False)
     dual_point: DualPoint | None = field(default=None, repr=False)
     intercept: float | None = None
+    zero_features: NDArray | None = field(default=None, repr=False)
 
     __repr__ = brief_repr
 

@@ -15,8 +15,9 @@ from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
 from safescreen.solvers.drive import Interrupted, Observe, Outcome, Policy, drive
+from safescreen.solvers.feature_trials import FeatureTrials
 from safescreen.solvers.limits import Limits
-from safescreen.solvers.methods import check_method, policy_of, solver_of
+from safescreen.solvers.methods import check_method, policy_of, solver_of, without_features
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.solution import Solution, pack
 from safescreen.solvers.trace import Start
@@ -62,7 +63,10 @@ def solve(
         "auto" counts operations to decide when to screen, and with which ball; a
         :class:`safescreen.solvers.counted.Counted` does the same with other options. A tuple names
         spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` takes another rule,
-        ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens nothing.
+        ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens nothing. The name
+        "features" leaves out coordinates that are certainly 0, see
+        :func:`safescreen.rules.features`; "auto" does so too for a diagonal metric and a problem
+        with a linear term, such as an l1 penalty.
     freq : int
         Screen each `freq` iterations, if spheres are named.
     active_set : bool
@@ -116,6 +120,7 @@ def solve(
     prob = prob.afresh()
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     solver = solver_of(check_method(method, prob), prob, active_set, check_count(freq, "freq"))
+    screening, has_features = without_features(screening, prob)
     policy = policy_of(screening, prob, solver, freq)
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
     alpha = None
@@ -125,7 +130,15 @@ def solve(
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
     try:
-        outcome = drive(reduction, solver, policy, Start(x, lam, alpha), limits, observe)
+        outcome = drive(
+            reduction,
+            solver,
+            policy,
+            Start(x, lam, alpha),
+            limits,
+            observe,
+            FeatureTrials() if has_features else None,
+        )
     except Interrupted as pressed:
         if not keep_interrupted:
             raise
@@ -183,13 +196,16 @@ def solve_screened(
     prob.terms.require("singles", by="solve_screened")
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     solver = solver_of(check_method(method, prob), prob)
+    screening, has_features = without_features(screening, prob)
     policy = policy_of(screening, prob, solver, check_count(freq, "freq"))
     reduction = Reduction(prob).known(screened)
     alpha = None
     if alpha0 is not None and prob.loss.smoothing == 0.0:
         alpha = reduction.restrict(alpha0)
     start = Start(prob.cone.zeros() if x0 is None else x0, lam, alpha)
-    solution = solution_of(reduction, drive(reduction, solver, policy, start, limits))
+    features = FeatureTrials() if has_features else None
+    outcome = drive(reduction, solver, policy, start, limits, features=features)
+    solution = solution_of(reduction, outcome)
     warn_if_not_converged(solution, limits)
     return solution
 
@@ -201,7 +217,8 @@ def observer(callback: Callable[[Progress], Any] | None) -> Observe | None:
 
     def observe(reduction, trace):
         now = trace.history[-1]
-        return callback(Progress(x=trace.evaluation.x, lam=trace.lam, **now._asdict()))
+        x = reduction.embed(trace.evaluation.x)
+        return callback(Progress(x=x, lam=trace.lam, **now._asdict()))
 
     return observe
 
@@ -234,6 +251,7 @@ def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True)
         packed=pack(reduction.status) if keep_masks and reduction.explicit else None,
         dual_point=outcome.dual_point,
         intercept=whole.terms.intercept(x, whole.loss),
+        zero_features=reduction.zero_features,
     )
 
 

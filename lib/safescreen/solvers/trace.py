@@ -198,6 +198,12 @@ class Trace:
         )
         self._best = None
 
+    def forget(self) -> None:
+        """Forget the best point and the last trial: they belong to a problem with more features."""
+        self._best = None
+        self.tried = math.inf
+        self.tried_at = None
+
     def at(self, problem: Problem, point: Point) -> Self:
         """Return a trace of a solve that goes on at a point of another problem; this one does not
         change.

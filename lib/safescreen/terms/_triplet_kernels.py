@@ -130,6 +130,24 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
 
 
 @njit
+def feature_squares(X, same_pairs, other_pairs, same, other, weights, step, scales, out):
+    """Add to ``out[k]`` the sum of ``w_t (a_tk s_k^2)^2`` over the terms of a diagonal metric, with
+    ``s_k = scales[k]``, a power of two that brings the entries of column k below 1.
+
+    There is one weight a term (``step = 1``), or one for all (``step = 0``).
+    """
+    for t in range(same.size):
+        i, j = same_pairs[same[t], 0], same_pairs[same[t], 1]
+        k, m = other_pairs[other[t], 0], other_pairs[other[t], 1]
+        w = weights[t * step]
+        for c in range(X.shape[1]):
+            v = (X[i, c] - X[j, c]) * scales[c]
+            u = (X[k, c] - X[m, c]) * scales[c]
+            a = u * u - v * v
+            out[c] += w * (a * a)
+
+
+@njit
 def _apart(point_norms, a, b):
     """Return ``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; 0 for a point and
     itself.

@@ -31,6 +31,7 @@ CAPABILITIES = {
     "curvature": "terms over a cone, such as Triplets",
     "systems": "terms that are differences of pairs, such as Triplets",
     "intercept": "terms with a free intercept, FreeIntercept",
+    "features": "terms that can do without some coordinates, such as diagonal Triplets",
 }
 """What a family may offer beside sums over all its terms, and how an error message names it."""
 
@@ -415,6 +416,22 @@ class Terms(ABC):
         errors ("elements").
         """
         self.require("elements", by="writing terms out")
+
+    @property
+    def feature_norms(self) -> Any:
+        """Upper bounds of ``sqrt(sum_t w_t a_tj^2)`` for every coordinate j, shape (d,)
+        ("features").
+        """
+        self.require("features", by="the features rule")
+
+    @property
+    def features_work(self) -> float:
+        """Operations of computing :attr:`feature_norms`."""
+        return 2.0 * len(self) * self.cone.d
+
+    def on_features(self, keep: NDArray) -> Any:
+        """Return the terms in the coordinates of the boolean mask `keep` only ("features")."""
+        self.require("features", by="leaving features out")
 
     def sweep(
         self,

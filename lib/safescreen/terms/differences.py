@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from safescreen._checks import check_mask
 from safescreen.losses import Loss
-from safescreen.rounding import ElementLike, gamma, norm_upper, upper
+from safescreen.rounding import FLOOR, UNIT, ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms
@@ -90,7 +90,10 @@ class PairDifferences(Terms):
         self.same = same
         self.other = other
         self._norms = norms
+        self._feature_norms: NDArray | None = None
         self.weights = weights
+        if points.diagonal:
+            self.offers = type(self).offers | {"features"}
         self._total_weight = (
             float(len(self)) if weights is None else upper(float(weights.sum()), len(self) + 2)
         )
@@ -301,6 +304,52 @@ class PairDifferences(Terms):
         """
         numbers = self._spread()
         return self._part(self.same[numbers], self.other[numbers], None, numbers)
+
+    @property
+    def feature_norms(self) -> NDArray:
+        """Upper bounds of ``sqrt(sum_t w_t a_tj^2)``, shape (d,), for a diagonal metric. They are
+        computed once, in O(T d).
+
+        Notes
+        -----
+        A column is scaled by a power of two s, such that its entries z are less than 1. A
+        difference of two of them is at most 2, and off by at most 4 u. Its square is off by at most
+        24 u, and the difference of two squares by at most 52 u. By the triangle inequality the root
+        of the sum is off by at most ``52 u sqrt(sum_t w_t)``."""
+        self.require("features", by="feature_norms")
+        if self._feature_norms is not None:
+            return self._feature_norms
+        p = self.points
+        exponents = np.maximum(np.frexp(np.abs(p.X).max(axis=0, initial=0.0))[1], -500)
+        scales = np.ldexp(1.0, -exponents)
+        weights = np.ones(1) if self.weights is None else self.weights
+        squares = np.zeros(p.d)
+        terms = (self.same_pairs.rows, self.other_pairs.rows, self.same, self.other)
+        step = int(self.weights is not None)
+        kernels.feature_squares(p.X, *terms, weights, step, scales, squares)
+        lengths = np.sqrt(upper(squares, len(self) + 8))
+        lengths += 64.0 * UNIT * np.sqrt(self._total_weight)
+        with np.errstate(over="ignore"):
+            norms = upper(np.ldexp(lengths, 2 * exponents), 8) + FLOOR
+        self._feature_norms = norms
+        return norms
+
+    def on_features(self, keep: NDArray) -> Self:
+        """Return the terms in the coordinates of the mask `keep`, with the norms that they have
+        there.
+        """
+        self.require("features", by="leaving features out")
+        keep = check_mask(keep, self.points.d, "keep")
+        points = self.points.on_features(keep)
+        fewer = type(self).__new__(type(self))
+        fewer.threshold = self.threshold
+        same_pairs = PairTable(points, self.same_pairs.pairs)
+        other_pairs = PairTable(points, self.other_pairs.pairs)
+        fewer._assign(points, same_pairs, other_pairs, self.same, self.other, self.weights)
+        # bounds for all coordinates are bounds for a part of them
+        fewer._length = self._length
+        fewer._square = self._square
+        return fewer
 
     def _part(self, same, other, norms, numbers):
         same_pairs, same = self.same_pairs.compact(same)

@@ -46,7 +46,7 @@ class Points:
         self.n, self.d = X.shape
         self.rows = None
         self.diagonal = diagonal
-        self.norms = np.sqrt(square) * (1.0 + gamma(self.d + 4)) + 1e-160
+        self.norms = self._norms(square)
 
     def __str__(self):
         return (
@@ -84,6 +84,17 @@ class Points:
         rows = self.rows if rows is None else rows
         part.rows = place if rows is None else place[rows]
         return part
+
+    def on_features(self, keep: NDArray) -> Self:
+        """Return the points in the coordinates of the mask `keep`, with shorter norms; O(n d)."""
+        points = copy.copy(self)
+        points.X = np.ascontiguousarray(self.X[:, keep])
+        points.d = points.X.shape[1]
+        points.norms = points._norms(np.einsum("ij,ij->i", points.X, points.X))
+        return points
+
+    def _norms(self, square):
+        return np.sqrt(square) * (1.0 + gamma(self.d + 4)) + 1e-160
 
     def transform(self, x: NDArray) -> NDArray:
         """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, in O(n d^2), or x
