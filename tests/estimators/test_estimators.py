@@ -35,6 +35,7 @@ CHECKED = [
     SafeSVC(with_path=True, **FINE),
     SafeSVCCV(SafeSVC(**FINE), [0.1, 1.0], cv=3),
     TripletMetric(),
+    TripletMetric(diagonal=True, l1=0.1),
     TripletMetricCV(TripletMetric(k=2, tol=1e-2, max_iter=300), 2, cv=3),
     HDSL(max_iter=50),
     HDSLCV(HDSL(max_iter=20), 2, cv=3),
