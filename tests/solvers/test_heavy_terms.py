@@ -282,3 +282,11 @@ def test_half_of_the_matrix_is_read():
     factor = np.tril(_cholesky(np.asfortranarray(np.tril(A))))
     np.testing.assert_allclose(factor @ factor.T, A, atol=1e-12)
     assert _heavy_terms.LESS < 0.1 and 10 <= FEWEST <= 100
+
+
+def test_a_direction_that_lowers_nothing_ends_the_solve():
+    """As where rounding takes away all digits of what the factor makes of a residual."""
+    scene = Scene(6, 3, 0.0)
+    scene.heavy._precondition = lambda r: np.array([-r[1], r[0], 0.0])
+    with pytest.raises(np.linalg.LinAlgError, match="squares underflow or overflow"):
+        scene.heavy.solve(np.array([1.0, 2.0, 0.0]), 1e-9)
