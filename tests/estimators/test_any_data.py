@@ -166,6 +166,13 @@ def test_metric(data, options):
     )
 
 
+def test_points_whose_distances_vanish_are_refused():
+    X, y = np.random.default_rng(0).standard_normal((12, 2)), np.arange(12) % 2
+    with pytest.raises(ValueError, match="differences of at least"):
+        TripletMetric().fit(1e-31 * X, y)
+    TripletMetric().fit(1e-29 * X, y)
+
+
 @settings(QUICK)
 @given(POINTS, SIMILARITY)
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")

@@ -64,6 +64,19 @@ def test_scores_and_values_of_atoms(case):
     assert not constraints._column.any()  # the work array is left clean
 
 
+def test_exact_searches_each_row_that_may_hold_the_best():
+    """Three hundred problems, so that bounds of rows, and their order, matter in some."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((8, 7)) * 10.0 ** rng.uniform(-1.0, 1.0, 7)
+        triplets = np.array([rng.choice(8, 3, replace=False) for _ in range(6)])
+        slopes = rng.random(6)
+        G = gradient(X, triplets, slopes)
+        pairs = [(a, b, s) for a in range(7) for b in range(a) for s in (1, -1)]
+        best = max(-(G[a, a] + G[b, b] + s * (G[a, b] + G[b, a])) for a, b, s in pairs)
+        assert exact(prepared(X, triplets, slopes)).value == pytest.approx(best, rel=1e-10)
+
+
 @given(
     st.integers(0, 10**6),
     st.integers(3, 8),
