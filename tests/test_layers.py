@@ -20,7 +20,7 @@ FLOORS = [
     {"problem"},
     {"spheres", "rules", "ranges"},
     {"solvers"},
-    {"paths", "screening"},
+    {"paths", "screening", "validation"},
     {"svm", "hdsl"},
     {"cluster", "estimators"},
     {"__init__", "__main__", "warmup"},

@@ -20,7 +20,7 @@ FORMULAS = ("spheres", "rules", "ranges", "solvers", "cones", "terms", "svm", "h
 """Folders of the library in which every file that computes has a mutant; and the files beside
 them that do.
 """
-FILES = ("losses.py", "problem.py", "paths.py", "screening.py", "rounding.py")
+FILES = ("losses.py", "problem.py", "paths.py", "screening.py", "rounding.py", "validation.py")
 NOTHING_TO_MUTATE = {
     "__init__.py",
     "base.py",

@@ -25,6 +25,13 @@ from safescreen.terms import (
     Triplets,
     pull,
 )
+from safescreen.validation import (
+    HeldOut,
+    LamChoice,
+    MarginBounds,
+    choose_lam,
+    leave_one_out_bounds,
+)
 
 __version__ = "0.2.0"
 
@@ -36,9 +43,12 @@ __all__ = [
     "ConvergenceWarning",
     "FreeIntercept",
     "FreeSpace",
+    "HeldOut",
     "Hinge",
     "KernelSamples",
+    "LamChoice",
     "Loss",
+    "MarginBounds",
     "NonNegativeCone",
     "PSDCone",
     "PairLearner",
@@ -62,8 +72,10 @@ __all__ = [
     "TripletMetric",
     "TripletMetricCV",
     "Triplets",
+    "choose_lam",
     "estimate_memory",
     "hdsl",
+    "leave_one_out_bounds",
     "path",
     "pull",
     "ranges",

@@ -143,10 +143,15 @@ def from_evaluation_dgb(e: Evaluation) -> Sphere:
 
 def from_evaluation_mgb(cone: Cone, e: Evaluation) -> Sphere:
     """Return MGB from an evaluation. Nothing more is evaluated."""
+    center, error, apart = midpoint(cone, e)
+    square = apart * apart / 4.0 + e.excess
+    return Sphere(center, upper(sqrt_upper(upper(square, 8)) + error, 4), e.minus, "MGB")
+
+
+def midpoint(cone: Cone, e: Evaluation) -> tuple[ElementLike, float, float]:
+    """Return ``(center of MGB, bound of its error, upper bound of ||x - x(alpha)||)``."""
     center = 0.5 * (e.x + e.x_alpha)
     error = 0.5 * (e.x_error + e.x_alpha_error) + 2.0 * UNIT * (
         cone.magnitude(e.x) + cone.magnitude(e.x_alpha)
     )
-    apart = e.distance + e.x_alpha_error
-    square = apart * apart / 4.0 + e.excess
-    return Sphere(center, upper(sqrt_upper(upper(square, 8)) + error, 4), e.minus, "MGB")
+    return center, error, e.distance + e.x_alpha_error
