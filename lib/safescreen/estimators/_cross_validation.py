@@ -26,6 +26,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._metric import Metric
+from safescreen.rounding import upper
 
 
 class Judge(NamedTuple):
@@ -53,7 +54,8 @@ class Judge(NamedTuple):
 
 class Trial(NamedTuple):
     """The score of one value in one fold, with the seconds that the fit and the score took, and
-    bounds of the score if they are known.
+    bounds of the score if they are known. `between` are bounds for every value between the one
+    before and this one, array of shape (2, n_cells).
     """
 
     score: float
@@ -61,6 +63,7 @@ class Trial(NamedTuple):
     score_seconds: float
     low: float = -np.inf
     high: float = np.inf
+    between: Any = None
 
 
 class Scores:
@@ -72,12 +75,18 @@ class Scores:
         NaN where it is not known.
     low, high : array
         Bounds of the scores.
+    between : array of shape (2, n_folds, n_values, n_cells)
+        Lower and upper bounds of the scores for every value between the one before and this one, in
+        each cell of that interval. Without cells nobody asked for them.
     fit_seconds, score_seconds : array
         NaN where nothing was fitted.
     """
 
-    def __init__(self, n_folds, n_values):
+    def __init__(self, n_folds, n_values, n_cells=0):
         shape = n_folds, n_values
+        self.between = np.empty((2, *shape, n_cells))
+        self.between[0] = -np.inf
+        self.between[1] = np.inf
         self.score = np.full(shape, np.nan)
         self.fit_seconds = np.full(shape, np.nan)
         self.score_seconds = np.full(shape, np.nan)
@@ -95,6 +104,15 @@ class Scores:
         self.fit_seconds[fold, number] = trial.fit_seconds
         self.score_seconds[fold, number] = trial.score_seconds
         self._tighten(fold, number, trial.low, trial.high)
+        if trial.between is not None:
+            self.between[:, fold, number] = trial.between
+
+    def mean_between(self):
+        """Return bounds of the mean score for every value between the one before and this one,
+        array of shape (2, n_values).
+        """
+        low, high = self.between.mean(axis=1)
+        return np.array([low.min(axis=-1), high.max(axis=-1)])
 
     def bound(self, fold, number, low, high):
         """Keep bounds of a score that has not been computed. If they are equal, the score is
@@ -238,13 +256,15 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _choose(self, model, data, splits, judge):
         """Choose the parameter of a copy of the prototype, which has read the data."""
+        for proved in ("score_bounds_", "certified_", "interval_bounds_", "epsilon_"):
+            self.__dict__.pop(proved, None)  # of an earlier fit
         for known in ("classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(known, None)
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
         grid = self._grid(model, data)
         splits = list(splits)
-        scores = Scores(len(splits), len(grid))
+        scores = Scores(len(splits), len(grid), self._count_cells(judge))
         is_complete = self._validate(model, data, splits, grid, judge, scores)
         self.scores_ = scores.score
         self.n_splits_ = len(splits)
@@ -263,6 +283,12 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             name = f"{self.chosen}_"
             setattr(self, name, getattr(self.best_estimator_, name))
         return self
+
+    def _count_cells(self, judge):
+        """Return into how many cells each interval between two values is divided if bounds are
+        wanted there, else 0. A ValueError says why there are none.
+        """
+        return 0
 
     def _grid(self, model, data):
         """Return the values to choose from, in the form that the next three methods take."""
@@ -301,6 +327,24 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _bar(self, total, unit):
         return progress_bar(self.verbose, type(self).__name__, total=total, unit=unit)
+
+
+def cells(start, stop, number):
+    """Return the ends of so many cells of an interval, with equal steps of the logarithm; start may
+    be above stop.
+    """
+    ends = np.geomspace(start, stop, number + 1)
+    ends[0] = start
+    ends[-1] = stop
+    return ends
+
+
+def most_missed(intervals, high, least):
+    """Return by how much a score may exceed `least`, given upper bounds of the scores of all values
+    and of those between them.
+    """
+    most = max(np.max(intervals[1], initial=-np.inf), np.max(high))
+    return upper(most - least, 2) if most > least else 0.0
 
 
 def params_of(values, number):

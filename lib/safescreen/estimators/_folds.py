@@ -160,24 +160,71 @@ class Fold:
         values, half_widths, near = np.empty((3, self.codes.size, len(self.setup.problems)))
         for number, prob in enumerate(self.setup.problems):
             evaluation, _ = self._evaluation(prob, number, C)
-            ball = from_evaluation_mgb(prob.cone, evaluation)
-            signs = self.setup.signs[number]
-            values[:, number], rounding = self.validation.values(prob, signs, ball, 1.0 / C)
-            norms = self.validation.norms(prob)
-            half_widths[:, number] = norms * upper(ball.radius + rounding, 8)
-            near[:, number] = norms
+            values[:, number], half_widths[:, number] = self._values(number, evaluation, C)
+            near[:, number] = self.validation.norms(prob)
             if self.setup.features.is_free:
-                b = prob.terms.intercept(ball.center, prob.loss)
-                low, high = prob.terms.intercepts(ball, prob.loss)
-                values[:, number] += b
-                doubt = max(high - b, b - low) + 4.0 * UNIT * (np.abs(values[:, number]) + abs(b))
-                half_widths[:, number] = upper(half_widths[:, number] + doubt, 8)
                 near[:, number] += prob.terms.longest
             near[:, number] *= NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0))
         if C not in self.solved:
             return Decisions.of(values, upper(half_widths + near, 2), near)
         self.decided[C] = Decisions.of(values, half_widths, near)
         return self.decided[C]
+
+    def _values(self, number, evaluation, C):
+        """Return the decision values of one problem at the center of the ball of an evaluation, and
+        how far those of a solution in the ball may be from them; C is the largest that the solution
+        may be for.
+        """
+        prob = self.setup.problems[number]
+        ball = from_evaluation_mgb(prob.cone, evaluation)
+        signs = self.setup.signs[number]
+        values, rounding = self.validation.values(prob, signs, ball, 1.0 / C)
+        half_widths = self.validation.norms(prob) * upper(ball.radius + rounding, 8)
+        if self.setup.features.is_free:
+            b = prob.terms.intercept(ball.center, prob.loss)
+            low, high = prob.terms.intercepts(ball, prob.loss)
+            values = values + b
+            doubt = max(high - b, b - low) + 4.0 * UNIT * (np.abs(values) + abs(b))
+            half_widths = upper(half_widths + doubt, 8)
+        return values, half_widths
+
+    def between(self, C_low, C_high):
+        """Return ``(low, high)``, bounds of the accuracy at the exact solutions for *every* C of an
+        interval.
+
+        One pair (x, alpha) makes a ball for each C. The two balls of the ends hold the solutions
+        for all C between them, see :class:`~safescreen.HeldOut`. The pairs are the solutions for
+        the nearest C on both sides, and the one between them.
+        """
+        if not self.solved:
+            return 0.0, 1.0
+        shape = self.codes.size, len(self.setup.problems)
+        low = np.full(shape, -np.inf)
+        high = np.full(shape, np.inf)
+        middle = np.sqrt(C_low * C_high)
+        below = max((C for C in self.solved if C <= middle), default=middle)
+        above = min((C for C in self.solved if C >= middle), default=middle)
+        for number in range(shape[1]):
+            for C in {below, middle, above}:
+                own = self._hull(number, C, (C_low, C_high))
+                low[:, number] = np.fmax(low[:, number], own[0])
+                high[:, number] = np.fmin(high[:, number], own[1])
+        decisions = Decisions.within(low, high)
+        right = self._accuracy(decisions.must_be(self.codes))
+        return right, self._accuracy(decisions.may_be(self.codes))
+
+    def _hull(self, number, C, ends):
+        """Return bounds of the decision values of a problem in the two balls of the pair for C."""
+        prob = self.setup.problems[number]
+        pair, _ = self._evaluation(prob, number, C)
+        low = []
+        high = []
+        for end in ends:
+            evaluation = prob.assemble(pair.sums, pair.x, 1.0 / end)
+            values, half_widths = self._values(number, evaluation, max(ends))
+            low.append(values - half_widths)
+            high.append(values + half_widths)
+        return np.minimum(*low), np.maximum(*high)
 
     def _evaluation(self, prob, number, C):
         """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on
@@ -288,6 +335,16 @@ class Decisions(NamedTuple):
             half_widths = np.hstack([half_widths, half_widths])
             near = np.hstack([near, near])
         return cls(values, values - half_widths, values + half_widths, near)
+
+    @classmethod
+    def within(cls, low, high):
+        """Return decisions of which only bounds of the values are known, of the second class if
+        there are two.
+        """
+        if low.shape[1] == 1:
+            low, high = np.hstack([-high, low]), np.hstack([-low, high])
+        unknown = np.full(low.shape, np.nan)
+        return cls(unknown, low, high, unknown)
 
     def must_be(self, codes):
         """Return where it is certain that the class of the given number, one for each point, is

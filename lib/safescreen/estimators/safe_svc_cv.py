@@ -11,8 +11,14 @@ from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from safescreen._checks import check_grid
-from safescreen.estimators._cross_validation import CrossValidation, collect, delegated
+from safescreen._checks import check_count, check_grid
+from safescreen.estimators._cross_validation import (
+    CrossValidation,
+    cells,
+    collect,
+    delegated,
+    most_missed,
+)
 from safescreen.estimators._data import check_values
 from safescreen.estimators._features import Features
 from safescreen.estimators._folds import Fold, advance, is_best, may_win, search
@@ -63,6 +69,10 @@ class SafeSVCCV(CrossValidation):
         Leave out values of C that cannot be the best. The chosen C is the same without it.
     verbose : bool
         Show a progress bar of the cross-validation on a terminal.
+    intervals : int, optional
+        Into how many cells each interval between two neighbouring `Cs` is divided for
+        `interval_bounds_` and `epsilon_`, which nothing is solved for; neither exists if it is left
+        out. Only for the accuracy.
 
     Attributes
     ----------
@@ -97,6 +107,13 @@ class SafeSVCCV(CrossValidation):
     certified_out_ : boolean array of shape (n_values,)
         Which values the bounds alone prove not to be the best, without a solution in every fold;
         with `gammas` without a score in every fold.
+    interval_bounds_ : array of shape (2, n_values - 1)
+        Only with `intervals`. Lower and upper bounds of the mean accuracy at the exact solutions
+        for *every* C between two neighbouring `Cs_`; with `gammas` of shape (2, n_values - 1,
+        n_gammas).
+    epsilon_ : float
+        Only with `intervals`. No C from the smallest to the largest of `Cs_`, on the grid or
+        between, has a mean accuracy that is larger than that of `C_` by more than this.
     n_solves_ : int
         Number of pairs of a fold and a C that were solved for, of ``n_folds * n_values``.
     classes_, n_features_in_, feature_names_in_
@@ -119,7 +136,9 @@ class SafeSVCCV(CrossValidation):
     badly scaled data. Then the earlier solution decides.
 
     Bounds of validation errors over intervals of the regularization are due to Shibagaki, Suzuki,
-    Karasuyama and Takeuchi (NIPS 2015).
+    Karasuyama and Takeuchi (NIPS 2015). Those of `interval_bounds_` come from two balls for each
+    cell, notebook 48. They are as tight as the solutions for the neighbouring C allow: more `Cs`,
+    and more `intervals`, make `epsilon_` smaller.
 
     Ctrl-C ends the cross-validation with a warning. C is then chosen by the scores that there are:
     either of the values with a score in all folds, or by the folds with all scores, whichever are
@@ -158,6 +177,7 @@ class SafeSVCCV(CrossValidation):
         n_jobs: int | None = None,
         certify: bool = True,
         verbose: bool = False,
+        intervals: int | None = None,
     ):
         self.estimator = estimator
         self.Cs = Cs
@@ -168,9 +188,18 @@ class SafeSVCCV(CrossValidation):
         self.n_jobs = n_jobs
         self.certify = certify
         self.verbose = verbose
+        self.intervals = intervals
 
     predict = delegated(SafeSVC.predict)
     decision_function = delegated(SafeSVC.decision_function)
+
+    def _count_cells(self, judge):
+        n_cells = check_count(self.intervals, "intervals", optional=True)
+        if n_cells and self.scoring not in (None, "accuracy"):
+            raise ValueError(
+                f"intervals are for the accuracy, got scoring={self.scoring!r}: leave it out"
+            )
+        return n_cells or 0
 
     def _grid(self, model, data):
         Cs = check_values(self.Cs, "Cs", (1e-3, 1e3), "SafeSVC")
@@ -204,9 +233,12 @@ class SafeSVCCV(CrossValidation):
                 hardest += work.hardest()
                 if not is_complete:
                     break
+                work.bound_between()
         warn_of(model, hardest, data[0])
         self.Cs_ = grid.Cs
         self.score_bounds_ = np.array([scores.low, scores.high])
+        if self.intervals is not None:
+            self.interval_bounds_ = scores.mean_between()
         self.n_solves_ = int(scores.fitted.sum())
         known = scores.fitted if grid.gammas is None else ~np.isnan(scores.score)
         left_out = ~known.all(axis=0)
@@ -228,6 +260,11 @@ class SafeSVCCV(CrossValidation):
 
     def _settle(self, model, data, grid, best):
         self.certified_ = is_best(*self.score_bounds_, best)
+        if self.intervals is not None:
+            low, high = self.score_bounds_.mean(axis=1)
+            n_gammas = len(grid) // grid.Cs.size
+            self.interval_bounds_ = self.interval_bounds_[:, n_gammas:]
+            self.epsilon_ = most_missed(self.interval_bounds_, high, low[best])
         values = grid.values()
         chosen = {name: float(its[best]) for name, its in values.items()}
         if grid.gammas is not None:
@@ -236,6 +273,8 @@ class SafeSVCCV(CrossValidation):
             self.scores_ = self.scores_.reshape(shape)
             self.score_bounds_ = self.score_bounds_.reshape(2, *shape)
             self.certified_out_ = self.certified_out_.reshape(shape[1:])
+            if self.intervals is not None:
+                self.interval_bounds_ = self.interval_bounds_.reshape(2, -1, shape[2])
         return values, lambda: model.set_params(**chosen)._fit(*data)
 
 
@@ -309,6 +348,19 @@ class _Work:
             return self.folds[fold].bounds(C)
 
         search(self.Cs, self.scores, solve, bounds if certify else None, numbers=self.numbers)
+
+    def bound_between(self):
+        """Keep bounds of the scores between neighbouring values, if the table has room for them."""
+        n_cells = self.scores.between.shape[-1]
+        if not n_cells:
+            return
+        for place in range(1, self.Cs.size):
+            ends = cells(self.Cs[place - 1], self.Cs[place], n_cells)
+            number = self.numbers[place]
+            for fold, solved in enumerate(self.folds):
+                for cell in range(n_cells):
+                    bounds = solved.between(ends[cell], ends[cell + 1])
+                    self.scores.between[:, fold, number, cell] = bounds
 
     def hardest(self):
         """Return a list of the one solution that is farthest from the tolerance, without its
