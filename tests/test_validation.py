@@ -222,6 +222,9 @@ def test_bad_input_is_named():
     with pytest.raises(TypeError, match="free intercept"):
         ss.HeldOut(ss.Problem(free, ss.Hinge()), ss.Samples([[0.0, 1.0], [1.0, 1.0]], [1, -1]))
     fold = ss.HeldOut(prob, prob.terms)
+    with pytest.raises(ValueError, match="alpha"):
+        other = ss.Problem(ss.Samples([[1.0], [-2.0], [3.0]], [1, -1, 1]), prob.loss)
+        fold.keep(ss.solve(other, 1.0))
     with pytest.raises(ValueError, match="low must not be above high"):
         fold.margins(2.0, 1.0)
     with pytest.raises(TypeError, match="folds"):

@@ -154,9 +154,19 @@ class HeldOut:
         return f"HeldOut({self.problem!r}, {self.terms!r})"
 
     def keep(self, solution: Solution) -> None:
-        """Use a solution of the problem, for any lam and of any accuracy."""
-        alpha = solution.alpha
-        self._known[float(solution.lam)] = (solution.x, self._sums(solution.x, alpha), alpha)
+        """Use a solution of the problem, for any lam and of any accuracy; one evaluation.
+
+        Raises
+        ------
+        ValueError, TypeError
+            It is the solution of another problem, as far as its shapes show.
+        """
+        prob = self.problem
+        x = prob.cone.check_feasible(solution.x, "solution.x")
+        alpha = check_vector(
+            solution.alpha, len(prob), "solution.alpha", low=0.0, high=prob.loss.cap
+        )
+        self._known[check_lam(solution.lam)] = x, self._sums(x, alpha), alpha
 
     def margins(self, low: float, high: float | None = None) -> MarginBounds:
         """Return bounds of the margins at the exact solution of *every* lam in ``[low, high]``.
@@ -215,7 +225,7 @@ class HeldOut:
         x_below, _, alpha_below = self._known[below]
         x_above, _, alpha_above = self._known[above]
         share = (below / lam) * ((above - lam) / (above - below))  # of the solution for `below`
-        x = share * x_below + (1.0 - share) * x_above
+        x = self.problem.cone.project(share * x_below + (1.0 - share) * x_above)
         alpha = share * (lam / below) * alpha_below + (1.0 - share) * (lam / above) * alpha_above
         alpha = np.clip(alpha, 0.0, self.problem.loss.cap)
         return x, self._sums(x, alpha)
