@@ -5,6 +5,7 @@ needed to the last part.
 import math
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -231,3 +232,15 @@ def test_no_ball_around_the_optimum_proves_a_zero():
     assert ball.radius > 0.0
     assert (ball.center + ball.radius > 0.0).all()
     assert features(prob, x, lam).any()
+
+
+def test_the_radius_of_slopes_by_its_definition():
+    """Errors of x(alpha) are in it; with a Fenchel term the smaller of two bounds counts."""
+    parts = {"lam": 2.0, "distance": 1.0, "x_alpha_error": 0.5, "excess": 0.0, "fenchel": 0.0}
+    assert slope_radius(SimpleNamespace(**parts), 0.5) == pytest.approx(1.5, rel=1e-12)
+    assert slope_radius(SimpleNamespace(**parts), 0.5) >= 1.5
+    some = SimpleNamespace(**(parts | {"excess": 0.25, "fenchel": 0.04}))
+    square = 2.0 * (1.5**2 / 4.0 + 0.25) / 0.5
+    assert slope_radius(some, 0.5) == pytest.approx(math.sqrt(square) + 0.2, rel=1e-12)
+    much = SimpleNamespace(**(parts | {"fenchel": 100.0}))
+    assert slope_radius(much, 0.5) == pytest.approx(math.sqrt(2.0) * 1.5, rel=1e-12)
