@@ -48,12 +48,32 @@ class Run:
 @dataclass(frozen=True)
 class Profile:
     """The runs of an experiment at one size; rough seconds of all together, and memory of the
-    largest.
+    largest. `seconds_of` names runs that take more or less than an equal share.
     """
 
     runs: tuple[Run, ...]
     seconds: float
     memory_mb: float
+    seconds_of: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self):
+        names = [run.name for run in self.runs]
+        for name in self.seconds_of:
+            if name not in names:
+                raise BookError("seconds_of: " + unknown("run", name, names))
+        others = len(names) - len(self.seconds_of)
+        rest = self.seconds - sum(self.seconds_of.values())
+        if rest < 0.0 or (rest == 0.0) != (others == 0):
+            raise BookError(
+                f"seconds_of leaves {rest:g} of {self.seconds:g} seconds for {others} other runs"
+            )
+
+    def share(self, run: Run) -> float:
+        """Return about how long a run takes: its own seconds, or an equal share of the rest."""
+        if run.name in self.seconds_of:
+            return self.seconds_of[run.name]
+        others = len(self.runs) - len(self.seconds_of)
+        return (self.seconds - sum(self.seconds_of.values())) / others
 
 
 @dataclass(frozen=True)
@@ -198,11 +218,11 @@ class Manifest:
         return [run for run in runs if str(run) in chosen]
 
     def seconds(self, run: Run, profile: str) -> float | None:
-        """Return about how long a run takes, an equal share of its profile; None of one that is
-        not there, as with other parameters.
+        """Return about how long a run takes, see :meth:`Profile.share`; None of one that is not
+        there, as with other parameters.
         """
         entry = self.experiments[run.experiment].profiles[profile]
-        return entry.seconds / len(entry.runs) if run in entry.runs else None
+        return entry.share(run) if run in entry.runs else None
 
     def check_parameters(self, run: Run) -> dict[str, Any]:
         """Return the value a run gives every parameter of its notebook; one that `check` does

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from safescreen_book import cli
 from safescreen_book._common import write_json
@@ -66,6 +67,15 @@ def test_the_longest_run_is_started_first(timed_book, order, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("Runs to do: 4, 2 at a time with ")
     assert "51 s of one core by the manifest and earlier results, about 30 s in all.\n" in printed
+
+
+def test_runs_of_an_experiment_need_not_take_equally_long(timed_book, order):
+    path = timed_book.folder / "experiments.yml"
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    entries["c"]["profiles"]["smoke"] |= {"seconds": 40, "seconds_of": {"y": 38}}
+    timed_book.write(entries)
+    batch.run_all(*planned(timed_book), jobs=2)
+    assert order == ["c/y", "b/x", "c/x", "a/x"]
 
 
 def test_a_run_of_unknown_length_counts_as_the_longest(timed_book, order, monkeypatch, capsys):
