@@ -6,17 +6,23 @@ would leave the caller stale. The cache folder is therefore named by a hash of e
 this package that kernels can depend on, and by numba's version, and is chosen before the first
 kernel is declared; ``NUMBA_CACHE_DIR`` in the environment overrules it.
 
+Processes that start together, as the workers of a grid search do, share that folder. One of them
+compiles a kernel while the others that need it wait, and load it.
+
 AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and
 ``znver5`` kind, a loop that stores to two arrays under a condition on one of them loses some of the
 stores once it is vectorized (a fault of LLVM's, known from other languages too: rust-lang/rust
 issue 158622), and a lost flag here would be an unsafe decision. ``tests/test_numba.py`` runs that
 loop. ``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule this choice."""
 
+import contextlib
+import functools
 import hashlib
 import os
 import platform
 import sys
 import threading
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -60,12 +66,21 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
 
 import numba  # noqa: E402  (the cache folder and the features have to be known first)
 from numba import prange  # noqa: E402
+from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 
 if not numba.config.CACHE_DIR:  # the same; looked up where a kernel is declared
     numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
 if numba.config.CPU_FEATURES is None and FEATURES is not None:
     # numba was imported before this package; read at its first compilation
     numba.config.CPU_FEATURES = FEATURES
+
+try:
+    import fcntl
+except ImportError:  # Windows: every process compiles
+    fcntl = None
+
+PATIENCE = 60.0
+"""Seconds that a process waits for another one to compile a kernel, before it compiles it too."""
 
 
 def njit(*args, **options) -> Any:
@@ -77,7 +92,71 @@ def njit(*args, **options) -> Any:
     options.setdefault("cache", True)
     options.setdefault("nogil", True)
     options.setdefault("error_model", "numpy")
-    return numba.njit(*args, **options)
+    made = numba.njit(*args, **options)
+    if args and callable(args[0]):
+        return _compiled_once(made)
+    return lambda function: _compiled_once(made(function))
+
+
+def _compiled_once(kernel):
+    """Have one process at a time compile or load a kernel; the next one finds it in the cache."""
+    compile_or_load = getattr(kernel, "compile", None)
+    if compile_or_load is None:  # NUMBA_DISABLE_JIT
+        return kernel
+    depth = 0  # a kernel may be compiled for other types while it is compiled
+
+    @functools.wraps(compile_or_load)
+    def compile_alone(signature):
+        nonlocal depth
+        with global_compiler_lock:  # first, as its threads are taken one at a time anyway
+            outermost = depth == 0
+            depth += 1
+            try:
+                with _lock_of(kernel.py_func) if outermost else contextlib.nullcontext():
+                    return compile_or_load(signature)
+            finally:
+                depth -= 1
+
+    kernel.compile = compile_alone
+    return kernel
+
+
+@contextlib.contextmanager
+def _lock_of(function):
+    """Hold the lock of a kernel among processes; go on without it after :data:`PATIENCE` seconds,
+    or where files cannot be locked.
+    """
+    name = f"{function.__module__}.{function.__qualname__}.lock"
+    file = None
+    with contextlib.suppress(OSError):
+        folder = Path(numba.config.CACHE_DIR)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / name).open("ab")
+    if file is None or fcntl is None:
+        yield
+        return
+    with file:
+        is_held = _wait_for(file)
+        try:
+            yield
+        finally:
+            if is_held:
+                fcntl.flock(file, fcntl.LOCK_UN)  # a fork may have the file open, too
+
+
+def _wait_for(file):
+    """Lock a file; return whether it worked."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+        except OSError:
+            return False
 
 
 class Shared:

@@ -2,8 +2,6 @@
 
 import math
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -132,8 +130,6 @@ def _executed(
     """Yield each plan when it has ended, and what became of it; end what runs on the way out."""
     if not todo:
         return
-    if jobs > 1:
-        _compile_once()
     environment = _environment(jobs)
     if scheduler is None:
         place = closing(Here(jobs, environment))
@@ -187,13 +183,6 @@ def _need_clean_tree(folder: Path) -> None:
 
 def _threads(jobs: int) -> int:
     return max(1, fingerprint.cores() // jobs)
-
-
-def _compile_once() -> None:
-    """Fill the cache of compiled kernels before several processes would each do it."""
-    tqdm.write("Compiling what is not compiled yet, half a minute at the first time ...")
-    command = [sys.executable, "-m", "safescreen.warmup"]
-    subprocess.run(command, env=_environment(1), stdout=subprocess.DEVNULL, check=False)
 
 
 @contextmanager

@@ -97,14 +97,6 @@ class Book:
         return self.outputs / "smoke" / "tiny" / name
 
 
-@pytest.fixture(autouse=True, scope="session")
-def compiled():
-    """Tiny notebooks need no kernels: nothing is compiled before them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "_compile_once", lambda: None)
-        yield
-
-
 @pytest.fixture
 def book(tmp_path):
     return Book(tmp_path)
