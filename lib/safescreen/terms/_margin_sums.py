@@ -87,4 +87,8 @@ def _add_sums(margins, errors, tau, w, g, width, cap, has_linear_region, alpha, 
         fenchel += weight * error + 0.0 * slack  # a NaN stays one
         height += weight * level * a
         square += weight * a * a
-    sums[:] = loss, fenchel, height, square
+    # one by one: `sums[:] = ...` would have numba compile the words of an error, for two seconds
+    sums[0] = loss
+    sums[1] = fenchel
+    sums[2] = height
+    sums[3] = square
