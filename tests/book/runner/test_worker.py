@@ -116,3 +116,15 @@ def test_the_cell_and_the_line_that_failed_are_named():
     assert stopped(("f()", ("ValueError", "far away", 99)))["line"] == "f()"
     killed = stopped(("a = 1", True), ("kill()", True), ("b = 1", False))
     assert killed == {"cell": 2, "line": "kill()"} and stopped(("a = 1", False)) == {}
+
+
+def test_a_worker_imports_no_grammar_of_addresses():
+    code = (
+        "import sys; from safescreen_book.runner import worker; import papermill, jsonschema; "
+        "print('rfc3987_syntax' in sys.modules, 'nbformat' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, check=True
+    ).stdout
+    assert shown.split() == ["False", "True"]
