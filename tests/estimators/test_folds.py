@@ -62,6 +62,15 @@ def test_between_two_solutions_the_dual_point_is_that_of_the_line():
     assert radii[0] < 1e-9 and radii[1] > 1e-5
 
 
+def test_solutions_are_solved_to_what_the_estimator_asks():
+    X, y = made(1)
+    fold = fold_of(SafeSVC(kernel="rbf", gamma=0.3, tol=1e-6), X, y)
+    fold.solve(1.0)
+    assert fold._is_solved(1.0)
+    fold.options["rtol"] = 1e-30
+    assert not fold._is_solved(1.0)
+
+
 def test_two_classes_are_one_and_its_opposite():
     """Of two classes the first is above the second where the only decision value is negative."""
     values, reach = np.array([[-2.5], [0.0], [3.5]]), np.array([[0.5], [1.0], [1.5]])
