@@ -66,6 +66,21 @@ def test_the_neighbouring_lam_pays_for_the_first_trial():
     assert not trials.are_due(prob, at(0.1))
 
 
+@pytest.mark.parametrize(("expected", "iterations"), [(0.0, 3), (2.0, 1)])
+def test_to_the_operation(expected, iterations):
+    """A trial is due at as many operations as it costs, and not at one less."""
+    for cost, is_due in ((3.0, True), (3.5, False)):
+        terms = SimpleNamespace(work=1.0, features_work=cost)
+        prob = SimpleNamespace(terms=terms)
+        trials = FeatureTrials(expected)
+        for done in (iterations, 0):
+            trials.count(prob, SimpleNamespace(iterations=done, others=0))
+        assert trials.are_due(prob, at(1.0)) is is_due
+        if is_due:
+            trials.count(prob, SimpleNamespace(iterations=2, others=0.5))
+            assert not trials.are_due(prob, at(0.1))
+
+
 def test_who_is_asked():
     prob = problem()
     assert without_features(("MGB", "features"), prob) == (("MGB",), True)

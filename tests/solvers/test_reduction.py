@@ -298,3 +298,12 @@ def test_all_blocks_are_kept_by_several_tests():
         assert left.screen(tests, reference(e)) == slice(None)
         assert left.problem.primal(fine, lam) == pytest.approx(blocks.primal(fine, lam), rel=1e-10)
     assert left.n_L > 0 and left.n_R > 0
+
+
+def test_features_leave_by_the_smallest_ball_unless_another_is_asked_for():
+    X = np.array([[0.0, 0.0], [0.1, 3.0], [2.0, 0.1]])
+    terms = ss.Triplets(X, [[0, 1, 2]], diagonal=True)
+    prob = ss.Problem(terms, ss.SmoothedHinge(0.5))
+    e = prob.evaluate(np.array([0.243, 0.0]), 1.0)
+    assert Reduction(prob).leave_out(e).tolist() == [True, False]
+    assert Reduction(prob).leave_out(e, 1.0) is None
