@@ -33,7 +33,7 @@ from safescreen.validation import (
     leave_one_out_bounds,
 )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "HDSL",
