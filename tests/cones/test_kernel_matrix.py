@@ -161,6 +161,34 @@ def test_sums_are_those_of_the_matrix(kernel, form, small, monkeypatch):
                 assert np.allclose(sums, expected, rtol=1e-5, atol=1e-5 * np.abs(whole).max())
 
 
+@every
+def test_points_of_few_entries(kernel, small):
+    rng = np.random.default_rng(4)
+    few = points(60, 40) * (rng.random((60, 40)) < np.linspace(0.0, 0.3, 60)[:, None])
+    made = KernelRows(sparse.csr_array(few), kernel, 1e-4)
+    assert sparse.issparse(made.X) and made.light_block(np.arange(2)).dtype == np.float32
+    values = kernel.values(few, few)
+    size = np.sqrt(np.outer(values.diagonal(), values.diagonal()))
+    rows, columns = rng.permutation(60)[:50], rng.permutation(60)[:37]
+    u = kernel.error(row_length(made.X), float(squares(few).max()))
+    off = np.abs(made.block(rows, columns) - values[np.ix_(rows, columns)])
+    assert (off <= 2.0 * u * size[np.ix_(rows, columns)]).all()
+    off = np.abs(made.light_block(rows) - values[np.ix_(rows, rows)])
+    assert (off <= 1e-5 * size[np.ix_(rows, rows)]).all()
+    coef = rng.standard_normal(50)
+    whole = values[:, rows] @ coef
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            sums = np.zeros(60)
+            made.add(rows[:9], coef[:9], np.arange(60), sums)
+            found.append((made.product(rows, coef), sums))
+    assert all(np.array_equal(one, two) for one, two in zip(*found, strict=True))
+    assert np.allclose(found[0][0], whole, rtol=1e-12, atol=1e-12 * np.abs(whole).max())
+    expected = values[:, rows[:9]] @ coef[:9]
+    assert np.allclose(found[0][1], expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("gigabytes", [1e-3, 1e-4])
 @every
 def test_the_same_bits_for_any_number_of_threads(kernel, gigabytes, small):

@@ -36,6 +36,14 @@ SPARSER = 32
 multiplications, which are as much faster.
 """
 
+FEW = 6
+"""Sparse points stay sparse in such products where dense ones take at least so many times the
+multiplications.
+"""
+
+TOGETHER = 16
+"""Columns of a tile that are computed before they are written into its rows."""
+
 ROUGH = 1e-3
 """Rows of the cache are kept in single precision where that changes no entry by more than this
 part.
@@ -174,7 +182,8 @@ class KernelRows:
 
     Notes
     -----
-    Cost: O(d) an entry. A row of the cache holds the columns that a solver still looks at; once
+    Cost: O(d) an entry, for sparse points less, down to the numbers that a row stores. A row of the
+    cache holds the columns that a solver still looks at; once
     those become fewer there is room for more rows. Threads share tiles, each of which is computed
     by one of them: results do not depend on how many there are."""
 
@@ -182,14 +191,16 @@ class KernelRows:
         n, d = X.shape
         self.squares = squares(X)
         length = row_length(X)
-        self.X = X = _dense_if_full(X)
+        self._has_few = _has_few(X)
+        self.X = X = X if self._has_few else _dense_if_full(X)
         self.kernel = kernel
-        single = kernel.error(
-            length, float(self.squares.max()), 2.0**-24
-        ) <= ROUGH and not sparse.issparse(X)
+        is_exact_enough = kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH
+        single = is_exact_enough and (self._has_few or not sparse.issparse(X))
         self._light = X.astype(np.float32) if single else X
         item = 4 if single else 8
-        copy = n * d if single else 0
+        copy = 0
+        if single:
+            copy = 2 * X.nnz + n if self._has_few else n * d
         least = min(LEAST_ROWS, n) * n
         numbers = int(1e9 * gigabytes / item) - copy
         if numbers < least:
@@ -260,13 +271,14 @@ class KernelRows:
         """Add ``values @ K[used, at]`` to `out`, with entries computed from the points X."""
 
         def work(piece):
+            columns = at[piece]
             points = self._points(X, at, piece)
             for start in range(0, used.size, TILE):
                 rows = used[start : start + TILE]
-                tile = np.empty((rows.size, points.shape[0]), X.dtype)
-                self._fill(tile, X, rows, at[piece], points)
+                tile = np.empty((rows.size, columns.size), X.dtype)
+                self._fill(tile, X, rows, columns, points)
                 factors = values[start : start + TILE]
-                everything = slice(0, points.shape[0])
+                everything = slice(0, columns.size)
                 _add_rows(tile, np.arange(rows.size), factors, everything, out[piece])
 
         if used.size:
@@ -276,17 +288,27 @@ class KernelRows:
         """Write the entries of some rows and columns into rows of `out`, in its precision."""
 
         def work(piece):
+            some = columns[piece]
             points = self._points(self._light, columns, piece)
-            tile = np.empty((rows.size, points.shape[0]), out.dtype)
-            out[slots, piece] = self._fill(tile, self._light, rows, columns[piece], points)
+            tile = np.empty((rows.size, some.size), out.dtype)
+            out[slots, piece] = self._fill(tile, self._light, rows, some, points)
 
         share(work, columns.size, WIDE)
 
     def _points(self, X, at, piece):
-        """Return the points of a piece of the samples `at`, without a copy where these are all."""
+        """Return the points of a piece of the samples `at`, without a copy where these are all;
+        nothing where rows have few entries, which are read where they are.
+        """
+        if self._has_few:
+            return None
         return X[piece] if at.size == X.shape[0] else X[at[piece]]
 
     def _fill(self, tile, X, rows, columns, points=None):
+        if self._has_few:
+            factors = np.zeros((X.shape[1], rows.size), X.dtype)
+            _scatter(X.indptr, X.indices, X.data, rows, factors)
+            _add_entries(X.indptr, X.indices, X.data, factors, columns, tile)
+            return self.kernel.apply(tile, self.squares[rows], self.squares[columns])
         return self.kernel.values(
             X[rows],
             X[columns] if points is None else points,
@@ -369,6 +391,11 @@ def is_dense(X: PointsLike) -> bool:
     return not sparse.issparse(X) or X.shape[0] * X.shape[1] <= SPARSER * X.nnz
 
 
+def _has_few(X):
+    """Return whether sparse points have so few entries that dense products would be slower."""
+    return sparse.issparse(X) and is_dense(X) and FEW * X.nnz <= X.shape[0] * X.shape[1]
+
+
 def _dense_if_full(X):
     return X.toarray() if sparse.issparse(X) and is_dense(X) else X
 
@@ -403,6 +430,52 @@ def _add_rows(K, used, values, at, out):
         p = values[k]
         for i in range(out.size):
             out[i] += p * a[i]
+
+
+@njit(nogil=True)
+def _scatter(indptr, indices, data, rows, out):
+    """Add rows of a CSR matrix to the columns of `out`."""
+    for j in range(rows.size):
+        for k in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            out[indices[k], j] += data[k]
+
+
+@njit(nogil=True)
+def _add_entries(indptr, indices, data, factors, columns, out):
+    """Write ``factors' x`` for the rows x = `columns` of a CSR matrix into the columns of `out`.
+
+    Entries of a row are added four at a time. The sums of a few columns are made beside each other
+    before they are written, since the rows of `out` lie far apart."""
+    sums = np.empty((TOGETHER, factors.shape[1]), factors.dtype)
+    for start in range(0, columns.size, TOGETHER):
+        width = min(TOGETHER, columns.size - start)
+        for c in range(width):
+            t = columns[start + c]
+            total = sums[c]
+            total[:] = 0.0
+            first = indptr[t]
+            last = indptr[t + 1]
+            end_of_fours = first + (last - first) // 4 * 4
+            for k in range(first, end_of_fours, 4):
+                p = factors[indices[k]]
+                q = factors[indices[k + 1]]
+                r = factors[indices[k + 2]]
+                s = factors[indices[k + 3]]
+                a = data[k]
+                b = data[k + 1]
+                e = data[k + 2]
+                f = data[k + 3]
+                for i in range(total.size):
+                    total[i] += (a * p[i] + b * q[i]) + (e * r[i] + f * s[i])
+            for k in range(end_of_fours, last):
+                p = factors[indices[k]]
+                a = data[k]
+                for i in range(total.size):
+                    total[i] += a * p[i]
+        for i in range(out.shape[0]):
+            row = out[i]
+            for c in range(width):
+                row[start + c] = sums[c, i]
 
 
 @njit(nogil=True)
