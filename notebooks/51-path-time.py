@@ -311,7 +311,7 @@ figures.show(
 # %% [markdown]
 # ## What is screened along the path
 
-# %%
+# %% tags=["nbval-ignore-output"]
 first = per_lam[per_lam["draw"] == 0]
 shown = [name for name in names if name not in ("none", "product")]
 figure, axes = figures.panels(2, width=9.5, height=3.6, sharey=True)

@@ -198,7 +198,7 @@ print(mean.to_string(float_format="{:.3f}".format))
 # %% [markdown]
 # ## Figure 6 (a): gradient bounds
 
-# %%
+# %% tags=["nbval-ignore-output"]
 one = frames[0]
 ratios = path_runs.cpu_ratios(one)
 zoom = (10.0**-zoom_high, 10.0**-zoom_low)
@@ -236,7 +236,7 @@ figures.show(
 # %% [markdown]
 # ## Figure 6 (b): duality gap bound
 
-# %%
+# %% tags=["nbval-ignore-output"]
 duality = [name for name in names if name.startswith("DGB")]
 record.figure("gap", figure_6(duality))
 figures.show(
@@ -247,7 +247,7 @@ figures.show(
 # %% [markdown]
 # ## Not in the paper: the midpoint ball, and two balls at once
 
-# %%
+# %% tags=["nbval-ignore-output"]
 middle = [name for name in names if name.startswith(("MGB", "BT2"))]
 rival = [name for name in names if name == "PGB"]
 record.figure("midpoint", figure_6(middle + rival))

@@ -133,7 +133,7 @@ print(mean.to_string(float_format="{:.2f}".format))
 # From left to right $\lambda$ falls, upwards rounds of screening follow one another; white is where the solve
 # had ended. The few longest solves (3 %) reach beyond the top.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def draw_maps(maps):
     """Return the figure of the maps, a panel a ball."""
     ends = [rates.notna().sum().to_numpy() for rates in maps.values()]
@@ -171,7 +171,7 @@ else:
 # %% [markdown]
 # ## Figure 7: before the first iteration, and the time of each lam
 
-# %%
+# %% tags=["nbval-ignore-output"]
 one = frames[0]
 lines = {}
 for name in names:

@@ -146,7 +146,7 @@ if record.computes:
         means.append({"gap": gap, "rate": whole, "rate at lam0": diagonal})
     record.rows("means", pd.DataFrame(means))
 
-# %%
+# %% tags=["nbval-ignore-output"]
 means = record.read("means")
 for row in means.to_dict("records"):
     print(f"gap {row['gap']:.0e}: mean rate over all pairs of lam {row['rate']:.3f}")
@@ -195,7 +195,7 @@ if record.computes:
     record.rows("reach", pd.concat(curves))
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def steps_both_ways(rates, share):
     """Return, for each reference, over how many steps of the path, below and above it, the rate stays above a share."""
     out = np.zeros(rates.shape[1])
@@ -303,7 +303,7 @@ if record.computes:
     rows = [as_rows(rates, lams[::every], "ball", name) for name, rates in others.items()]
     record.rows("other_balls", pd.concat(rows).assign(lam=np.tile(lams, len(rows))), digits=6)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 balls = record.read("other_balls", optional=True)
 if balls is None:
     print("These rows are of a version that kept none of these maps: the figure stays as it was.")

@@ -97,7 +97,7 @@ print(mean.to_string(float_format="{:.2f}".format))
 # %% [markdown]
 # ## Figure 10
 
-# %%
+# %% tags=["nbval-ignore-output"]
 one = frame[frame["draw"] == 0]
 ratios = path_runs.cpu_ratios(one)
 smooth = ratios.rolling(5, center=True, min_periods=1).median()

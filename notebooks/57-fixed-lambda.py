@@ -170,7 +170,7 @@ if {"GB", "PGB"} <= share.keys():
 # %% [markdown]
 # ## Figure 11: how screening proceeds
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def draw_progress(progress):
     """Return the figure of what is screened after each iteration, a line a row."""
     figure, ax = figures.panels(1, width=6.0, height=3.3)

@@ -204,7 +204,7 @@ print(f"{dataset}: {n} x {d}, {len(results)} rates, none above 1, that of IT now
 # %% [markdown]
 # ### As Figure 4 of the paper: rates of the three tests, a panel a kernel
 
-# %%
+# %% tags=["nbval-ignore-output"]
 names = list(dict.fromkeys(results["kernel"]))
 with plt.rc_context(figures.STYLE):
     shape = -(-len(names) // 2), min(2, len(names))

@@ -424,7 +424,7 @@ print(mean.to_string(float_format="{:.2f}".format))
 # ### As Figure 5 of the paper: rates of ball test 1 and of the intersection test along C
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def panels(height):
     """A figure with two panels in a row, and for each kernel its panel."""
     shape = -(-len(widths) // 2), min(2, len(widths))

@@ -259,7 +259,7 @@ print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it
 #
 # Above: the rates, with the domes it does not have. Below: its bars, how R and L share in them.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 with plt.rc_context(figures.STYLE):
     places, shape = [["rates", "rates"], ["IT", "DT"]], (7.0, 6.4)
     figure, axes = plt.subplot_mosaic(places, figsize=shape, layout="constrained", height_ratios=[1.3, 1.0])
