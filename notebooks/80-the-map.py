@@ -263,6 +263,12 @@ table("rule")
 table("ranges")
 
 # %% [markdown]
+# ### From a region to margins of terms that are held out or left out
+
+# %%
+table("held-out")
+
+# %% [markdown]
 # Every test has a claim, and no claim about a test is refuted. A solver takes every ball by its name in `screening`, with every rule:
 
 # %%

@@ -1,7 +1,8 @@
 """Every region, rule and range of the library, read off its functions: what each takes, costs,
 rests on, and how it holds in floating point.
 
-A function belongs to the catalogue if it returns or takes a region, or returns what is screened.
+A function belongs to the catalogue if it returns or takes a region, or returns what is screened or
+what is known of held-out margins.
 Claims of the ledger name its entries in ``about``.
 
 >>> entry = catalogue()["spheres.duality_gap_bound"]
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 
 from safescreen_book._common import BookError
 
-MODULES = ("spheres", "rules", "ranges", "svm", "hdsl.screening")
+MODULES = ("spheres", "rules", "ranges", "svm", "hdsl.screening", "validation")
 REGIONS = ("Sphere", "Dome", "SlopeBall")
 MASKS = ("Screened", "Ranges", "FeatureMask")
+HELD_OUT = ("MarginBounds", "LamChoice")
 SOURCE = re.compile(
     r"\b(?:STS19|STS18|SSS13|SSS14|HDSL19) "
     r"(?:Theorem|Lemma|Algorithm|equation|section|appendix|appendices)s? [A-Z0-9.]*[A-Z0-9]"
@@ -35,7 +37,7 @@ class Entry:
     name : str
         Module and function, as ``rules.sphere``.
     kind : str
-        ``"region"``, ``"rule"`` or ``"ranges"``.
+        ``"region"``, ``"rule"``, ``"ranges"`` or ``"held-out"``.
     function : callable
     takes : tuple of str
         The names of its parameters.
@@ -77,7 +79,7 @@ def _entries(module: str) -> Iterator[Entry]:
         signature = inspect.signature(function)
         returned = _type_name(signature.return_annotation)
         types = {_type_name(p.annotation) for p in signature.parameters.values()} | {returned}
-        if types.isdisjoint(REGIONS + MASKS):
+        if types.isdisjoint(REGIONS + MASKS + HELD_OUT):
             continue
         yield _entry(f"{module}.{name}", function, returned)
 
@@ -85,10 +87,9 @@ def _entries(module: str) -> Iterator[Entry]:
 def _entry(name: str, function: Callable, returned: str) -> Entry:
     doc = inspect.getdoc(function) or ""
     words = " ".join(doc.split())
-    kind = "ranges" if returned == "Ranges" else "region" if returned in REGIONS else "rule"
     return Entry(
         name=name,
-        kind=kind,
+        kind=_kind(returned),
         function=function,
         takes=tuple(inspect.signature(function).parameters),
         summary=" ".join(doc.partition("\n\n")[0].split()),
@@ -96,6 +97,14 @@ def _entry(name: str, function: Callable, returned: str) -> Entry:
         rounding=_sentence(words, r"(Safe in floating point.*?)\.(?= [A-Z]|$)"),
         sources=tuple(dict.fromkeys(SOURCE.findall(words))),
     )
+
+
+def _kind(returned: str) -> str:
+    if returned == "Ranges":
+        return "ranges"
+    if returned in HELD_OUT:
+        return "held-out"
+    return "region" if returned in REGIONS else "rule"
 
 
 def _sentence(words: str, pattern: str) -> str:

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from safescreen import ranges, rules, spheres
+from safescreen import ranges, rules, spheres, validation
 from safescreen_book import ledger
 from safescreen_book._common import BookError
 from safescreen_book.catalogue import catalogue
@@ -14,7 +14,12 @@ ENTRIES = catalogue()
 
 
 def test_every_public_ball_rule_and_range_is_in_it():
-    for module, name in ((spheres, "spheres"), (rules, "rules"), (ranges, "ranges")):
+    for module, name in (
+        (spheres, "spheres"),
+        (rules, "rules"),
+        (ranges, "ranges"),
+        (validation, "validation"),
+    ):
         functions = {f"{name}.{n}" for n in module.__all__ if inspect.isfunction(vars(module)[n])}
         assert functions and functions <= set(ENTRIES)
     assert {"svm.ball_test_1", "svm.dome", "hdsl.screening.features_excluded"} <= set(ENTRIES)
@@ -28,7 +33,7 @@ def test_what_decides_nothing_is_not_in_it():
 def test_an_entry_says_what_it_costs_and_how_it_holds(name):
     entry = ENTRIES[name]
     assert entry.cost and entry.rounding and entry.summary and entry.takes
-    assert entry.kind in ("region", "rule", "ranges")
+    assert entry.kind in ("region", "rule", "ranges", "held-out")
 
 
 @pytest.mark.parametrize("name", ENTRIES)
