@@ -1,1 +1,7 @@
 """Run experiments in a batch: manifest, folders of runs, workers, the two files of a notebook."""
+
+import sys
+
+# nbformat imports jsonschema, which builds a parser of international addresses if it can. That takes
+# two seconds of each process, and a notebook holds no such address to check.
+sys.modules.setdefault("rfc3987_syntax", None)
