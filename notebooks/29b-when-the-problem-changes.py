@@ -324,7 +324,7 @@ for heavy, share_wrong, kappa in ((False, 0.1, 4.0), (True, 0.1, 4.0), (True, 0.
         f"certain before round 1: {certain[0]:.2f}, the last: {certain[1]:.2f}; beta of wrong answers {caught[0]:.2f}, of right ones {caught[1]:.2f}"
     )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print({key: np.round(value, 3).tolist() for key, value in gains.items()})
 assert np.mean(gains[True, 0.1, 4.0]) > 0.01
 assert np.mean(gains[True, 0.1, 1.0]) < 0.0

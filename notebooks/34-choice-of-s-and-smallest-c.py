@@ -402,7 +402,7 @@ figures.show(
     "aimed again lie far above, near a straight line from 0.2 to 0.95."
 )
 
-# %% tags=["SSS14-D25"]
+# %% tags=["SSS14-D25", "nbval-ignore-output"]
 mean = {label: np.mean(values) for label, values in curves.items()}
 for label, value in mean.items():
     print(f"{label:20} {value:.2f}")

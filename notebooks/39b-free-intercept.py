@@ -385,7 +385,7 @@ assert no_b.primal - no_b.gap > exact.primal
 # dual point has the residual $s = \sum_i c_i y_i \alpha_i = \rho\,(b_{k+1} - b_k)$, which is the slope of
 # $\min_w P(w, b)$ at $b_{k+1}$, up to its sign. A falling slope has one root: the line through the last two points finds it.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 lam_, b_k, track = 2.0, 0.0, []
 b_star = exact.intercept + terms.constant * exact.x[-1]
 for _ in range(6):

@@ -340,6 +340,7 @@ class _Walk:
     def __post_init__(self):
         self.last = None
         self.last_but_one = None
+        self.n_iter = 0  # of the last lam that took any
         self.reference = None
         self.ahead = _Ahead(self.prob) if self.ranges else None
 
@@ -364,6 +365,7 @@ class _Walk:
         self.reference = (outcome.problem, outcome.sums)
         self.last_but_one = self.last
         self.last = solution
+        self.n_iter = solution.n_iter or self.n_iter
         return solution, rate
 
     def screened_before(self, at_last, lams_to_come=0.0):
@@ -412,7 +414,7 @@ class _Walk:
             step=last.step,
             evaluation=evaluation,
             tried=at_last.gap if is_same else np.inf,
-            expected=last.n_iter,
+            expected=self.n_iter,
             lams_to_come=lams_to_come,
         )
 

@@ -193,8 +193,8 @@ class InteriorPoint:
         return min(margins, self.slack * cone.norm(H) / (lam * cone.norm(unit)))
 
     def step(self, problem: Problem, trace: Trace, state: State) -> tuple[Point, State] | None:
-        """Take a step; None where rounding allows none any more. Without terms it leads to the
-        optimum.
+        """Take a step; None where rounding or the range of numbers allows none any more. Without
+        terms it leads to the optimum.
         """
         if not len(problem.terms):
             return Point(trace.evaluation.x_alpha, iterations=1), state
@@ -204,8 +204,9 @@ class InteriorPoint:
             mu = problem.cone.inner(state.x, state.S) / (parts.unit * problem.cone.d)
             state = replace(state, duals=_central(parts, state.x, mu))
         try:
-            moved = self._moved(_Step(problem, parts, trace.lam, state))
-        except np.linalg.LinAlgError:
+            with np.errstate(over="raise", invalid="raise"):
+                moved = self._moved(_Step(problem, parts, trace.lam, state))
+        except (np.linalg.LinAlgError, FloatingPointError):
             return None
         others = int(self.work(problem) / problem.terms.work)
         return _point(problem, moved)._replace(others=others), moved
