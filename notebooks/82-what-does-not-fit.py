@@ -575,3 +575,87 @@ print(f"300 cuts, {longer} of them with an ellipsoid longer than the ball; of {n
 print("the dome decides of those that the ellipsoid decides:", *counts[0])
 print("a millionth inside of the dome's extreme values:", *counts[1], " beyond:", *counts[2])
 assert (counts[:2] == n_terms).all() and (counts[2] == 0).all() and 10 < longer < 290
+
+# %% [markdown]
+# The last line is sharp: the dome's values are exact, and those of the ellipsoid are not. **The counter-example to "an ellipsoid is never worse than its ball"** is every
+# cut through the center. How much longer than the ball the ellipsoid is across, and how much the dome is:
+
+# %%
+depths = np.linspace(-0.5, 0.95, 200)
+curves = {}
+for n in (2, 5, 20):
+    inside = depths >= -1.0 / n
+    curves[f"ellipsoid, n = {n}"] = (depths[inside], enclosing(n, depths[inside])[2])
+curves["dome"] = (depths, np.where(depths < 0.0, 1.0, np.sqrt(1.0 - np.maximum(depths, 0.0) ** 2)))
+_, ax = figures.panels(1, width=6.0, height=3.4)
+labels = {"xlabel": "depth of the cut", "ylabel": "half width over the radius"}
+figures.lines(curves, ax=ax, title="half width across the cut", legend="right", **labels)
+ax.axhline(1.0, color="#999999", linewidth=0.8)
+figures.show(
+    "Half width across the cut against the depth. The ellipsoids rise above 1 between the depths -1/n and 1/n, in two "
+    "dimensions to 1.15, and fall to 0 at depth 1. The dome is 1 up to depth 0 and below all of them behind it."
+)
+
+# %% [markdown]
+# With more dimensions the ellipsoid comes closer to the dome across, but for a cut through the center it is then hardly smaller than the ball at all: its half axis along is $\frac n{n+1}$.
+#
+# ## A cut by a gradient
+#
+# Where does the half-space come from? Mialon, d'Aspremont and Mairal cut through the center $Q$ with a subgradient $g$ of $P$ there: the optimum has
+# $\langle g, x^\star - Q\rangle \le 0$. But $P$ is strongly convex, and GB says more: $\langle g, x^\star - Q\rangle + \lambda\|x^\star - Q\|^2 \le 0$. This is the ball around
+# $Q - \frac g{2\lambda}$ with radius $\frac{\|g\|}{2\lambda}$. It touches the half-space's plane in $Q$. So the order is
+#
+# $$\text{ball} \cap \text{GB at } Q \;\subseteq\; \text{ball} \cap \text{half-space} \;\subseteq\; \text{ellipsoid},$$
+#
+# and the Intersection Test of two balls ([`19-two-balls`](19-two-balls.ipynb)) screens what the dome screens, which screens what the ellipsoid screens. Support vector machines with three
+# losses, in 2 to 12 dimensions:
+
+
+# %%
+def random_machine(rng):
+    """Sixty samples, a loss, a lam, and a rough solution with the ball around it."""
+    n = rng.integers(2, 13)
+    loss = [ss.Hinge(), ss.SmoothedHinge(0.5), ss.SquaredHinge(0.5)][rng.integers(3)]
+    Z = rng.normal(size=(60, n)) + np.where(np.arange(n) == 0, 1.0, 0.0)
+    prob, lam = ss.Problem(samples_of(Z), loss), 10.0 ** rng.uniform(-0.5, 1.5)
+    best = ss.solve(prob, lam, rtol=1e-12, tol=1e-12)
+    rough = best.x + 10.0 ** rng.uniform(-2.0, 0.0) * rng.normal(size=n) * np.linalg.norm(best.x)
+    return Z, prob, lam, best, ss.spheres.midpoint_gap_bound(prob, rough, lam, best.alpha)
+
+
+def decided_by(low, high, prob):
+    """What the extreme margins of a region decide."""
+    in_L = (high < 1.0 - prob.loss.gamma) & prob.loss.has_linear_region
+    return ss.Screened(in_L, low > 1.0)
+
+
+# %% tags=["NEW-ELLIPSE"]
+rng, counts, wrong, lost = np.random.default_rng(1), dict.fromkeys(("ball", "ellipsoid", "dome", "IT"), 0), 0, 0
+for _ in range(300):
+    Z_, prob, lam_, best, ball = random_machine(rng)
+    Q, n = ball.center, Z_.shape[1]
+    g = lam_ * Q - Z_.T @ prob.loss.alpha(Z_ @ Q)
+    if not np.any(g):
+        continue
+    around = Ellipsoid(Q, ball.radius * np.eye(n)).enclose(-g, 0.0)
+    second = ss.spheres.gradient_bound(prob, Q, lam_)
+    found = {
+        "ball": ss.rules.sphere(prob, ball),
+        "ellipsoid": decided_by(around.lowest(Z_), -around.lowest(-Z_), prob),
+        "dome": ss.rules.halfspace(prob, ball, -g, -g @ Q),
+        "IT": ss.rules.intersection(prob, ball, second),
+    }
+    room = best.eps * np.linalg.norm(Z_, axis=1) + 1e-9
+    for name, it in found.items():
+        counts[name] += it.n_L + it.n_R
+        wrong += np.sum(it.in_R & (Z_ @ best.x <= 1.0 - room))
+        wrong += np.sum(it.in_L & (Z_ @ best.x >= 1.0 - prob.loss.gamma + room))
+    for less, more in (("ball", "dome"), ("ellipsoid", "dome"), ("dome", "IT")):
+        assert (found[less].in_L <= found[more].in_L).all(), (less, more)
+        assert (found[less].in_R <= found[more].in_R).all(), (less, more)
+    ball, around = found["ball"], found["ellipsoid"]
+    lost += np.sum((ball.in_L & ~around.in_L) | (ball.in_R & ~around.in_R))
+print("300 machines, decisions:", ", ".join(f"{name} {count}" for name, count in counts.items()))
+print(f"by the ball and not by the ellipsoid: {lost}   wrong: {wrong}")
+assert wrong == 0 and lost > 50 and counts["ball"] < counts["dome"] < counts["IT"]
+assert counts["ellipsoid"] < counts["dome"]
