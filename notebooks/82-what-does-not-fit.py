@@ -11,15 +11,16 @@
 # * what is left: the influence of a term is bounded, and terms can be fixed at a slope with a certified error;
 # * that features can be screened as before, and how a flat loss brings the terms back;
 # * that a ball cut by a half-space screens whatever the smallest ellipsoid around it screens, and that the ellipsoid can be worse than the ball;
-# * the one case in which many cuts made an ellipsoid the best region: two features, and a small $\lambda$.
+# * where many cuts pay: with two features and a small $\lambda$ ellipsoids beat a gradient method, though not the library's solver.
 
 # %%
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 import sympy as sp
-from scipy.special import entr, expit, xlogy
+from scipy.special import expit, xlogy
 
 import safescreen as ss
 from safescreen_book import datasets, figures
@@ -43,6 +44,7 @@ def enclosing(n, depth):
     return (1.0 + n * depth) / (n + 1), along, across
 
 
+# %%
 figure, axes = figures.panels(2, width=10.0, height=3.8)
 margins = np.linspace(-6.0, 6.0, 300)
 curves = {
@@ -105,9 +107,7 @@ figures.show(
 #
 # </details>
 #
-# # The logistic loss
-#
-# ## No term can be left out
+# ## The logistic loss: no term can be left out
 #
 # At the optimum the gradient is 0: $\lambda x^\star = \sum_s \alpha^\star_s a_s$. If $x^\star$ were optimal without term $t$ too, then
 # $\lambda x^\star = \sum_{s \ne t}\alpha^\star_s a_s$, and the difference is $\alpha^\star_t a_t = 0$. But $\alpha^\star_t > 0$, so $a_t = 0$.
@@ -127,6 +127,7 @@ class Smooth:
     curvature: Callable
 
 
+# %%
 logistic = Smooth(
     lambda m: np.logaddexp(0.0, -m), lambda m: expit(-m), lambda m: expit(m) * expit(-m)
 )
@@ -245,7 +246,7 @@ for factor in (1.0, 0.98):
     assert holds == (factor == 1.0)
 
 # %% [markdown]
-# ### How many terms can be fixed
+# ### How many terms can be fixed?
 #
 # Breast cancer, $\lambda = 1$. The error that is allowed is 1 % of $\|x^\star\|$. Terms are fixed in the order of $\delta_t\|a_t\|$ until it is spent, from balls around Newton's iterates:
 
@@ -275,7 +276,7 @@ assert rows[-1][1] < 0.2 and rows[-1][2] > 0.95
 
 # %% [markdown]
 # The tails end at the share that they allow at the optimum itself. Their own slopes let all terms be fixed in the end. This is no
-# miracle: the ball is then smaller than the budget, so the solution is known well enough without any screening. In between, where the ball is a hundredth of the solution, a fifth of the terms can be fixed. That is what
+# miracle: the ball is then smaller than the budget, so the solution is known well enough without any screening. In between, where the ball is a hundredth of the solution, most terms stay. That is what
 # the logistic loss leaves of safe screening of terms: an approximation with a certificate, and little of it.
 #
 # ## Features go as before
@@ -313,6 +314,7 @@ def zero_features(Z, x, lam, beta):
     return certain
 
 
+# %%
 def proximal(Z, lam, beta, steps):
     """Yield iterates of the proximal gradient method."""
     x, size = np.zeros(Z.shape[1]), 1.0 / (0.25 * np.linalg.norm(Z, 2) ** 2 + lam)
@@ -356,7 +358,7 @@ a, m, tau = sp.symbols("alpha m tau", real=True)
 kept_part = (1 - a) * sp.log(1 - a) + (1 - tau) * a
 margin = -sp.diff(kept_part, a)
 slope = 1 - sp.exp(m - tau)
-print("margin at slope -alpha:", sp.simplify(margin), " at alpha = 0:", sp.simplify(margin.subs(a, 0)))
+print("margin at slope -alpha:", sp.simplify(margin), " at 0:", sp.simplify(margin.subs(a, 0)))
 assert sp.simplify(margin.subs(a, slope) - m).subs({m: -2, tau: 1}).evalf() == 0
 value = (-a * m - kept_part).subs(a, slope)  # loss(m) = max over alpha of -alpha m - conjugate
 value = sp.expand(sp.expand_log(value, force=True))
@@ -397,8 +399,8 @@ for _ in range(100):
     assert np.linalg.norm(again.x - flat.x) <= again.eps + flat.eps + 1e-9
     assert (flat.alpha[it.in_R] < 1e-4).all() and (flat.alpha[it.in_L] > 1 - 1e-4).all()
     decided, n_terms = decided + it.n_L + it.n_R, n_terms + 30
-print(f"100 swaps of the loss: no solution moved further than its bound, up to {max(used):.0%} of it;", end=" ")
-print(f"certain under the flat loss: {decided / n_terms:.0%}")
+print(f"100 swaps of the loss: no solution moved further than its bound, at most {max(used):.0%}")
+print(f"certain under the flat loss: {decided / n_terms:.0%}, and nothing moved without them")
 assert 0.2 < max(used) <= 1.0 and decided > 0.05 * n_terms
 
 # %% [markdown]
@@ -420,6 +422,7 @@ def safe_logistic(tau):
     )
 
 
+# %%
 smoothed = Smooth(
     lambda m: SMOOTHED.value(m, 2.0),
     lambda m: SMOOTHED.alpha(m, 2.0),
@@ -441,9 +444,7 @@ for name, loss in losses.items():
 # So whoever wants safe screening takes a loss with a flat piece. Whoever wants logistic probabilities keeps the logistic loss, and gets no safe screening of terms.
 
 # %% [markdown]
-# # Ellipsoids
-#
-# ## The smallest ellipsoid around a dome
+# ## Ellipsoids: the smallest one around a dome
 #
 # Put the ball at 0 with radius 1 and the normal $p$ along the first axis. The dome is $y_1 \ge a$, $\|y\| \le 1$. The smallest ellipsoid around a convex body is unique
 # (John 1948), so it has the body's symmetry: center $\sigma p$, half axis $b$ along $p$ and $c$ in all directions across. It passes through the pole $p$ and through the rim of the dome. This leaves one
@@ -498,6 +499,7 @@ def over_dome(h, depth, p):
     return np.where(-s >= depth * n, -n, depth * s - np.sqrt(1.0 - depth**2) * across)
 
 
+# %%
 @dataclass(frozen=True)
 class Ellipsoid:
     """The points center + B u with |u| <= 1."""
@@ -538,6 +540,14 @@ def random_cut(rng):
     return ball, p / np.linalg.norm(p), rng.uniform(-1.0 / n, 1.0), h
 
 
+def dome_points(p, depth, rng):
+    """Points of the unit ball with <p, u> >= depth, many of them on the plane or the sphere."""
+    u = rng.normal(size=(200, p.size))
+    u *= rng.choice([0.7, 1.0], (200, 1)) / np.linalg.norm(u, axis=1, keepdims=True)
+    u += np.maximum(depth - u @ p, 0.0)[:, None] * p
+    return np.vstack([p, u[np.linalg.norm(u, axis=1) <= 1.0]])
+
+
 def library_dome(h, ball, p, depth, low, high):
     """Which terms the library puts into R with the thresholds low, into L with those high."""
     offset, masks = p @ ball.center + depth * ball.radius, []
@@ -554,11 +564,8 @@ for _ in range(300):
     n, r, scale = p.size, ball.radius, 1e-6 * ball.radius * np.linalg.norm(h, axis=1)
     whole = Ellipsoid(ball.center, r * np.eye(n))
     around = whole.enclose(p, depth)
-    u = rng.normal(size=(200, n))
-    u *= rng.uniform(0.0, 1.0, (200, 1)) ** (1.0 / n) / np.linalg.norm(u, axis=1, keepdims=True)
-    u += np.maximum(depth - u @ p, 0.0)[:, None] * p  # push points up to the half-space
-    u = u[np.linalg.norm(u, axis=1) <= 1.0] * r + ball.center - around.center
-    assert (np.linalg.norm(np.linalg.solve(around.B, u.T), axis=0) <= 1.0 + 1e-9).all()
+    points = ball.center + r * dome_points(p, depth, rng) - around.center
+    assert (np.linalg.norm(np.linalg.solve(around.B, points.T), axis=0) <= 1.0 + 1e-9).all()
     low, high = around.lowest(h), -around.lowest(-h)
     exact_low, exact_high = whole.lowest(h, p, depth), -whole.lowest(-h, p, depth)
     assert (low <= exact_low + 1e-3 * scale).all() and (high >= exact_high - 1e-3 * scale).all()
@@ -571,8 +578,8 @@ for _ in range(300):
         masks = library_dome(h, ball, p, depth, below + side * scale, above - side * scale)
         counts[row] += [mask.sum() for mask in masks]
     n_terms, longer = n_terms + len(h), longer + (abs(depth) < 1.0 / n)
-print(f"300 cuts, {longer} of them with an ellipsoid longer than the ball; of {n_terms} terms in R and in L")
-print("the dome decides of those that the ellipsoid decides:", *counts[0])
+print(f"300 cuts of balls, at {longer} the ellipsoid is longer than the ball; {n_terms} terms")
+print("in R and in L, the dome decides of those that the ellipsoid decides:", *counts[0])
 print("a millionth inside of the dome's extreme values:", *counts[1], " beyond:", *counts[2])
 assert (counts[:2] == n_terms).all() and (counts[2] == 0).all() and 10 < longer < 290
 
@@ -629,33 +636,262 @@ def decided_by(low, high, prob):
     return ss.Screened(in_L, low > 1.0)
 
 
+# %%
+def four_regions(Z, prob, lam, ball):
+    """What the ball decides, and the ellipsoid, the dome and the lens that the gradient gives."""
+    Q = ball.center
+    g = lam * Q - Z.T @ prob.loss.alpha(Z @ Q)
+    around = Ellipsoid(Q, ball.radius * np.eye(Q.size)).enclose(-g, 0.0)
+    return {
+        "ball": ss.rules.sphere(prob, ball),
+        "ellipsoid": decided_by(around.lowest(Z), -around.lowest(-Z), prob),
+        "dome": ss.rules.halfspace(prob, ball, -g, -g @ Q),
+        "IT": ss.rules.intersection(prob, ball, ss.spheres.gradient_bound(prob, Q, lam)),
+    }
+
+
 # %% tags=["NEW-ELLIPSE"]
-rng, counts, wrong, lost = np.random.default_rng(1), dict.fromkeys(("ball", "ellipsoid", "dome", "IT"), 0), 0, 0
+rng, wrong, lost = np.random.default_rng(1), 0, 0
+counts = dict.fromkeys(("ball", "ellipsoid", "dome", "IT"), 0)
 for _ in range(300):
     Z_, prob, lam_, best, ball = random_machine(rng)
-    Q, n = ball.center, Z_.shape[1]
-    g = lam_ * Q - Z_.T @ prob.loss.alpha(Z_ @ Q)
-    if not np.any(g):
-        continue
-    around = Ellipsoid(Q, ball.radius * np.eye(n)).enclose(-g, 0.0)
-    second = ss.spheres.gradient_bound(prob, Q, lam_)
-    found = {
-        "ball": ss.rules.sphere(prob, ball),
-        "ellipsoid": decided_by(around.lowest(Z_), -around.lowest(-Z_), prob),
-        "dome": ss.rules.halfspace(prob, ball, -g, -g @ Q),
-        "IT": ss.rules.intersection(prob, ball, second),
-    }
-    room = best.eps * np.linalg.norm(Z_, axis=1) + 1e-9
+    found = four_regions(Z_, prob, lam_, ball)
+    margins, room = Z_ @ best.x, best.eps * np.linalg.norm(Z_, axis=1) + 1e-9
     for name, it in found.items():
         counts[name] += it.n_L + it.n_R
-        wrong += np.sum(it.in_R & (Z_ @ best.x <= 1.0 - room))
-        wrong += np.sum(it.in_L & (Z_ @ best.x >= 1.0 - prob.loss.gamma + room))
+        wrong += np.sum(it.in_R & (margins <= 1.0 - room))
+        wrong += np.sum(it.in_L & (margins >= 1.0 - prob.loss.gamma + room))
     for less, more in (("ball", "dome"), ("ellipsoid", "dome"), ("dome", "IT")):
         assert (found[less].in_L <= found[more].in_L).all(), (less, more)
         assert (found[less].in_R <= found[more].in_R).all(), (less, more)
-    ball, around = found["ball"], found["ellipsoid"]
-    lost += np.sum((ball.in_L & ~around.in_L) | (ball.in_R & ~around.in_R))
+    by_ball, by_ellipsoid = found["ball"], found["ellipsoid"]
+    lost += np.sum((by_ball.in_L & ~by_ellipsoid.in_L) | (by_ball.in_R & ~by_ellipsoid.in_R))
 print("300 machines, decisions:", ", ".join(f"{name} {count}" for name, count in counts.items()))
 print(f"by the ball and not by the ellipsoid: {lost}   wrong: {wrong}")
 assert wrong == 0 and lost > 50 and counts["ball"] < counts["dome"] < counts["IT"]
 assert counts["ellipsoid"] < counts["dome"]
+
+# %% [markdown]
+# The ellipsoid gains a little over its ball in all, loses some of the ball's decisions, and never has one that the dome has not. The intersection with GB, which takes the same gradient, screens most.
+#
+# ## A deep cut
+#
+# The ellipsoid is at its best where the cut is deep. The dome of SSS13 for all $C$ between $C_a$ and $C_b$ ([`36b-dome-test`](36b-dome-test.ipynb)) is cut at the depth $\|w_a\|/\|w_b\|$, close to
+# 1 when $C_a$ is close to $C_b$. A cap has a smallest ball as well: the rim is its equator, with radius $r\sqrt{1 - a^2}$. Breast cancer, from $C_a = 1$:
+
+
+# %% tags=["NEW-ELLIPSE"]
+terms, masks = samples_of(Z), []
+start = ss.solve(ss.Problem(terms, ss.Hinge()), 1.0, rtol=1e-9)
+for ratio in (1.02, 1.05, 1.1, 1.2):
+    prob = ss.Problem(terms, ss.Hinge())
+    end = ss.solve(prob, 1.0 / ratio, rtol=1e-9)
+    cut = ss.svm.dome(terms, start, end)
+    r, size = cut.ball.radius, np.linalg.norm(cut.normal)
+    depth = cut.offset / (size * r)
+    around = Ellipsoid(np.zeros(30), r * np.eye(30)).enclose(cut.normal, depth)
+    cap = ss.Sphere(depth * r * cut.normal / size, r * np.sqrt(1.0 - depth**2))
+    found = {
+        "ball": ss.rules.sphere(prob, cut.ball),
+        "smallest ball": ss.rules.sphere(prob, cap),
+        "ellipsoid": decided_by(around.lowest(Z), -around.lowest(-Z), prob),
+        "dome": ss.svm.dome_test(terms, start, end),
+    }
+    for name in ("smallest ball", "ellipsoid"):
+        assert (found[name].in_R <= found["dome"].in_R).all()
+        assert (found[name].in_L <= found["dome"].in_L).all()
+    for w in (start.x, end.x):
+        assert (Z[found["dome"].in_R] @ w > 1.0).all() and (Z[found["dome"].in_L] @ w < 1.0).all()
+    rates = {name: it.rate for name, it in found.items()}
+    print(f"C_b/C_a = {ratio}, depth {depth:.3f}:", figures.listed(rates, "{:.0%}"))
+    assert rates["ball"] < min(rates["smallest ball"], rates["ellipsoid"])
+
+# %% [markdown]
+# At such depths the ellipsoid screens about what the dome does, and more than the smallest ball around the cap. It gains nothing over the dome, whose test takes the same two products with the data.
+#
+# ## Many cuts
+#
+# One cut is better left as it is. But what remains after ten cuts is a body with many faces, and no formula has its extreme values. The ellipsoid method keeps an ellipsoid, and cuts it again through its new
+# center. This is where it may gain. The rivals get as many gradients:
+#
+# * **ellipsoid, cut**: after $k$ steps, with the last half-space as a cut, as the program of Mialon, d'Aspremont and Mairal can do;
+# * **MGB at its centers**: the smallest of the gap balls around the centers, which the same gradients give;
+# * **IT at its centers**: the two smallest of them together;
+# * **MGB**: the gap ball at the points of an accelerated gradient method, which does not know of the ellipsoids;
+# * **MGB, coordinate descent**: the gap ball of the library's solver after $k$ sweeps, each of which costs about as much as a gradient.
+#
+# All begin at 0. The cuts are deep where the center's objective is above the best one seen. $\lambda$ is given per sample.
+
+
+# %%
+STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
+
+
+def by_ellipsoids(prob, Z, lam):
+    """Shares decided by the ellipsoid and by balls at its centers, at each of STEPS."""
+    first = ss.spheres.midpoint_gap_bound(prob, np.zeros(Z.shape[1]), lam)
+    region = Ellipsoid(first.center, first.radius * np.eye(Z.shape[1]))
+    true = Z @ ss.solve(prob, lam, rtol=1e-13, screening=()).x
+    best, balls, rates = np.inf, [], []
+    for k in range(STEPS[-1] + 1):
+        Q = region.center
+        g = lam * Q - Z.T @ prob.loss.alpha(Z @ Q)
+        value = prob.primal(Q, lam)
+        best = min(best, value)
+        depth = min((value - best) / np.linalg.norm(region.B.T @ g), 0.99)
+        balls = [*balls, ss.spheres.midpoint_gap_bound(prob, Q, lam)]
+        balls = sorted(balls, key=lambda ball: ball.radius)[:2]
+        if k in STEPS:
+            by_cut = decided_by(region.lowest(Z, -g, depth), -region.lowest(-Z, -g, depth), prob)
+            assert (true[by_cut.in_R] > 1.0).all() and (true[by_cut.in_L] < 0.5).all()
+            both = ss.rules.intersection(prob, balls[0], balls[-1]).rate
+            rates.append((by_cut.rate, ss.rules.sphere(prob, balls[0]).rate, both))
+        region = region.enclose(-g, depth)
+    return np.array(rates)
+
+
+# %%
+def by_gradients(prob, Z, lam):
+    """Shares decided by MGB at the points of an accelerated gradient method, at each of STEPS."""
+    bend = lam + np.linalg.norm(Z, 2) ** 2 / prob.loss.gamma
+    ahead = (np.sqrt(bend) - np.sqrt(lam)) / (np.sqrt(bend) + np.sqrt(lam))
+    x, y, rates = np.zeros(Z.shape[1]), np.zeros(Z.shape[1]), []
+    for k in range(STEPS[-1] + 1):
+        if k in STEPS:
+            rates.append(ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, y, lam)).rate)
+        moved = y - (lam * y - Z.T @ prob.loss.alpha(Z @ y)) / bend
+        x, y = moved, moved + ahead * (moved - x)
+    return rates
+
+
+# %%
+def by_sweeps(prob, lam):
+    """Shares decided by MGB after so many sweeps of coordinate descent."""
+    rates = []
+    for k in STEPS:
+        x, alpha = np.zeros(prob.cone.shape), None
+        if k > 0:
+            found = ss.solve(prob, lam, rtol=1e-13, screening=(), method="coordinate", max_iter=k)
+            x, alpha = found.x, found.alpha
+        ball = ss.spheres.midpoint_gap_bound(prob, x, lam, alpha)
+        rates.append(ss.rules.sphere(prob, ball).rate)
+    return rates
+
+
+# %%
+def race(n, lam_each, repeats=4, size=200):
+    """Mean shares of all rivals, a row for each of STEPS."""
+    tables = []
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        Z = (rng.normal(size=(size, n)) + np.where(np.arange(n) == 0, 1.0, 0.0)) / np.sqrt(n)
+        prob, lam = ss.Problem(samples_of(Z), ss.SmoothedHinge(0.5)), lam_each * size
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ss.ConvergenceWarning)
+            sweeps = by_sweeps(prob, lam)
+        columns = by_ellipsoids(prob, Z, lam), by_gradients(prob, Z, lam), sweeps
+        tables.append(np.column_stack(columns))
+    return dict(zip(RIVALS, np.mean(tables, axis=0).T, strict=True))
+
+
+# %% tags=["nbval-ignore-output"]
+RIVALS = ("ellipsoid, cut", "MGB at its centers", "IT at its centers", "MGB", "MGB, sweeps")
+DASHES = ("-", "--", ":", "-", "--")
+races = {(n, lam): race(n, lam) for n in (2, 5, 20) for lam in (0.1, 0.001)}
+_, axes = figures.panels(4, width=12.0, height=3.4, sharey=True)
+for ax, key in zip(axes, ((2, 0.1), (2, 0.001), (5, 0.1), (20, 0.001)), strict=True):
+    for (name, shares), dash, color in zip(races[key].items(), DASHES, figures.OTHERS, strict=True):
+        ax.plot(STEPS, shares, dash, color=color, label=name, marker=".", markersize=4)
+    ax.set(title=f"n = {key[0]}, lam = {key[1]}", xlabel="gradients", xscale="symlog")
+axes[0].set(ylabel="share decided", ylim=(0.0, 1.0))
+axes[2].legend(fontsize=7, loc="upper left")
+figures.show(
+    "Four panels: the share of terms decided against the number of gradients. In the first, the third and the fourth the gap "
+    "balls of the gradient method and of coordinate descent lead, and the ellipsoid is last. In the second, two features and "
+    "a small lam, coordinate descent leads and the ellipsoid overtakes the gradient method at the end."
+)
+
+# %% tags=["nbval-ignore-output"]
+for (n, lam_each), shares in races.items():
+    for k in (4, 6, 7):
+        row = {name: values[k] for name, values in shares.items()}
+        print(f"n = {n:2}, lam = {lam_each}, {STEPS[k]} gradients: {figures.listed(row)}")
+
+# %% tags=["NEW-ELLIPSE"]
+last = {key: {name: values[-1] for name, values in rows.items()} for key, rows in races.items()}
+for (n, _), row in last.items():
+    assert row["MGB, sweeps"] >= max(row.values()) - 0.02
+    if n > 2:
+        assert row["ellipsoid, cut"] < min(row["MGB"], row["MGB, sweeps"])
+small = last[2, 0.001]
+assert small["ellipsoid, cut"] > small["MGB"] + 0.3
+assert small["ellipsoid, cut"] > small["MGB at its centers"] > small["MGB"]
+print(
+    "with more than two features the ellipsoids come last of the three that take a method's points"
+)
+print("with two features and a small lam they beat the gradient method, and not coordinate descent")
+
+# %% [markdown]
+# **Who wins.** With two features and a small $\lambda$ the problem is badly conditioned. The gradient method crawls, and the ellipsoids do not mind the
+# condition: in the end they decide far more. Most of the merit is their centers', as the gap balls around them decide nearly as much. The library's coordinate descent is ahead of both. With five features or twenty the ellipsoid shrinks too
+# slowly: a central cut takes the factor $e^{-1/(2n+2)}$ off its volume, or better, and so the $n$-th root of that off its mean half axis. Gap balls shrink with the accuracy of the solver, whatever $n$ is. With a kernel, where $n$ is the number of samples, nothing is left of an ellipsoid's gain.
+#
+# ## Broken on purpose
+#
+# **A cut too shallow.** Below the depth $-\frac1n$ the formula gives an ellipsoid that does not contain the dome. The smallest one is the ball there.
+#
+# **An ellipsoid that is 2 % too short across.** It loses the rim.
+
+# %%
+for n, depth, factor in ((3, -0.2, 1.0), (3, -0.5, 1.0), (3, 0.2, 0.98), (3, 0.2, 1.0)):
+    shift, along, across = enclosing(n, depth)
+    heights = np.linspace(depth, 1.0, 50)
+    outside = (heights - shift) ** 2 / along**2 + (1.0 - heights**2) / (factor * across) ** 2 - 1.0
+    contains = (outside <= 1e-9).all()
+    print(f"n = {n}, depth {depth}, across times {factor}: contains the dome: {contains}")
+    assert contains == (depth >= -1.0 / n and factor == 1.0)
+
+# %% [markdown]
+# **A point that is no center.** The half-space by the gradient at a point contains the optimum, whichever point that is. The step of the ellipsoid method must cut through the point of the gradient: with the gradient
+# of another point and the plane through the center the optimum can be cut off.
+
+# %%
+lost = 0
+for seed in range(100):
+    rng = np.random.default_rng(seed)
+    Z_, prob, lam_, best, ball = random_machine(rng)
+    far = ball.center + ball.radius * rng.normal(size=Z_.shape[1])
+    g = lam_ * far - Z_.T @ prob.loss.alpha(Z_ @ far)
+    assert g @ (best.x - far) <= 1e-9
+    lost += g @ (best.x - ball.center) > 1e-6
+print("the optimum lies beyond the plane through the center in some of 100 machines:", lost > 5)
+assert lost > 5
+
+# %% [markdown]
+# ## Exercise
+#
+# Can the ellipsoid around a dome screen a term that the ball and the half-space, each alone, do not? And one that the two together do not?
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# The first yes: it sees a corner of the dome that neither knows of, as the dome does. The second no: "together" is the dome, and the ellipsoid contains it.
+#
+# </details>
+#
+# ## Fine print
+#
+# * **Rounding.** What this notebook computes for the logistic loss and for ellipsoids is plain numpy, without the allowances of the library. It is for the comparison, not for use.
+# * **Weights.** A term with the weight $w_t$ has the slope $w_t\alpha_t$; the bounds of (b) carry over with it.
+# * **Cost.** An ellipsoid takes a matrix of $n^2$ numbers, and a test by it $n^2$ operations a term. The dome takes two inner products.
+# * **One feature.** For $n = 1$ the smallest ellipsoid around a cut interval is the interval; the formulas are for $n \ge 2$.
+#
+# ## References
+#
+# * G. Mialon, A. d'Aspremont, J. Mairal, *Screening data points in empirical risk minimization via ellipsoidal regions and safe loss functions*, AISTATS 2020, arXiv 1912.02566. The abstract, the beginning of the
+#   introduction and the authors' published program could be read: the safe logistic loss, the ellipsoid steps and the last cut are taken from the program. The paper's theorems were not at hand; the derivations here are our own and may
+#   differ from theirs.
+# * C. F. Dantas, E. Soubies, C. Févotte, *Expanding boundaries of Gap Safe screening*, arXiv 2102.10846, 2021: local strong concavity for features, the logistic loss among its cases. The abstract and the first lines of the
+#   introduction could be read.
+# * Of the preprint arXiv 2306.17369 nothing could be read, not even its title. Nothing here rests on it.
+# * The ellipsoid method is due to Yudin and Nemirovski and to Shor; that the smallest ellipsoid is unique is due to John (1948). Their texts were not at hand.
