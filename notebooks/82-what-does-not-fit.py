@@ -58,7 +58,7 @@ disc, ax = np.array([np.cos(turn), np.sin(turn)]), axes[1]
 shift, along, across = enclosing(2, 0.0)
 ax.fill_between(disc[0], np.minimum(disc[1], 0.0), 0.0, color="#A9B4C2", label="dome")
 ax.plot(*disc, color="#333333", label="ball")
-ax.plot(across * disc[0], along * disc[1] - shift, color=figures.OTHERS[0], label="ellipse")
+ax.plot(across * disc[0], along * disc[1] - shift, color=figures.OTHERS[2], label="ellipse")
 ax.axhline(0.0, color="#999999", linestyle="--", linewidth=0.8)
 ax.set(aspect="equal", xticks=[], yticks=[], title="a ball, a half-space, an ellipse")
 ax.legend(loc="upper right", fontsize=8)
@@ -163,7 +163,7 @@ Z, lam = cancer(), 1.0
 star = newton(Z, lam)
 slopes = expit(-Z @ star)
 moved = np.array([np.linalg.norm(newton(np.delete(Z, t, 0), lam) - star) for t in range(60)])
-print("slopes of breast cancer:", f"{slopes.min():.5f} to {slopes.max():.5f}")
+print("slopes of breast cancer:", f"{slopes.min():.0e} to {slopes.max():.3f}")
 print("shares of slopes below 0.01 and above 0.99:", np.mean(slopes < 0.01).round(2), end=" ")
 print(np.mean(slopes > 0.99).round(2))
 print("least move of the optimum without one of sixty terms:", f"{moved.min():.0e}")
@@ -803,8 +803,9 @@ for ax, key in zip(axes, ((2, 0.1), (2, 0.001), (5, 0.1), (20, 0.001)), strict=T
     for (name, shares), dash, color in zip(races[key].items(), DASHES, figures.OTHERS, strict=True):
         ax.plot(STEPS, shares, dash, color=color, label=name, marker=".", markersize=4)
     ax.set(title=f"n = {key[0]}, lam = {key[1]}", xlabel="gradients", xscale="symlog")
+    ax.set_xticks((0, 1, 4, 16, 64), (0, 1, 4, 16, 64))
 axes[0].set(ylabel="share decided", ylim=(0.0, 1.0))
-axes[2].legend(fontsize=7, loc="upper left")
+axes[3].legend(fontsize=8, loc="upper left")
 figures.show(
     "Four panels: the share of terms decided against the number of gradients. In the first, the third and the fourth the gap "
     "balls of the gradient method and of coordinate descent lead, and the ellipsoid is last. In the second, two features and "
@@ -826,10 +827,8 @@ for (n, _), row in last.items():
 small = last[2, 0.001]
 assert small["ellipsoid, cut"] > small["MGB"] + 0.3
 assert small["ellipsoid, cut"] > small["MGB at its centers"] > small["MGB"]
-print(
-    "with more than two features the ellipsoids come last of the three that take a method's points"
-)
-print("with two features and a small lam they beat the gradient method, and not coordinate descent")
+print("with five features and twenty the ellipsoid ends behind the gap balls of both methods")
+print("with two and a small lam it beats those of the gradient method, not of coordinate descent")
 
 # %% [markdown]
 # **Who wins.** With two features and a small $\lambda$ the problem is badly conditioned. The gradient method crawls, and the ellipsoids do not mind the
