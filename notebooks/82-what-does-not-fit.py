@@ -28,10 +28,12 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The story in a picture
 #
-# Left: minus the slope of three losses. A term pulls at the solution with its slope. The slope of the smoothed hinge is exactly 0 on the right and exactly 1 on the left, and there a term can be
-# replaced by nothing, or by a line. The logistic slope only comes close to both. A loss that is flat on one side only lies between the two.
+# Left: minus the slope of three losses. A term pulls at the solution with its slope. The slope of the smoothed hinge is exactly 0 on the right and exactly
+# 1 on the left, and there a term can be replaced by nothing, or by a line. The logistic slope only comes close to both. A loss that is flat on one side
+# only lies between the two.
 #
-# Right: the optimum lies in the disc and below the line, so in the dark dome. The smallest ellipse around the dome sticks out of the dome, and even out of the disc.
+# Right: the optimum lies in the disc and below the line, so in the dark dome. The smallest ellipse around the dome sticks out of the dome, and even out of
+# the disc.
 
 # %%
 SMOOTHED = ss.SmoothedHinge(4.0)  # the curvature 1/4 of the logistic loss at 0
@@ -81,9 +83,9 @@ figures.show(
 # > $\frac1\lambda\sum_F\delta_t\|a_t\|$ with $\delta_t = \max(u_t - \beta_t, \beta_t - l_t)$.
 #
 # > **Ellipsoids** (NEW-ELLIPSE). Let $\langle p, x - Q\rangle \ge a r$, $\|p\| = 1$, cut the ball $\|x - Q\| \le r$ in $n \ge 2$ dimensions at a depth
-# > $-\frac1n \le a < 1$. The smallest ellipsoid around what is left has the center $Q + \frac{1 + na}{n + 1}rp$, the half axis $\frac{n(1-a)}{n+1}r$ along $p$, and
-# > $n\sqrt{\frac{1 - a^2}{n^2 - 1}}\,r$ across. It contains the dome, so the dome screens whatever the ellipsoid screens. It does not lie
-# > in the ball; where $|a| < \frac1n$ its long half axes are longer than $r$ by the factor $\sqrt{n^2(1 - a^2)/(n^2 - 1)}$.
+# > $-\frac1n < a < 1$. The smallest ellipsoid around what is left has the center $Q + \frac{1 + na}{n + 1}rp$, the half axis $\frac{n(1-a)}{n+1}r$ along
+# > $p$, and $n\sqrt{\frac{1 - a^2}{n^2 - 1}}\,r$ across. It contains the dome, so the dome screens whatever the ellipsoid screens. It does not lie in the
+# > ball; where $|a| < \frac1n$ its long half axes are longer than $r$ by the factor $\sqrt{n^2(1 - a^2)/(n^2 - 1)}$.
 # >
 # > Let the cut be by the gradient of $P$ at $Q$. Then the dome contains what the ball and the gradient bound (GB) at $Q$ share.
 #
@@ -110,11 +112,11 @@ figures.show(
 # ## The logistic loss: no term can be left out
 #
 # At the optimum the gradient is 0: $\lambda x^\star = \sum_s \alpha^\star_s a_s$. If $x^\star$ were optimal without term $t$ too, then
-# $\lambda x^\star = \sum_{s \ne t}\alpha^\star_s a_s$, and the difference is $\alpha^\star_t a_t = 0$. But $\alpha^\star_t > 0$, so $a_t = 0$.
-# For a line of slope $-1$ the difference is $(1 - \alpha^\star_t)a_t$, and $\alpha^\star_t < 1$.
+# $\lambda x^\star = \sum_{s \ne t}\alpha^\star_s a_s$, and the difference is $\alpha^\star_t a_t = 0$. But $\alpha^\star_t > 0$, so $a_t = 0$. For a line
+# of slope $-1$ the difference is $(1 - \alpha^\star_t)a_t$, and $\alpha^\star_t < 1$.
 #
-# So a region that contains the optimum never decides a term, however small it is. Below, a solver for any smooth loss, with a linear term $c$ for
-# terms that have become lines, and each term of breast cancer left out in turn:
+# So a region that contains the optimum never decides a term, however small it is. Below, a solver for any smooth loss, with a linear term $c$ for terms
+# that have become lines, and each term of breast cancer left out in turn:
 
 
 # %%
@@ -172,27 +174,29 @@ assert 0.0 < slopes.min() and slopes.max() < 1.0 and moved.min() > 1e-6
 # %% [markdown]
 # ## Close slopes, close optima
 #
-# Many slopes are small, and their terms hardly matter. Let $P'$ be another objective with the same $\frac\lambda2\|x\|^2$, and $x'$ its optimum. The gradient of
-# $P'$ grows at least as fast as $\lambda$ times the distance:
+# Many slopes are small, and their terms hardly matter. Let $P'$ be another objective with the same $\frac\lambda2\|x\|^2$, and $x'$ its optimum. The
+# gradient of $P'$ grows at least as fast as $\lambda$ times the distance:
 # $\;\lambda\|x' - x^\star\|^2 \le \langle\nabla P'(x') - \nabla P'(x^\star), x' - x^\star\rangle$. Here $\nabla P'(x') = 0 = \nabla P(x^\star)$, so
 #
 # $$\lambda\,\|x' - x^\star\| \le \|\nabla P'(x^\star) - \nabla P(x^\star)\| . \tag{1}$$
 #
-# Only the replaced terms differ. Each contributes its slope at $x^\star$ less the new one, times $a_t$. This is (b). With the roles exchanged the bound can be had after the fact, from the slopes at
-# $x'$. In the other direction, the gradient grows at most as fast as $\lambda + \frac14\|Z\|^2$, because the curvature of the logistic loss is at most $\frac14$
-# ($Z$ has the rows $a_t$). So without term $t$
+# Only the replaced terms differ. Each contributes its slope at $x^\star$ less the new one, times $a_t$. This is (b). With the roles exchanged the bound
+# can be had after the fact, from the slopes at $x'$. In the other direction, the gradient grows at most as fast as $\lambda + \frac14\|Z\|^2$, because the
+# curvature of the logistic loss is at most $\frac14$ ($Z$ has the rows $a_t$). So without term $t$
 #
 # $$\frac{\alpha^\star_t\|a_t\|}{\lambda + \frac14\|Z\|^2} \;\le\; \|x' - x^\star\| \;\le\; \frac{\alpha^\star_t\|a_t\|}{\lambda} . \tag{2}$$
 #
 # ## What the ball still says
 #
-# The duality gap needs no flat piece: for any $x$ and $\alpha = \alpha(x)$ the ball around $\frac12(x + x(\alpha))$ with radius $\frac12\|x - x(\alpha)\|$ contains
-# $x^\star$, see [`11-gradient-bound`](11-gradient-bound.ipynb). Over it a margin is within $r\|a_t\|$ of that of the center $Q$, and the slope falls with the margin:
+# The duality gap needs no flat piece: for any $x$ and $\alpha = \alpha(x)$ the ball around $\frac12(x + x(\alpha))$ with radius $\frac12\|x - x(\alpha)\|$
+# contains $x^\star$, see [`11-gradient-bound`](11-gradient-bound.ipynb). Over it a margin is within $r\|a_t\|$ of that of the center $Q$, and the slope
+# falls with the margin:
 #
 # $$l_t = \alpha\big(\langle a_t, Q\rangle + r\|a_t\|\big) \;\le\; \alpha_t^\star \;\le\; \alpha\big(\langle a_t, Q\rangle - r\|a_t\|\big) = u_t .$$
 #
-# Each term's influence is bounded before the solution is known. Which slope should a fixed term get? The limits of the loss are 0 and 1, the two tails. They are what a safe test would
-# take, and they leave an error that no ball can shrink. The middle of the interval leaves half its length, which goes to 0 with the radius.
+# Each term's influence is bounded before the solution is known. Which slope should a fixed term get? The limits of the loss are 0 and 1, the two tails.
+# They are what a safe test would take, and they leave an error that no ball can shrink. The middle of the interval leaves half its length, which goes to 0
+# with the radius.
 
 
 # %%
@@ -224,7 +228,8 @@ for _ in range(200):
     exact = np.linalg.norm(Z_[F].T @ (alpha - beta)[F]) / lam_
     bound = np.sum((0.5 * (high - low) * norms)[F]) / lam_
     assert move <= exact + 1e-9 and exact <= bound + 1e-9
-    used, n_terms = [*used, move / bound] if bound > 1e-6 else used, n_terms + F.sum()
+    used.append(move / max(bound, 1e-6))
+    n_terms += F.sum()
     t = np.arange(len(Z_)) == rng.integers(len(Z_))
     move, share = np.linalg.norm(fixed(Z_, lam_, t, 0.0 * alpha) - best), (alpha * norms)[t][0]
     assert share / (lam_ + np.linalg.norm(Z_, 2) ** 2 / 4.0) - 1e-9 <= move <= share / lam_ + 1e-9
@@ -234,7 +239,8 @@ print(f"the largest share of it is {max(used):.0%}; of one term's {tightest:.0%}
 assert 0.2 < max(used) < 1.0 and 0.9 < tightest <= 1.0 + 1e-6
 
 # %% [markdown]
-# **Broken on purpose.** With one term only, (2) is an equality on the right: without it the optimum is 0, and before it was $\alpha^\star a/\lambda$. A bound that is 2 % smaller is false:
+# **Broken on purpose.** With one term only, (2) is an equality on the right: without it the optimum is 0, and before it was $\alpha^\star a/\lambda$. A
+# bound that is 2 % smaller is false:
 
 # %% tags=["NEW-LOGISTIC"]
 one = np.array([[2.0, 1.0]])
@@ -248,7 +254,8 @@ for factor in (1.0, 0.98):
 # %% [markdown]
 # ### How many terms can be fixed?
 #
-# Breast cancer, $\lambda = 1$. The error that is allowed is 1 % of $\|x^\star\|$. Terms are fixed in the order of $\delta_t\|a_t\|$ until it is spent, from balls around Newton's iterates:
+# Breast cancer, $\lambda = 1$. The error that is allowed is 1 % of $\|x^\star\|$. Terms are fixed in the order of $\delta_t\|a_t\|$ until it is spent,
+# from balls around Newton's iterates:
 
 
 # %%
@@ -275,20 +282,21 @@ for steps in range(3, 8):
 assert rows[-1][1] < 0.2 and rows[-1][2] > 0.95
 
 # %% [markdown]
-# The tails end at the share that they allow at the optimum itself. Their own slopes let all terms be fixed in the end. This is no
-# miracle: the ball is then smaller than the budget, so the solution is known well enough without any screening. In between, where the ball is a hundredth of the solution, most terms stay. That is what
-# the logistic loss leaves of safe screening of terms: an approximation with a certificate, and little of it.
+# The tails end at the share that they allow at the optimum itself. Their own slopes let all terms be fixed in the end. This is no miracle: the ball is
+# then smaller than the budget, so the solution is known well enough without any screening. In between, where the ball is a hundredth of the solution, most
+# terms stay. That is what the logistic loss leaves of safe screening of terms: an approximation with a certificate, and little of it.
 #
 # ## Features go as before
 #
-# With an $\ell_1$ penalty $\beta\|x\|_1$ the roles change. A feature is 0 unless $|\langle z_j, \alpha^\star\rangle|$ reaches $\beta$ ($z_j$ a column of $Z$), and a feature with weight 0 can be left out exactly. The
-# rule needs a ball for the slopes. The conjugate of the logistic loss has the second derivative
-# $\frac1{\alpha(1 - \alpha)} \ge 4$, so the dual objective is strongly concave with modulus 4, and $\|\alpha - \alpha^\star\|^2 \le \frac12\text{gap}$. It is the rule of
-# [`49-features-and-terms`](49-features-and-terms.ipynb) with $\gamma = 4$.
+# With an $\ell_1$ penalty $\beta\|x\|_1$ the roles change. A feature is 0 unless $|\langle z_j, \alpha^\star\rangle|$ reaches $\beta$ ($z_j$ a column of
+# $Z$), and a feature with weight 0 can be left out exactly. The rule needs a ball for the slopes. The conjugate of the logistic loss has the second
+# derivative $\frac1{\alpha(1 - \alpha)} \ge 4$, so the dual objective is strongly concave with modulus 4, and
+# $\|\alpha - \alpha^\star\|^2 \le \frac12\text{gap}$. It is the rule of [`49-features-and-terms`](49-features-and-terms.ipynb) with $\gamma = 4$.
 #
-# The modulus can be had larger. The primal ball gives $\alpha^\star_t \in [l_t, u_t]$, and so does it for $\alpha_t(x)$. On that interval the second derivative is at least some $c_t \ge 4$. Then
-# $\sum_t c_t(\alpha_t - \alpha^\star_t)^2 \le 2\,\text{gap}$, and feature $j$ is 0 if $|\langle z_j, \alpha\rangle| + \sqrt{2\,\text{gap}\sum_t z_{tj}^2/c_t} < \beta$. The idea to use local
-# strong concavity is that of Dantas, Soubies and Févotte; the way to a box here is our own.
+# The modulus can be had larger. The primal ball gives $\alpha^\star_t \in [l_t, u_t]$, and so does it for $\alpha_t(x)$. On that interval the second
+# derivative is at least some $c_t \ge 4$. Then $\sum_t c_t(\alpha_t - \alpha^\star_t)^2 \le 2\,\text{gap}$, and feature $j$ is 0 if
+# $|\langle z_j, \alpha\rangle| + \sqrt{2\,\text{gap}\sum_t z_{tj}^2/c_t} < \beta$. The idea to use local strong concavity is that of Dantas, Soubies and
+# Févotte; the way to a box here is our own.
 
 
 # %%
@@ -347,9 +355,10 @@ assert wrong == 0 and (found[1] >= found[0]).all() and found[1].sum() > found[0]
 #
 # ## A flat loss brings the terms back
 #
-# When does a loss have a flat piece? The margin at which its slope is $-\alpha$ is minus the derivative of $\alpha \mapsto \ell^*(-\alpha)$. The loss is flat from some margin on
-# exactly if this derivative stays finite for $\alpha \to 0$. The conjugate of the logistic loss is $\alpha\log\alpha + (1-\alpha)\log(1-\alpha)$, and the first summand
-# has the derivative $-\infty$ at 0. Adding $\mu\alpha$ only shifts the loss, adding $\frac\mu2\alpha^2$ smooths it, and neither makes it flat. The summand $\alpha\log\alpha$ has to go. Add $-\alpha\log\alpha + (1 - \tau)\alpha$ to the
+# When does a loss have a flat piece? The margin at which its slope is $-\alpha$ is minus the derivative of $\alpha \mapsto \ell^*(-\alpha)$. The loss is
+# flat from some margin on exactly if this derivative stays finite for $\alpha \to 0$. The conjugate of the logistic loss is
+# $\alpha\log\alpha + (1-\alpha)\log(1-\alpha)$, and the first summand has the derivative $-\infty$ at 0. Adding $\mu\alpha$ only shifts the loss, adding
+# $\frac\mu2\alpha^2$ smooths it, and neither makes it flat. The summand $\alpha\log\alpha$ has to go. Add $-\alpha\log\alpha + (1 - \tau)\alpha$ to the
 # conjugate: it stays convex, and the loss is $e^{m - \tau} - (m - \tau) - 1$ up to $m = \tau$, and 0 from there on. It is the *safe logistic* loss in the
 # program of Mialon, d'Aspremont and Mairal. The smoothed hinge has a finite derivative at both ends, so it has R and L; the safe logistic loss has R only.
 
@@ -367,8 +376,9 @@ for at_zero in (a * sp.log(a) + a, a * sp.log(a) + a**2 / 2):
     assert sp.limit(sp.diff(at_zero, a), a, 0, "+") == -sp.oo
 
 # %% [markdown]
-# What changes with the flat loss? The solution. By (1) it is as far from the logistic one as the slopes are apart. The smoothed hinge of the picture, with $\gamma = 4$ and threshold 2, touches the logistic slope
-# at 0, and is never further from it than the logistic slope at the margin 2. With it the library decides terms, and their removal moves nothing:
+# What changes with the flat loss? The solution. By (1) it is as far from the logistic one as the slopes are apart. The smoothed hinge of the picture, with
+# $\gamma = 4$ and threshold 2, touches the logistic slope at 0, and is never further from it than the logistic slope at the margin 2. With it the library
+# decides terms, and their removal moves nothing:
 
 
 # %%
@@ -398,14 +408,15 @@ for _ in range(100):
     again = ss.solve(prob.reduce(it.in_L, it.in_R), lam_, rtol=1e-13)
     assert np.linalg.norm(again.x - flat.x) <= again.eps + flat.eps + 1e-9
     assert (flat.alpha[it.in_R] < 1e-4).all() and (flat.alpha[it.in_L] > 1 - 1e-4).all()
-    decided, n_terms = decided + it.n_L + it.n_R, n_terms + 30
+    decided += it.n_L + it.n_R
+    n_terms += 30
 print(f"100 swaps of the loss: no solution moved further than its bound, at most {max(used):.0%}")
 print(f"certain under the flat loss: {decided / n_terms:.0%}, and nothing moved without them")
 assert 0.2 < max(used) <= 1.0 and decided > 0.05 * n_terms
 
 # %% [markdown]
-# Is the flat loss worse at its task? One half of breast cancer trains, the other half is held out. *Flat* is the share of terms on a flat or linear piece at the solution, *certain* what the ball
-# decides whose radius is a hundredth of the solution.
+# Is the flat loss worse at its task? One half of breast cancer trains, the other half is held out. *Flat* is the share of terms on a flat or linear piece
+# at the solution, *certain* what the ball decides whose radius is a hundredth of the solution.
 
 
 # %%
@@ -441,14 +452,15 @@ for name, loss in losses.items():
     assert certain <= flat and (flat == 0.0) == (name == "logistic") and error < 0.1
 
 # %% [markdown]
-# So whoever wants safe screening takes a loss with a flat piece. Whoever wants logistic probabilities keeps the logistic loss, and gets no safe screening of terms.
+# So whoever wants safe screening takes a loss with a flat piece. Whoever wants logistic probabilities keeps the logistic loss, and gets no safe screening
+# of terms.
 
 # %% [markdown]
 # ## Ellipsoids: the smallest one around a dome
 #
-# Put the ball at 0 with radius 1 and the normal $p$ along the first axis. The dome is $y_1 \ge a$, $\|y\| \le 1$. The smallest ellipsoid around a convex body is unique
-# (John 1948), so it has the body's symmetry: center $\sigma p$, half axis $b$ along $p$ and $c$ in all directions across. It passes through the pole $p$ and through the rim of the dome. This leaves one
-# number, $\sigma$:
+# Put the ball at 0 with radius 1 and the normal $p$ along the first axis. The dome is $y_1 \ge a$, $\|y\| \le 1$. The smallest ellipsoid around a convex
+# body is unique (John 1948), so it has the body's symmetry: center $\sigma p$, half axis $b$ along $p$ and $c$ in all directions across. It passes through
+# the pole $p$ and through the rim of the dome. This leaves one number, $\sigma$:
 #
 # $$b = 1 - \sigma, \qquad \frac{(a - \sigma)^2}{b^2} + \frac{1 - a^2}{c^2} = 1 .$$
 #
@@ -470,12 +482,14 @@ assert sp.simplify(across_square - n**2 * (1 - a**2) / (n**2 - 1)) == 0
 # %% [markdown]
 # ### Why it contains the dome, and leaves the ball
 #
-# Take a point of the unit sphere at height $y_1$. How far it is outside of the ellipsoid is a quadratic function of $y_1$ with the zeros $a$ (the rim) and 1 (the pole):
+# Take a point of the unit sphere at height $y_1$. How far it is outside of the ellipsoid is a quadratic function of $y_1$ with the zeros $a$ (the rim) and
+# 1 (the pole):
 #
 # $$\frac{(y_1 - \sigma)^2}{b^2} + \frac{1 - y_1^2}{c^2} - 1 = k\,(y_1 - a)(y_1 - 1), \qquad k = \frac1{b^2} - \frac1{c^2} .$$
 #
-# For $a > -\frac1n$ we have $k > 0$. So the points of the sphere with $a < y_1 < 1$, the cap, are inside of the ellipsoid: it contains the dome, and it bulges out of
-# the ball around the cap, at every depth. The ellipsoid is longer across than the ball exactly if $n^2(1 - a^2) > n^2 - 1$, which is $|a| < \frac1n$. At $a = -\frac1n$ it is the ball.
+# For $a > -\frac1n$ we have $k > 0$. So the points of the sphere with $a < y_1 < 1$, the cap, are inside of the ellipsoid: it contains the dome, and it
+# bulges out of the ball around the cap, at every depth. The ellipsoid is longer across than the ball exactly if $n^2(1 - a^2) > n^2 - 1$, which is
+# $|a| < \frac1n$. At $a = -\frac1n$ it is the ball.
 
 # %%
 difference = (y1 - best) ** 2 / along**2 + (1 - y1**2) / across_square - 1
@@ -487,8 +501,8 @@ assert sp.simplify(k - 2 * (1 + n * a) * (n + 1) / (n**2 * (1 - a) ** 2 * (1 + a
 # %% [markdown]
 # ## The extreme values
 #
-# Over an ellipsoid $\{Q + Bu : \|u\| \le 1\}$ the least margin is $\langle h, Q\rangle - \|B^\top h\|$. Over a cut one it is the least margin over a dome, in the coordinates $u$. For a ball the dome's is that of
-# [`18-linear-rule`](18-linear-rule.ipynb). One step of the ellipsoid method cuts and encloses:
+# Over an ellipsoid $\{Q + Bu : \|u\| \le 1\}$ the least margin is $\langle h, Q\rangle - \|B^\top h\|$. Over a cut one it is the least margin over a dome,
+# in the coordinates $u$. For a ball the dome's is that of [`18-linear-rule`](18-linear-rule.ipynb). One step of the ellipsoid method cuts and encloses:
 
 
 # %%
@@ -525,9 +539,10 @@ class Ellipsoid:
 # %% [markdown]
 # ## Does it hold?
 #
-# Random balls, cuts and terms in 2 to 30 dimensions. Points of the dome lie in the ellipsoid. Its least margins are at most those of the dome. Across, they are those of the ball times the factor of the
-# claim. The library gets the ball, the half-space and for each term a threshold just below the least margin over the ellipsoid, or just above the largest one: it decides all of them. It decides with thresholds a
-# millionth inside of the dome's own extreme values too, and not with those a millionth beyond.
+# Random balls, cuts and terms in 2 to 30 dimensions. Points of the dome lie in the ellipsoid. Its least margins are at most those of the dome. Across,
+# they are those of the ball times the factor of the claim. The library gets the ball, the half-space and for each term a threshold just below the least
+# margin over the ellipsoid, or just above the largest one: it decides all of them. It decides with thresholds a millionth inside of the dome's own extreme
+# values too, and not with those a millionth beyond.
 
 
 # %%
@@ -577,15 +592,16 @@ for _ in range(300):
     for row, (below, above, side) in enumerate(tries):
         masks = library_dome(h, ball, p, depth, below + side * scale, above - side * scale)
         counts[row] += [mask.sum() for mask in masks]
-    n_terms, longer = n_terms + len(h), longer + (abs(depth) < 1.0 / n)
+    n_terms += len(h)
+    longer += abs(depth) < 1.0 / n
 print(f"300 cuts of balls, at {longer} the ellipsoid is longer than the ball; {n_terms} terms")
 print("in R and in L, the dome decides of those that the ellipsoid decides:", *counts[0])
 print("a millionth inside of the dome's extreme values:", *counts[1], " beyond:", *counts[2])
 assert (counts[:2] == n_terms).all() and (counts[2] == 0).all() and 10 < longer < 290
 
 # %% [markdown]
-# The last line is sharp: the dome's values are exact, and those of the ellipsoid are not. **The counter-example to "an ellipsoid is never worse than its ball"** is every
-# cut through the center. How much longer than the ball the ellipsoid is across, and how much the dome is:
+# The last line is sharp: the dome's values are exact, and those of the ellipsoid are not. **The counter-example to "an ellipsoid is never worse than its
+# ball"** is every cut through the center. How much longer than the ball the ellipsoid is across, and how much the dome is:
 
 # %%
 depths = np.linspace(-0.5, 0.95, 200)
@@ -604,18 +620,19 @@ figures.show(
 )
 
 # %% [markdown]
-# With more dimensions the ellipsoid comes closer to the dome across, but for a cut through the center it is then hardly smaller than the ball at all: its half axis along is $\frac n{n+1}$.
+# With more dimensions the ellipsoid comes closer to the dome across, but for a cut through the center it is then hardly smaller than the ball at all: its
+# half axis along is $\frac n{n+1}$.
 #
 # ## A cut by a gradient
 #
 # Where does the half-space come from? Mialon, d'Aspremont and Mairal cut through the center $Q$ with a subgradient $g$ of $P$ there: the optimum has
-# $\langle g, x^\star - Q\rangle \le 0$. But $P$ is strongly convex, and GB says more: $\langle g, x^\star - Q\rangle + \lambda\|x^\star - Q\|^2 \le 0$. This is the ball around
-# $Q - \frac g{2\lambda}$ with radius $\frac{\|g\|}{2\lambda}$. It touches the half-space's plane in $Q$. So the order is
+# $\langle g, x^\star - Q\rangle \le 0$. But $P$ is strongly convex, and GB says more: $\langle g, x^\star - Q\rangle + \lambda\|x^\star - Q\|^2 \le 0$.
+# This is the ball around $Q - \frac g{2\lambda}$ with radius $\frac{\|g\|}{2\lambda}$. It touches the half-space's plane in $Q$. So the order is
 #
 # $$\text{ball} \cap \text{GB at } Q \;\subseteq\; \text{ball} \cap \text{half-space} \;\subseteq\; \text{ellipsoid},$$
 #
-# and the Intersection Test of two balls ([`19-two-balls`](19-two-balls.ipynb)) screens what the dome screens, which screens what the ellipsoid screens. Support vector machines with three
-# losses, in 2 to 12 dimensions:
+# and the Intersection Test of two balls ([`19-two-balls`](19-two-balls.ipynb)) screens what the dome screens, which screens what the ellipsoid screens.
+# Support vector machines with three losses, in 2 to 12 dimensions:
 
 
 # %%
@@ -672,12 +689,14 @@ assert wrong == 0 and lost > 50 and counts["ball"] < counts["dome"] < counts["IT
 assert counts["ellipsoid"] < counts["dome"]
 
 # %% [markdown]
-# The ellipsoid gains a little over its ball in all, loses some of the ball's decisions, and never has one that the dome has not. The intersection with GB, which takes the same gradient, screens most.
+# The ellipsoid gains a little over its ball in all, loses some of the ball's decisions, and never has one that the dome has not. The intersection with GB,
+# which takes the same gradient, screens most.
 #
 # ## A deep cut
 #
-# The ellipsoid is at its best where the cut is deep. The dome of SSS13 for all $C$ between $C_a$ and $C_b$ ([`36b-dome-test`](36b-dome-test.ipynb)) is cut at the depth $\|w_a\|/\|w_b\|$, close to
-# 1 when $C_a$ is close to $C_b$. A cap has a smallest ball as well: the rim is its equator, with radius $r\sqrt{1 - a^2}$. Breast cancer, from $C_a = 1$:
+# The ellipsoid is at its best where the cut is deep. The dome of SSS13 for all $C$ between $C_a$ and $C_b$ ([`36b-dome-test`](36b-dome-test.ipynb)) is cut
+# at the depth $\|w_a\|/\|w_b\|$, close to 1 when $C_a$ is close to $C_b$. A cap has a smallest ball as well: the rim is its equator, with radius
+# $r\sqrt{1 - a^2}$. Breast cancer, from $C_a = 1$:
 
 
 # %% tags=["NEW-ELLIPSE"]
@@ -707,12 +726,13 @@ for ratio in (1.02, 1.05, 1.1, 1.2):
     assert rates["ball"] < min(rates["smallest ball"], rates["ellipsoid"])
 
 # %% [markdown]
-# At such depths the ellipsoid screens about what the dome does, and more than the smallest ball around the cap. It gains nothing over the dome, whose test takes the same two products with the data.
+# At such depths the ellipsoid screens about what the dome does, and more than the smallest ball around the cap. It gains nothing over the dome, whose test
+# takes the same two products with the data.
 #
 # ## Many cuts
 #
-# One cut is better left as it is. But what remains after ten cuts is a body with many faces, and no formula has its extreme values. The ellipsoid method keeps an ellipsoid, and cuts it again through its new
-# center. This is where it may gain. The rivals get as many gradients:
+# One cut is better left as it is. But what remains after ten cuts is a body with many faces, and no formula has its extreme values. The ellipsoid method
+# keeps an ellipsoid, and cuts it again through its new center. This is where it may gain. The rivals get as many gradients:
 #
 # * **ellipsoid, cut**: after $k$ steps, with the last half-space as a cut, as the program of Mialon, d'Aspremont and Mairal can do;
 # * **MGB at its centers**: the smallest of the gap balls around the centers, which the same gradients give;
@@ -832,8 +852,10 @@ print("with two and a small lam it beats those of the gradient method, not of co
 
 # %% [markdown]
 # **Who wins.** With two features and a small $\lambda$ the problem is badly conditioned. The gradient method crawls, and the ellipsoids do not mind the
-# condition: in the end they decide far more. Most of the merit is their centers', as the gap balls around them decide nearly as much. The library's coordinate descent is ahead of both. With five features or twenty the ellipsoid shrinks too
-# slowly: a central cut takes the factor $e^{-1/(2n+2)}$ off its volume, or better, and so the $n$-th root of that off its mean half axis. Gap balls shrink with the accuracy of the solver, whatever $n$ is. With a kernel, where $n$ is the number of samples, nothing is left of an ellipsoid's gain.
+# condition: in the end they decide far more. Most of the merit is their centers', as the gap balls around them decide nearly as much. The library's
+# coordinate descent is ahead of both. With five features or twenty the ellipsoid shrinks too slowly: a cut through the center multiplies its volume by
+# $e^{-1/(2n+2)}$ or a little less, and so its mean half axis by the $n$-th root of that. Gap balls shrink with the accuracy of the solver, whatever $n$
+# is. With a kernel $n$ is the number of samples, and such a cut gains next to nothing.
 #
 # ## Broken on purpose
 #
@@ -851,8 +873,8 @@ for n, depth, factor in ((3, -0.2, 1.0), (3, -0.5, 1.0), (3, 0.2, 0.98), (3, 0.2
     assert contains == (depth >= -1.0 / n and factor == 1.0)
 
 # %% [markdown]
-# **A point that is no center.** The half-space by the gradient at a point contains the optimum, whichever point that is. The step of the ellipsoid method must cut through the point of the gradient: with the gradient
-# of another point and the plane through the center the optimum can be cut off.
+# **A point that is no center.** The half-space by the gradient at a point contains the optimum, whichever point that is. The step of the ellipsoid method
+# must cut through the point of the gradient: with the gradient of another point and the plane through the center the optimum can be cut off.
 
 # %%
 lost = 0
@@ -874,23 +896,27 @@ assert lost > 5
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# The first yes: it sees a corner of the dome that neither knows of, as the dome does. The second no: "together" is the dome, and the ellipsoid contains it.
+# The first yes: it sees a corner of the dome that neither knows of, as the dome does. The second no: "together" is the dome, and the ellipsoid contains
+# it.
 #
 # </details>
 #
 # ## Fine print
 #
-# * **Rounding.** What this notebook computes for the logistic loss and for ellipsoids is plain numpy, without the allowances of the library. It is for the comparison, not for use.
+# * **Rounding.** What this notebook computes for the logistic loss and for ellipsoids is plain numpy, without the allowances of the library. It is for the
+#   comparison, not for use.
 # * **Weights.** A term with the weight $w_t$ has the slope $w_t\alpha_t$; the bounds of (b) carry over with it.
 # * **Cost.** An ellipsoid takes a matrix of $n^2$ numbers, and a test by it $n^2$ operations a term. The dome takes two inner products.
 # * **One feature.** For $n = 1$ the smallest ellipsoid around a cut interval is the interval; the formulas are for $n \ge 2$.
 #
 # ## References
 #
-# * G. Mialon, A. d'Aspremont, J. Mairal, *Screening data points in empirical risk minimization via ellipsoidal regions and safe loss functions*, AISTATS 2020, arXiv 1912.02566. The abstract, the beginning of the
-#   introduction and the authors' published program could be read: the safe logistic loss, the ellipsoid steps and the last cut are taken from the program. The paper's theorems were not at hand; the derivations here are our own and may
-#   differ from theirs.
-# * C. F. Dantas, E. Soubies, C. Févotte, *Expanding boundaries of Gap Safe screening*, arXiv 2102.10846, 2021: local strong concavity for features, the logistic loss among its cases. The abstract and the first lines of the
-#   introduction could be read.
+# * G. Mialon, A. d'Aspremont, J. Mairal, *Screening data points in empirical risk minimization via ellipsoidal regions and safe loss functions*, AISTATS
+#   2020, arXiv 1912.02566. The abstract, the beginning of the introduction and the authors' published program could be read: the safe logistic loss, the
+#   ellipsoid steps and the last cut are taken from the program. The paper's theorems were not at hand; the derivations here are our own and may differ
+#   from theirs.
+# * C. F. Dantas, E. Soubies, C. Févotte, *Expanding boundaries of Gap Safe screening*, arXiv 2102.10846, 2021: local strong concavity for features, the
+#   logistic loss among its cases. The abstract and the first lines of the introduction could be read.
 # * Of the preprint arXiv 2306.17369 nothing could be read, not even its title. Nothing here rests on it.
-# * The ellipsoid method is due to Yudin and Nemirovski and to Shor; that the smallest ellipsoid is unique is due to John (1948). Their texts were not at hand.
+# * The ellipsoid method is due to Yudin and Nemirovski and to Shor; that the smallest ellipsoid is unique is due to John (1948). Their texts were not at
+#   hand.
