@@ -42,7 +42,7 @@ def machine(Z, loss=LOSS):
 
 
 five = machine(FIVE)
-lams = np.linspace(0.04, 0.15, 45)
+lams = np.linspace(0.04, 0.125, 45)
 scaled = [lam * (FIVE @ ss.solve(five, lam, rtol=1e-12).x) for lam in lams]
 curves = {f"sample {t + 1}": row for t, row in enumerate(np.array(scaled).T)}
 curves["threshold"] = lams
