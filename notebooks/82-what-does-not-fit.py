@@ -58,7 +58,7 @@ figures.lines(curves, margins, ax=axes[0], title="slopes", xlabel="margin")
 turn = np.linspace(0.0, 2.0 * np.pi, 301)
 disc, ax = np.array([np.cos(turn), np.sin(turn)]), axes[1]
 shift, along, across = enclosing(2, 0.0)
-ax.fill_between(disc[0], np.minimum(disc[1], 0.0), 0.0, color="#A9B4C2", label="dome")
+ax.fill_between(disc[0], np.minimum(disc[1], 0.0), 0.0, color="#BBBBBB", label="dome")
 ax.plot(*disc, color="#333333", label="ball")
 ax.plot(across * disc[0], along * disc[1] - shift, color=figures.OTHERS[2], label="ellipse")
 ax.axhline(0.0, color="#999999", linestyle="--", linewidth=0.8)
