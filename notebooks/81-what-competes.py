@@ -59,7 +59,7 @@ figures.show(
 #
 # > **What competes** (NEW-RIVALS). (a) The strong rule of the lasso assumes that $c_t$ moves no faster than $\lambda$. Between
 # > $\lambda_0$ and $\lambda < \lambda_0$ it then guesses R for every term with $\langle a_t, x_0\rangle > 1$, and L for those with
-# > $\lambda_0\langle a_t, x_0\rangle + \lambda_0 - \lambda < (1 - \gamma)\lambda$. Both guesses can be wrong.
+# > $\lambda_0\langle a_t, x_0\rangle + \lambda_0 - \lambda < (1 - \gamma)\lambda$. The guess of R can be wrong.
 # >
 # > (b) Let L and R be any guess, and $x$ the optimum of the problem that it leaves. If each guessed term lies in its
 # > region at $x$, then $x$ is the optimum of the whole problem. The converse is false. For any $x$ the gap of the *whole* problem is the certificate, and it costs one pass over all terms.
@@ -364,7 +364,7 @@ for name, rows in races.items():
 #
 # ## Better points by extrapolation
 #
-# Celer gets its certificates earlier: it extrapolates the last iterates of coordinate descent to where they tend, and takes the gap there. The same for the machines at $C = 1$, with six iterates ($\lambda$-weighted least squares on their differences):
+# Celer gets its certificates earlier: it extrapolates the last iterates of coordinate descent to where they tend, and takes the gap there. The same for the machines at $C = 1$, with the last seven iterates, combined so that their six steps, combined alike, are shortest:
 
 
 # %%
@@ -392,7 +392,7 @@ print(f"gap of the last sweep over the extrapolated one: median {np.median(gain)
 print(f"the extrapolated point is better after {np.mean(gain > 1.0):.0%} of the sweeps")
 
 # %% [markdown]
-# The idea carries over: no term has to be looked at twice for it, and the certificate often improves by a factor. It is a better *point* for the same gap, so safe screening and the guesses gain alike.
+# The idea carries over: for one more look at all terms the certificate often improves by a factor. What is better is the point, so safe screening and the guesses gain alike.
 #
 # ## What a guess cannot give
 #
