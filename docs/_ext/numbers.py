@@ -180,8 +180,10 @@ class Benchmark(SphinxDirective):
             [cell.strip().strip("*").replace("`", "") for cell in line.strip("|").split("|")]
             for line in found[0].strip().splitlines()
         ]
-        machine = re.search(r"^Version .*?(?=\n\n)", text, re.M | re.S)[0]
-        source = paragraph(f"From the last run of benchmarks/. {machine}", style="soft")
+        opening = re.search(r"^## Last run\n+(.+?)\n\n", text, re.M | re.S)
+        if not opening:
+            raise self.error("benchmarks/README.md has nothing below 'Last run'")
+        source = paragraph(f"From the last run of benchmarks/. {opening[1]}", style="soft")
         return [table(head, rows, _numeric(rows)), source]
 
 
