@@ -88,6 +88,9 @@ class Table:
         Columns that must be equal.
     within : mapping
         Column to the largest difference that is allowed.
+    counts : mapping
+        Column of a count to the column of the number that are counted through: half a percent of
+        it is allowed.
     gaps : mapping
         Column of an objective to the column of its duality gap: two values may differ by both gaps.
     relative : mapping
@@ -105,6 +108,7 @@ class Table:
     keys: tuple[str, ...]
     exact: tuple[str, ...] = ()
     within: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, str] = field(default_factory=dict)
     gaps: Mapping[str, str] = field(default_factory=dict)
     relative: Mapping[str, str] = field(default_factory=dict)
     first: int = 0
@@ -117,19 +121,20 @@ class Table:
                 raise BookError(f"{column}: expected the largest difference, found {size!r}")
         if not (self.keys and self.columns):
             raise BookError(
-                "needs `keys`, and columns that are compared: `exact`, `within`, `gaps` or "
-                "`relative`"
+                "needs `keys`, and columns that are compared: `exact`, `within`, `counts`, `gaps` "
+                "or `relative`"
             )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are compared."""
-        return (*self.exact, *self.within, *self.gaps, *self.relative)
+        return (*self.exact, *self.within, *self.counts, *self.gaps, *self.relative)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """All columns that a table has to have."""
-        return (*self.keys, *self.columns, *self.gaps.values(), *self.relative.values())
+        beside = (*self.counts.values(), *self.gaps.values(), *self.relative.values())
+        return (*self.keys, *self.columns, *beside)
 
 
 @dataclass(frozen=True)

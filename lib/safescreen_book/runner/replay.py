@@ -27,6 +27,9 @@ DIGITS = 6
 ROUNDING = 1e-12
 """Relative rounding of an objective, a long sum."""
 
+COUNTED = 0.005
+"""The share of all terms by which a count of terms may differ."""
+
 TINY = 1e-300
 """Keeps two equal numbers without any tolerance from a division by zero."""
 
@@ -134,6 +137,8 @@ def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[
         return 0.0 if before != before and after != after else math.inf
     if column in table.within:
         allowed = table.within[column]
+    elif column in table.counts:
+        allowed = COUNTED * old[table.counts[column]]
     elif column in table.gaps:
         gap = table.gaps[column]
         allowed = abs(old[gap]) + abs(new[gap])

@@ -113,6 +113,13 @@ def test_numbers_that_are_written_to_some_digits(tmp_path, digits, agrees):
     )
 
 
+@pytest.mark.parametrize(("count", "size"), [(1005, 1.0), (996, 0.8), (1006, 1.2)])
+def test_counts_differ_by_half_a_percent_of_the_terms(tmp_path, count, size):
+    table = Table(keys=("i",), counts={"screened": "terms"})
+    found = compared(tmp_path, ["1,1000,1000"], [f"1,{count},1000"], table, "i,screened,terms\n")
+    assert found.largest == pytest.approx(size) and found.agrees is (size <= 1.0)
+
+
 def test_equal_numbers_without_a_tolerance(tmp_path):
     table = Table(keys=("i",), within={"error": 0.0})
     assert compared(tmp_path, ["1,0.0", "2,0.1"], ["1,0.0", "2,0.1"], table, "i,error\n").agrees
