@@ -125,6 +125,8 @@ def test_the_sum_of_a_dual_point():
 class Swept:
     """Terms whose sweeps end as they are told to, and note what they were asked for."""
 
+    costly = False
+
     def __init__(self, spread=0.5, n_sweeps=7, sees_gap=False, norms=(1.0,)):
         self.ends = (np.array([2.0, 4.0]), spread, n_sweeps, 99)
         self.norms = np.array(norms)
@@ -230,13 +232,24 @@ def test_an_early_look_has_to_be_worth_it(policy, expected, looks):
     neighbouring lam took some sweeps, or is not known.
     """
     trace = trace_of(tol=1e-3, rtol=0.0, policy=policy, expected=expected)
-    assert CoordinateDescent()._looks_early(trace) == looks
-    assert stop(Swept(sees_gap=True, norms=(1.0,)), trace).is_early == looks
+    terms = Swept(sees_gap=True, norms=(1.0,))
+    assert CoordinateDescent()._looks_early(problem_of(terms), trace) == looks
+    assert stop(terms, trace).is_early == looks
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected", "looks"), [(POLICY, 0.0, True), (AUTO, 0.0, False), (AUTO, 12.0, True)]
+)
+def test_an_early_look_at_costly_terms_needs_a_neighbour(policy, expected, looks):
+    terms = Swept(sees_gap=True, norms=(1.0,))
+    terms.costly = True
+    trace = trace_of(tol=1e-3, rtol=0.0, policy=policy, expected=expected)
+    assert CoordinateDescent()._looks_early(problem_of(terms), trace) == looks
 
 
 def test_an_early_look_after_just_as_many_sweeps_as_asked_for():
     solver = CoordinateDescent(few=10)
-    assert solver._looks_early(trace_of(policy=AUTO, expected=10.0))
+    assert solver._looks_early(problem_of(Swept()), trace_of(policy=AUTO, expected=10.0))
 
 
 @pytest.mark.parametrize(

@@ -213,8 +213,8 @@ def test_an_early_look_does_not_ask_for_more(small, monkeypatch):
 
 
 def test_no_early_look_where_the_neighbour_was_solved_at_once(small, monkeypatch):
-    """Two lam almost the same: the first one is looked at early, the second only at its end, as
-    without screening.
+    """Two lam almost the same: both are looked at only at their end, as without screening. The
+    first one has no neighbour, and a look at a kernel is dear.
     """
     goals, original = [], ss.KernelSamples.sweep
     monkeypatch.setattr(
@@ -228,10 +228,9 @@ def test_no_early_look_where_the_neighbour_was_solved_at_once(small, monkeypatch
     monkeypatch.setitem(HINGE, "hybrid", patient)
     prob = ss.Problem(pair()[1], ss.Hinge())
     first, second = ss.path(prob, [0.05, 0.04], tol=0.0, rtol=1e-5, screening="auto")
-    assert first.converged and second.converged and goals[0] > 2.0 * goals[-1]
-    assert max(goals[-len(second.history) + 1 :]) <= 1e-5 * second.primal, (
-        "the end is the only goal there"
-    )
+    assert first.converged and second.converged
+    for solution, asked in ((first, goals[:1]), (second, goals[-len(second.history) + 1 :])):
+        assert max(asked) <= 1e-5 * solution.primal, "the end is the only goal there"
 
 
 def test_images_are_completed_where_they_are_wanted(small):

@@ -65,7 +65,7 @@ class CoordinateDescent:
         Where sweeps have a gap as their goal: what part of the tolerance ends them all the same.
     few : int
         A look before the end, for screening, is worth its evaluation if the neighbouring lam took
-        so many sweeps, or is not known.
+        so many sweeps. If there is none, it is worth it unless terms are costly.
     """
 
     shrinking: bool = True
@@ -153,11 +153,13 @@ class CoordinateDescent:
             most = min(most, max(1, trace.n_iter))
         return most
 
-    def _looks_early(self, trace):
+    def _looks_early(self, problem, trace):
         """Return whether screening makes a look at the gap before the end worth its cost."""
         if trace.policy is None or not trace.policy.is_automatic:
             return trace.policy is not None
-        return not 0.0 < trace.expected < self.few
+        if trace.expected > 0.0:
+            return trace.expected >= self.few
+        return not problem.terms.costly
 
     def _next_stop(self, problem, trace, tolerance):
         """Return the :class:`Stop` that follows the last evaluation.
@@ -170,7 +172,8 @@ class CoordinateDescent:
         e = trace.latest
         limits = trace.limits
         factor = 0.5 * tolerance
-        longest = float(problem.terms.norms.max(initial=0.0)) if self._looks_early(trace) else 0.0
+        looks = self._looks_early(problem, trace)
+        longest = float(problem.terms.norms.max(initial=0.0)) if looks else 0.0
         decides = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
         last = factor * max(limits.tol, limits.rtol * e.dual)
         is_early = decides > last and e.gap > 2.0 * decides
