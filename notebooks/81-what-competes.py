@@ -364,8 +364,9 @@ for name, rows in races.items():
         print(f"   ss.path(screening={screening!r}): {used:.2f}")
 
 # %% [markdown]
-# **What is found.** A good guess leaves out more than any proof can, because it may be wrong: along these paths both guesses visit fewer terms than safe screening does, many fewer for the machines, hardly
-# fewer for the metrics. The strong rule was wrong for a handful of terms and paid with a few more solves. The working set begins with few terms and is wrong about many, in rounds that cost little.
+# **What is found.** A good guess leaves out more than any proof can, because it may be wrong: along these paths all guesses visit fewer terms than safe screening does, many fewer for the machines, hardly
+# fewer for the metrics. The strong rule was wrong for a handful of terms and paid with a few more solves. The working set and sieving begin with few terms and are wrong about many; sieving needs about two
+# rounds for each $\lambda$. The fewest visits has the strong rule with a proof inside: the guess leaves out at once what the ball would find only near the end. In seconds the order is another, because each round begins anew.
 #
 # ## Better points by extrapolation
 #
