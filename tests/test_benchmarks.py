@@ -164,6 +164,7 @@ def test_tables_give_ratios_to_the_reference(printed):
         assert float(other[-1]) > 0.0, "screened"
 
 
+@pytest.mark.slow
 def test_threads_are_timed_in_a_process_of_their_own():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [

@@ -217,6 +217,7 @@ def test_outside_solver(kind):
 
 @kinds
 @pytest.mark.parametrize("gamma", [0.3, 4.0])
+@pytest.mark.slow
 def test_screening_is_safe(kind, gamma):
     of = instance(kind, seed=3)
     problem, lam = squared(of, gamma), of.lam(0.02) / gamma

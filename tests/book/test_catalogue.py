@@ -37,6 +37,7 @@ def test_an_entry_says_what_it_costs_and_how_it_holds(name):
 
 
 @pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.slow
 def test_an_entry_has_a_claim(name):
     assert any(name in claim.about for claim in ledger.load_claims(notebooks_folder()))
 

@@ -23,6 +23,7 @@ def test_each_number_that_a_page_names_is_known():
     assert all(numbers.numbers().values())
 
 
+@pytest.mark.slow
 def test_the_readme_is_as_the_results_are():
     assert readme.written(readme.FILE.read_text(encoding="utf-8")) == readme.FILE.read_text(
         encoding="utf-8"

@@ -176,6 +176,7 @@ def test_points_whose_distances_vanish_are_refused():
 @settings(QUICK)
 @given(POINTS, SIMILARITY)
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+@pytest.mark.slow
 def test_similarity(data, options):
     X, y = points(**data)
     model = answer(HDSL(**options), X, y)
@@ -189,6 +190,7 @@ def test_similarity(data, options):
 @pytest.mark.filterwarnings(
     "ignore:.*duality gap:UserWarning", "ignore:(overflow|invalid|divide):RuntimeWarning"
 )
+@pytest.mark.slow
 def test_machine(data, options):
     X, y = points(**data)
     model = answer(SafeSVC(**options), X, y)
@@ -202,6 +204,7 @@ def test_machine(data, options):
 @pytest.mark.filterwarnings(
     "ignore::safescreen.ConvergenceWarning", "ignore:(overflow|invalid|divide):RuntimeWarning"
 )
+@pytest.mark.slow
 def test_solve_and_path(data, options):
     X, y = points(**data)
     families = {

@@ -230,6 +230,7 @@ def test_rows_of_zeros_count_for_the_first_class():
     ],
     ids=["certain", "area", "metric", "similarity"],
 )
+@pytest.mark.slow
 def test_results_are_those_of_a_grid_search(search):
     X, y = made(4)
     search = clone(search).fit(X, y)
@@ -477,6 +478,7 @@ def in_two_moons(n=150):
 @pytest.mark.parametrize("whole", [4000, 50])
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
+@pytest.mark.slow
 def test_pairs_of_C_and_gamma(intercept, kernel, whole, monkeypatch):
     """The choice, the scores and the tie of a grid search over SafeSVC, of all kernel values in
     memory and of rows on demand; bounds hold for the pairs that are left out. A free intercept may

@@ -68,6 +68,7 @@ def test_the_points_set_aside_count_with_their_weights(digits):
     )
 
 
+@pytest.mark.slow
 def test_warm_start_goes_on(digits):
     X, y = digits
     tol = 0.02

@@ -22,6 +22,7 @@ def runs(make, dense, seed=0, scale=3.0, **settings):
 @pytest.mark.parametrize("forward", ["exact", "heuristic"])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.slow
 def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant, seed):
     run, problem, X, triplets = runs(
         make, dense, seed, forward=forward, variant=variant, smoothing=0.7

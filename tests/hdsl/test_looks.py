@@ -26,6 +26,7 @@ def rare(seed, d=40, n=40, T=120):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("loss", "seed"), [("smoothed_hinge", 0), ("squared_hinge", 1)])
+@pytest.mark.slow
 def test_the_optimum_stays(variant, loss, seed):
     X, triplets = rare(seed)
     weights = np.random.default_rng(seed).exponential(1.0, len(triplets)) if seed % 2 else None
@@ -174,6 +175,7 @@ def test_auto_stays_out_of_small_problems_and_of_heuristics():
         assert runs[0].n_features_left_ == runs[1].n_features_left_
 
 
+@pytest.mark.slow
 def test_auto_looks_where_iterations_are_long():
     X, y = datasets.sparse_topics(300, 4000, 80, 0, n_classes=3, n_words=40, share=0.15)
     triplets = nearest_triplets(X, y)

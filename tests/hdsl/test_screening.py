@@ -75,6 +75,7 @@ SEEDS = range(60)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.slow
 def test_no_optimum_uses_what_is_excluded(seed):
     X, triplets, weights, settings = problem(seed)
     face = optimal_face(
@@ -103,6 +104,7 @@ def test_no_optimum_uses_what_is_excluded(seed):
         assert away <= ball.radius * (1.0 + 1e-12)
 
 
+@pytest.mark.slow
 def test_most_optimal_faces_are_known_and_much_is_excluded():
     known = gone = left = 0
     for seed in SEEDS:

@@ -31,6 +31,7 @@ def test_none_is_lost():
     assert len(NAMES) >= EXPECTED, NAMES
 
 
+@pytest.mark.slow
 def test_pairs_agree_and_were_executed_in_order():
     assert list(notebooks.problems(NOTEBOOKS)) == []
 

@@ -76,6 +76,7 @@ def test_only_meaningless_keywords_are_left_out():
             theirs(**keywords)
 
 
+@pytest.mark.slow
 def test_a_test_that_applies_is_judged(tmp_path, monkeypatch):
     """Of three tests, one passes, one fails and one makes none of our objects."""
     lines = [

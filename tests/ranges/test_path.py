@@ -159,6 +159,7 @@ def slack_of_the_rule(h, nm, en, tau, lam0, lam):
 
 
 @pytest.mark.parametrize("length", [1.0, 1e-152])
+@pytest.mark.slow
 def test_no_rounding_is_forgotten(length):
     """One argument may dwarf the others; thresholds are a few units in the last place from where
     the rule fails at lam0, or far away.

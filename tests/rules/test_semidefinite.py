@@ -298,6 +298,7 @@ def claim_of_any_size(rng):
     return Q, y, claims, max(first, second)
 
 
+@pytest.mark.slow
 def test_no_rounding_of_the_certificate_is_forgotten():
     """The lower bound of g is one, whichever of its parts is by far the largest."""
     rng = np.random.default_rng(12)
@@ -336,6 +337,7 @@ def claim(a, Q, C, r):
 
 
 @pytest.mark.parametrize("step", [1.0, 0.5, 2.0**-20, 2.0**20])
+@pytest.mark.slow
 def test_over_an_orthant_every_true_claim_is_certified(step):
     """Small integers: zeros, several changes of sign at one y, pieces on which nothing rises."""
     rng = np.random.default_rng(14)

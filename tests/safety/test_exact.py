@@ -50,6 +50,7 @@ def test_kernels():
 @pytest.mark.parametrize(
     "rule", [rules.ball_rule, rules.halfspace_rule, rules.intersection_rule, regions.path_ranges]
 )
+@pytest.mark.slow
 def test_the_allowance_of_the_rule_itself(rule):
     """The bounds that come with the terms are as good as they can be, and cover nothing else."""
     rule(80, 12, ("sharp",)).check(0.8)

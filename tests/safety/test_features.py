@@ -117,6 +117,7 @@ def check(kind, seed, paths=False):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_a_few(kind):
     seen = np.sum([check(kind, seed) for seed in range(4)], axis=0)
     assert seen[0] > 0 and seen[2] > 0

@@ -107,6 +107,7 @@ def test_solves_at_any_tolerance(kind, gamma):
 
 
 @pytest.mark.parametrize("kind", WITH_KERNEL)
+@pytest.mark.slow
 def test_terms_at_the_kink_are_counted(kind):
     """Support vectors on the margin: a mask that takes one of them is found out, though its
     margin is 1 to the last digit.
@@ -124,6 +125,7 @@ def test_terms_at_the_kink_are_counted(kind):
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 @pytest.mark.parametrize("kind", WITH_KERNEL)
+@pytest.mark.slow
 def test_an_enlargement_that_was_not_enough_is_noticed(kind):
     """Solutions further from the optimum than the balls were enlarged for, given masks among
     them, are judged on the whole problem.
@@ -217,6 +219,7 @@ def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
 
 
 @pytest.mark.parametrize("kind", WITH_KERNEL)
+@pytest.mark.slow
 def test_stretches_end_where_they_are_certified(kind):
     """Walking down with the solutions of a rough path, what a stretch says holds at each lam it
     is asked for.

@@ -83,6 +83,7 @@ def test_a_solver_does_not_use_a_broken_radius(radius, monkeypatch):
 
 @pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_a_few_ulps_from_the_threshold(kind, data):
     """Thresholds next to the exact extreme values over a ball: whatever is decided is decided
     rightly.

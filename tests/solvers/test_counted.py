@@ -138,6 +138,7 @@ def test_no_screening_where_little_is_left():
 
 
 @pytest.mark.parametrize("make", [triplets, partial(samples, d=20)])
+@pytest.mark.slow
 def test_screening_where_it_pays(make):
     prob = make()
     policy = Counted()

@@ -99,6 +99,7 @@ def test_who_is_asked():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("screening", [BOTH, ("features",), "auto"])
+@pytest.mark.slow
 def test_the_solution_is_that_of_the_whole_problem(method, screening):
     prob = problem()
     lam = 1e-3 * prob.lam_max()

@@ -401,6 +401,7 @@ def test_badly_scaled_columns(spread):
         assert n <= 40
 
 
+@pytest.mark.slow
 def test_products_of_lists_are_listed():
     X, y = labelled(every=2)
     loss = ss.SmoothedHinge(0.05)
@@ -440,6 +441,7 @@ def test_terms_removed_on_the_way(diagonal, smoothing):
     assert outcome.evaluation.primal == pytest.approx(plain.primal, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_blocks_removed_on_the_way():
     problem = ss.Problem(ss.ProductTriplets(*labelled(every=2), k=5), ss.SmoothedHinge(0.05))
     lam = 1e-3 * problem.lam_max()
@@ -527,6 +529,7 @@ def test_same_steps_each_time():
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+@pytest.mark.slow
 def test_data_of_any_scale_end_with_a_point_and_its_gap(scale, loss, diagonal):
     """Where squares underflow the method says that it has stalled, and "auto" goes on without."""
     X = scale * np.random.default_rng(0).standard_normal((12, 3))

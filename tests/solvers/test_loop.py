@@ -202,6 +202,7 @@ def test_the_dual_point_of_the_hinge_is_returned(gamma):
     assert outcome.dual_point is None
 
 
+@pytest.mark.slow
 def test_a_width_is_returned_in_place_of_a_dual_point():
     blocks = ss.Problem(ss.ProductTriplets(X, [0, 0, 1, 1]), ss.Hinge())
     first, second = (Point(np.full((1, 1), size), width=size) for size in (0.2, 0.01))

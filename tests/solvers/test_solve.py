@@ -47,6 +47,7 @@ def certified(problem, solution, tol=0.0, rtol=RTOL):
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 1.0])
 @every
+@pytest.mark.slow
 def test_every_setting(kind, gamma):
     of = instance(kind)
     problem, lam = of.problem(gamma), of.lam(0.1)

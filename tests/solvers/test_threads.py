@@ -40,6 +40,7 @@ def answers(terms):
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="this process has one thread")
 @pytest.mark.parametrize("k", [None, 150])
 @pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.slow
 def test_threads_of_the_kernels(diagonal, k):
     terms = ss.ProductTriplets(*labelled(330, 8), k=k, diagonal=diagonal)
     assert not terms._products.serial

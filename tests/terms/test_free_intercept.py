@@ -99,6 +99,7 @@ def check_one(seed, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=["hinge", "smoothed", "squared"])
+@pytest.mark.slow
 def test_no_decision_and_no_gap_is_wrong(loss):
     counts = [check_one(seed, loss) for seed in range(60)]
     known = [count for count in counts if count is not None]

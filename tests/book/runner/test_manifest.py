@@ -199,6 +199,7 @@ def test_parameters_are_laid_over_the_notebooks(book):
         run.override({"marker": "x" * 200})
 
 
+@pytest.mark.slow
 def test_every_run_of_the_book_has_the_parameters_of_its_notebook():
     manifest = load_manifest(notebooks_folder())
     runs = [run for profile in PROFILES for run in manifest.select([], profile)]

@@ -34,6 +34,7 @@ def test_either_half_chooses_for_the_other(fold):
     assert best.tolist() == [1, 2] and errors.tolist() == [0.3, 0.1]
 
 
+@pytest.mark.slow
 def test_iterates_are_those_of_shorter_trainings(fold):
     found, solver = selection.iterates(fold, 50.0, 60, 20, random_state=3)
     assert [point.iteration for point in found] == [20, 40, 60] and solver.n_iter_ == 60
