@@ -183,7 +183,8 @@ class Benchmark(SphinxDirective):
         opening = re.search(r"^## Last run\n+(.+?)\n\n", text, re.M | re.S)
         if not opening:
             raise self.error("benchmarks/README.md has nothing below 'Last run'")
-        source = paragraph(f"From the last run of benchmarks/. {opening[1]}", style="soft")
+        machines = opening[1].replace("`", "")
+        source = paragraph(f"From the last run of benchmarks/. {machines}", style="soft")
         return [table(head, rows, _numeric(rows)), source]
 
 
