@@ -1,6 +1,5 @@
 """What the manifest says of committed records."""
 
-import json
 import math
 
 import pandas as pd
@@ -34,11 +33,3 @@ def test_there_are_some():
 def test_a_replay_asks_for_what_the_record_has(path, key, number):
     values = pd.read_csv(path)[key]
     assert any(math.isclose(value, number, rel_tol=1e-9) for value in values)
-
-
-@pytest.mark.parametrize(
-    "path", sorted(RECORDS.glob("*/*/summary.json")), ids=lambda path: "/".join(path.parts[-3:-1])
-)
-def test_no_record_lacks_a_package(path):
-    """A run says in `missing` which packages it did not find."""
-    assert not json.loads(path.read_text(encoding="utf-8")).get("missing")
