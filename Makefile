@@ -48,11 +48,11 @@ reproduce: install ## run every experiment on embedded data, make the pages of t
 replay: install ## ask a small part of every record again, and compare it with what the library says now (JOBS=cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen replay $(if $(JOBS),--jobs $(JOBS))
 
-check: install ## what to run while working: ruff, quick tests of every part, two replays (two minutes on two cores)
+check: install ## what to run while working: ruff, quick tests of every part, two replays (a few minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m ruff check .; $(PY) -m ruff format --check -q lib tests benchmarks docs; \
 	$(PY) -m pytest -q -n 2 --dist worksteal tests -m "not slow and not exhaustive"
 
-test: install ## run all tests and notebooks (ten minutes on two cores)
+test: install ## run all tests and notebooks (ten to twenty minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; $(PY) -m pytest -q -n 2 --dist loadscope
 
 nightly: exhaustive nojit boundscheck mutants operators peers bench ## what takes hours: these seven, one after the other
