@@ -146,7 +146,12 @@ def grid_of(terms, most):
     return path
 
 
-ENDS = {"grid": "the end of the path", "no L": "no sample left in L", "callback": "out of time"}
+ENDS = {
+    "grid": "the end of the path",
+    "no L": "no sample left in L",
+    "callback": "out of time",
+    "rounding": "rounding lets no larger C be certain",
+}
 if record.computes:
     X, y = datasets.load(dataset, part, return_X_y=True)
     y = datasets.two_classes(y)

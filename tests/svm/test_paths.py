@@ -88,6 +88,18 @@ def test_eps_path_ends_with_a_solution_that_is_not_optimal_to_eps():
     )
 
 
+def test_eps_path_ends_where_rounding_lets_no_larger_C_be_certain(monkeypatch):
+    """The solutions so far are returned, where the next C would be that of the last one."""
+    terms = instance("dense").terms
+    steps = iter([1.5, 1.2, 1.0])
+    monkeypatch.setattr(
+        svm.paths, "eps_next_C", lambda terms, last, *_: next(steps) * (1.0 / last.lam)
+    )
+    found = svm.eps_path(terms, 1e6, 0.05)
+    assert found.reason == "rounding" and len(found) == 3
+    assert all(solution.converged for solution in found)
+
+
 @pytest.mark.parametrize("M", [1, 2, 5])
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])

@@ -129,8 +129,8 @@ def eps_path(
     Path
         Its ``reason`` is ``"grid"`` (`C_max` is reached), ``"no L"`` (no sample is in L any more,
         so w is the same for all larger C), ``"length"`` (there are `max_solutions`),
-        ``"not converged"`` (the last solution is not optimal to `eps`), or a reason of
-        :func:`safescreen.path`.
+        ``"not converged"`` (the last solution is not optimal to `eps`), ``"rounding"`` (no larger C
+        is certain to be optimal to `eps`), or a reason of :func:`safescreen.path`.
 
     Raises
     ------
@@ -175,7 +175,10 @@ def eps_path(
             reason[0] = "not converged"
         else:
             C = eps_next_C(last.problem.terms, last, eps, prob.loss)
-            return max(1.0 / C, 1.0 / C_max)
+            lam = max(1.0 / C, 1.0 / C_max)
+            if lam < last.lam:
+                return lam
+            reason[0] = "rounding"
         return None
 
     solved = paths.path(
