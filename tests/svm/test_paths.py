@@ -100,6 +100,20 @@ def test_eps_path_ends_where_rounding_lets_no_larger_C_be_certain(monkeypatch):
     assert all(solution.converged for solution in found)
 
 
+def test_the_next_C_leaves_room_for_rounding(monkeypatch):
+    """With a gap whose allowance for rounding takes a third of eps, a smaller step is certain."""
+    terms = instance("dense").terms
+    prob = ss.Problem(terms, ss.Hinge())
+    last = ss.solve(prob, 1.0 / (2.0 * svm.c_min(terms)), tol=0.0, rtol=1e-9)
+    at_once = svm.eps_next_C(terms, last, 0.01)
+    good = svm.paths.is_eps_good
+    monkeypatch.setattr(
+        svm.paths, "is_eps_good", lambda prob, e, C, eps: good(prob, e, C, eps / 1.5)
+    )
+    C = svm.eps_next_C(terms, last, 0.01)
+    assert 1.0 / last.lam < C < at_once
+
+
 @pytest.mark.parametrize("M", [1, 2, 5])
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])

@@ -265,7 +265,7 @@ def eps_next_C(
     if not a > 0.0:
         return math.inf
     rho = (b + math.sqrt(max(b * b - 2.0 * a * square, 0.0))) / (2.0 * a)
-    for shrink in (0.0, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3):
+    for shrink in (0.0, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 1e-2, 0.1, 0.5):
         C = C0 * (1.0 + (rho - 1.0) * (1.0 - shrink))
         if C > C0 and is_eps_good(prob, e, C, eps):
             return C
