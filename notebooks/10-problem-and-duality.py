@@ -9,8 +9,8 @@
 #
 # * the dual of metric learning has one number in $[0, 1]$ for each triplet, and the cone constraint
 #   disappears from it into a projection;
-# * the duality gap is a sum of parts none of which can be negative, which is how it can be computed to the
-#   last digit;
+# * the duality gap is a sum of parts none of which can be negative, so that it can be computed without
+#   subtracting two nearly equal numbers;
 # * a problem with known triplets removed has the same optimum, but **not** the same duality gap away from it.
 
 # %%
@@ -252,7 +252,8 @@ print(f"parts of the gap: {fenchel.sum():.4f} + {product:.4f} + {square:.4f}")
 
 # %% [markdown]
 # The sum pays off near the optimum, where $P - D$ is the difference of two nearly equal numbers. We walk
-# towards the solution; below one unit in the last place of $P$ the subtraction has nothing left to say.
+# towards the solution: the nearer, the fewer digits of the subtraction are right
+# (`24-floating-point` goes on to where none is).
 
 # %%
 target, unit = solution.x.ravel(), np.spacing(solution.primal)

@@ -504,8 +504,8 @@ assert outside["with"] == 0 and outside["without"] > 900
 # %% [markdown]
 # ### The loss must be convex, but not smooth
 #
-# The hinge itself ($\gamma = 0$) has a kink, where every $\alpha_t \in [0, 1]$ is a slope. All of them
-# give a valid ball, of different sizes; the proof takes whichever is offered.
+# The hinge itself ($\gamma = 0$) has a kink, where every $\alpha_t \in [0, 1]$ is a slope. The proof takes
+# whichever is offered. Here are the balls of $\alpha(x)$, from four points:
 
 # %%
 hinge = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.Hinge())

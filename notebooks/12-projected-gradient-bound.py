@@ -583,7 +583,7 @@ print(f"with the cone itself: {good.radius**2:.4f} and {np.linalg.norm(x_star - 
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# It is not contained in it, unless $Q_- = 0$. The two surfaces meet in the rim of the disc of step 3. Beyond the disc,
+# It is not contained in it, unless $Q_- = 0$ or $r_{PGB} = 0$. The two surfaces meet in the rim of the disc of step 3. Beyond the disc,
 # inside the half-space, the ball of PGB is a half ball of radius $r_{PGB}$, while the cap of GB under it is only
 # $r_{GB} - \|Q_-\|$ high, which is less than $r_{PGB} = \sqrt{(r_{GB} - \|Q_-\|)(r_{GB} + \|Q_-\|)}$. On the other side
 # of the disc it is inside GB. Hence a rule that uses GB with the half-space screens all that PGB screens. But a rule

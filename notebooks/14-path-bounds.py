@@ -192,8 +192,8 @@ print("<z - (lam0/lam1) m, z - m>  -  (|z - Q|^2 - r^2)  =", sp.expand(thales - 
 # $$r^2 - \|x_1^\star - Q\|^2 = \tfrac1{\lambda_1} \langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star - x_1^\star\rangle
 # \ge \tfrac1{\lambda_1} \big( \gamma\|\alpha_1 - \alpha_0\|^2 + \langle N_1, x_0^\star\rangle + \langle N_0, x_1^\star\rangle \big) .$$
 #
-# The solution moves *away* from the surface when dual variables change, and when the constraint that was active
-# changes.
+# With $\gamma > 0$ the solution moves *away* from the surface when dual variables change. Over a cone it does so too when
+# the constraint that was active changes.
 #
 # ### Step 4: a reference that is not exact (STS19 appendix H)
 #
@@ -303,7 +303,7 @@ assert shrunk > 10 and 1.0 - 1e-9 < min(surface) <= max(surface) <= 1.0
 
 # %% [markdown]
 # Solutions lie on the surface itself. They do whenever no dual variable changes between $\lambda_0$ and
-# $\lambda_1$ and the same constraint stays active: then $x_1^\star = \frac{\lambda_0}{\lambda_1} x_0^\star$,
+# $\lambda_1$, for then $H$ does not change either: $x_1^\star = \frac{\lambda_0}{\lambda_1} x_0^\star$,
 # the far end of the segment.
 #
 # ## How much of the ball is needed

@@ -27,7 +27,7 @@ from safescreen_book import figures
 # Twelve points of the plane and their triplets. A diagonal metric of them is a point of the quarter plane $K$
 # (shaded), so that every ball is a disc. Left, the reference $x_0^\star$ is the exact solution for $\lambda_0 =
 # \lambda_1/0.7$; right, it is moved to some $x_0$ nearby. The star is the solution for $\lambda_1$ that all balls
-# have to hold. (For the picture RRPB is given the true distance of $x_0$ from $x_0^\star$ as its $\varepsilon$.)
+# have to hold. RRPB takes as its $\varepsilon$ the distance from $x_0^\star$ that the duality gap of $x_0$ for $\lambda_0$ certifies.
 
 # %%
 rng = np.random.default_rng(3)
@@ -56,15 +56,15 @@ for ax, x, name, title in ((axes[0], at_old, "$x_0^*$", "an exact reference"), (
     if x is at_old:
         drawn = {"GB": drawn["GB"], "DGB": drawn["DGB"], "PGB = MGB = RPB": drawn["PGB"]}
     else:
-        eps = np.linalg.norm(x - at_old)
+        eps = ss.spheres.duality_gap_bound(plane, x, old).radius
         drawn |= {"RRPB": ss.spheres.relaxed_path_bound(x, eps, old, new), "RPB": ss.spheres.path_bound(at_old, old, new)}
     assert all(np.linalg.norm(ball.center - star) <= ball.radius for ball in drawn.values())
     figures.balls(plane.cone, drawn, {name: x, "optimum": star}, ax=ax, title=title)
 figures.show(
     "Two planes with the discs of GB, DGB, PGB, MGB, RPB and RRPB. Left, from an exact "
     "reference PGB, MGB and RPB are one disc, half as wide as DGB and inside it. Right, from an "
-    "inexact one they are apart: MGB lies in DGB and RRPB, PGB partly outside of DGB, and the "
-    "small RPB misses the optimum."
+    "inexact one they are apart: MGB lies in DGB and RRPB, PGB partly outside of DGB. All of them "
+    "hold the optimum."
 )
 
 
@@ -421,9 +421,9 @@ assert inside[names.index("PGB"), names.index("DGB")] < total and inside[names.i
 # %% [markdown]
 # ## Break it: smaller is not inside
 #
-# PGB sometimes sticks out of GB and of DGB. The smallest example is a half-line: one term $a = -1$, the cone $x \ge 0$,
-# $\lambda = 1$, the reference $x = 1$. The solution is 0. GB is the interval $[-1, 1]$ around $Q = 0$. DGB is centered
-# at 1. PGB reaches further to the left than DGB, and DGB further to the right: neither contains the other, and the
+# PGB sometimes sticks out of GB (the exercise shows when) and of DGB. The smallest example for DGB is a half-line: one
+# term $a = -1$, the cone $x \ge 0$, $\lambda = 1$, the reference $x = 1$. The solution is 0. GB and PGB are the interval
+# $[-1, 1]$ around $Q = 0$. DGB is centered at 1. PGB reaches further to the left than DGB, and DGB further to the right: neither contains the other, and the
 # intersection is better than both.
 
 # %%
@@ -590,18 +590,17 @@ assert min(farthest) > 1.0
 # %% [markdown]
 # ## Fine print
 #
-# * **MGB** is very likely the RYU ball of sparse regression (Tran, Elvira, Dang, Herzet, below).
 # * **Numbering.** Section 3.6 of STS19 refers to its Theorems 7 and 8 as "theorems 8 and 9"; the appendices are shifted
 #   by one in the same way.
 # * **DGB $\supseteq$ PGB** in the summary is a statement about exact references, and the paper makes it for these only;
 #   the table above shows why. MGB $\subseteq$ DGB has no such condition.
 # * **RRPB = RPB** in the summary takes $\varepsilon = 0$. As soon as $\varepsilon > 0$, RRPB is the widest of these
-#   balls: in PGB and MGB, built from the same pair, the error enters under a root, $\sqrt{r^2 + \text{small}}$, and in
+#   three: in PGB and MGB, built from the same pair, the error enters under a root, $\sqrt{r^2 + \text{small}}$, and in
 #   RRPB it is added.
 # * **Experiments** agree with the paper's: PGB and RRPB screen alike on a path, DGB less (STS19 section 7;
 #   `51-path-time`).
-# * "RPB lies inside DGB" needs the *dual* solution in DGB. With a worse dual point DGB grows, and still contains RPB
-#   when the center is the same.
+# * $r_{\text{DGB}} = 2\,r_{\text{RPB}}$ needs the *dual* solution in DGB. With a worse dual point DGB grows around the same
+#   center, and still contains RPB.
 #
 # ## References
 #

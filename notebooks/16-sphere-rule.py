@@ -85,7 +85,7 @@ assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 # |---|---|
 # | the ball holds the solution | everything |
 # | the inequalities are strict | a margin of exactly $1$ or $1 - \gamma$ belongs to neither region |
-# | $\Vert H\Vert$ and $r$ are not too small | rounding, below |
+# | the computed $\Vert H\Vert$ and $r$ are not below the true ones | rounding, below |
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -520,8 +520,8 @@ figures.show(
 # ### A norm that rounds to zero
 #
 # Anchor far away, $x_j$ and $x_l$ close together, a ball that says next to nothing ($r$ large). Formula
-# (1) loses the norm, the slack vanishes, and the triplet is "decided" although the ball contains matrices
-# that contradict it.
+# (1) loses the norm, so that $r\|H\|$ is far too small, and the triplet is "decided" although the ball contains
+# matrices that contradict it.
 
 # %%
 x_i, x_j = np.array([1000.0, 1000.0]), np.array([0.1, 0.2])
@@ -578,7 +578,7 @@ for center, expected in ((1.0 / 3.0, False), (0.34, True)):
 #
 # The triangle inequality for $uu' - vv'$, or (1): $|u|^4 + |v|^4 - 2(u'v)^2 \le (|u|^2 + |v|^2)^2$. The
 # difference of the two sides is $2|u|^2|v|^2 + 2(u'v)^2$, so equality needs $u = 0$ or $v = 0$: a
-# duplicated point. For $u \perp v$ the factor is $(a + b)/\sqrt{a^2 + b^2} \le \sqrt 2$. For $u \to v$ it
+# duplicated point. For $u \perp v$ the factor is $(a + b)/\sqrt{a^2 + b^2} \le \sqrt 2$ with $a = |u|^2$, $b = |v|^2$. For $u \to v$ it
 # grows without bound: $\|H\| \to 0$. Blocks lose the triplets of outlying anchors, and little elsewhere.
 #
 # </details>

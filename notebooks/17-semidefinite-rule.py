@@ -12,7 +12,7 @@
 #   search for $y$ may stop there;
 # * the sign matters: it replaces the paper's preliminary test with a feasible point, and one of the two is needed;
 # * from a center in the cone, $Q + yH$ has at most one negative eigenvalue **for either sign of $y$**, as the paper
-#   says, so a single eigenpair is enough; and it can be had in $O(d)$;
+#   says, so a single eigenvalue is enough; it can be had in $O(d^2)$ operations a triplet and $O(d)$ a trial of $y$;
 # * with the gradient bound the cone decides many more triplets, and a single half-space nearly as many at a hundredth
 #   of the cost. With PGB, which uses the cone already, the rule decides about half a percent more.
 
@@ -466,8 +466,8 @@ assert certified > 5
 #
 # An extreme case by hand. $Q = \mathrm{diag}(-0.3, 0.5)$ lies outside of the cone, $r = 0.32$. The triplet
 # $x_i = 0$, $x_j = (1, 0)$, $x_l = (0, 2)$ has $H = \mathrm{diag}(-1, 4)$, $\langle H, Q\rangle = 2.3$ and
-# $r\|H\| = 1.32$: the ball's minimum is 0.98, just not enough. But in the cone $X_{11} \ge 0$ must be made
-# up for, and only $\sqrt{0.32^2 - 0.3^2} \approx 0.11$ of the radius is left to go in other directions.
+# $r\|H\| = 1.32$: the ball's minimum is 0.98, just not enough. But a point of the cone has $X_{11} \ge 0$, which takes
+# 0.3 of the radius from the center. Only $\sqrt{0.32^2 - 0.3^2} \approx 0.11$ is left for other directions.
 
 # %%
 by_hand = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])

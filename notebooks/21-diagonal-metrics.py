@@ -431,7 +431,7 @@ figures.show(
     "Left, the squared distance of x(y) from q against y: for h of either sign it grows without "
     "end and crosses the level r squared, for positive h it ends on a plateau below it. Right, "
     "coordinates touched against the number of features, on logarithmic axes: Algorithm 3 grows "
-    "fastest, the sorted walk least."
+    "fastest, and the sorted walk stays lowest."
 )
 
 exponent = np.polyfit(np.log(sizes[1:]), np.log(touched[1:]), 1)[0]
@@ -502,17 +502,20 @@ assert outcome[30.0][1][2] > 0 and sum(outcome[0.1][1][:2]) < sum(outcome[0.1][0
 #
 # The point of Theorem 12 can be computed whether or not $\alpha = 0$. If $h \ge 0$ and the point lies outside of the
 # ball, the minimum is larger than 0, and whoever takes 0 loses decisions. If some $h_k < 0$, the minimum is smaller
-# than the value at this point, and whoever takes that value is unsafe. Here is a case in which it is above the
-# threshold 1.
+# than the value at this point, and whoever takes that value is unsafe. The rule for L shows it. It asks for the maximum of
+# $h'x$, which is minus the minimum for $-h$: at the point $h'x$ is below the threshold $1 - \gamma$, at the maximum above it.
 
 # %%
-h, q, r = np.array([1.0, -0.5]), np.array([0.2, 3.0]), 1.0
-x_12 = np.where(h > 0.0, 0.0, np.maximum(q, 0.0))
-h_2, q_2 = -h, np.array([0.5, 4.0])  # h = (-1, 0.5)
-x_2 = np.where(h_2 > 0.0, 0.0, np.maximum(q_2, 0.0))
-print(f"h >= 0 fails: Theorem 12's point has h'x = {h @ x_12:.2f}, the minimum is {sorted_walk(h, q, r):.2f}")
-print(f"point outside: h = (1, 0.5), q = (2, 4): value 0, the minimum is {sorted_walk(np.abs(h), np.array([2.0, 4.0]), r):.2f}")
-assert sorted_walk(h, q, r) < h @ x_12 - 0.1 and sorted_walk(np.abs(h), np.array([2.0, 4.0]), r) > 1.0
+h, q, r = np.array([1.0, 0.5]), np.array([2.0, 4.0]), 1.0
+print(f"the point outside of the ball: value 0, the minimum is {sorted_walk(h, q, r):.2f}")
+assert sorted_walk(h, q, r) > 1.0
+
+# %%
+h, q, r = np.array([-1.0, 0.5]), np.array([0.2, 1.5]), 1.0
+x_12 = np.where(-h > 0.0, 0.0, np.maximum(q, 0.0))  # Theorem 12's point for -h
+largest = -sorted_walk(-h, q, r)
+print(f"some -h_k < 0: at the point h'x = {h @ x_12:.2f}, threshold {1.0 - loss.gamma:.2f}, the maximum is {largest:.2f}")
+assert h @ x_12 < 1.0 - loss.gamma < largest
 
 # %% [markdown]
 # ## Exercise

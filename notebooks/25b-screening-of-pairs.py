@@ -9,7 +9,7 @@
 # At the end you will have seen
 #
 # * why the norm of a triplet may be bounded by a sum over its two pairs, and intervals come out of it;
-# * the screening in plain numpy, and the library decide the same triplets, all of them rightly;
+# * the screening in plain numpy; the library puts as many triplets into L and R, all of them rightly;
 # * what is lost against the rule for single triplets, and why it does not pay for products of whole
 #   classes;
 # * a bound that separates as well, loses nothing, and is false.

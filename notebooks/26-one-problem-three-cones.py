@@ -13,7 +13,7 @@
 #   al. are one ball;
 # * the dome test of the samples is the linear rule of the triplets, and holds in any cone;
 # * the trivial start of the samples' path, $C_{\min}$, is where the last triplet becomes linear;
-# * what the balls become as $\lambda \to 0$, from a reference that stays and from one that comes along;
+# * how the radii grow as $\lambda \to 0$, if the reference is kept, and if each $\lambda$ takes the solution for the one before;
 # * and what does *not* carry over: kernels.
 
 # %%
@@ -466,7 +466,7 @@ figures.show(
 # | limit of $\lambda r$ | $\frac12\Vert H\Vert$ | $\frac12\Vert[H]_K\Vert$ | $\Vert[H]_K\Vert$ | $\frac12\lambda_0\Vert x_0\Vert$ | $\lambda_0(\frac12\Vert x_0\Vert + \varepsilon)$ |
 #
 # (Where $[H]_K = 0$ the leading part is missing, and the radius grows more slowly or not at all.) That is the fate of a
-# reference that is *kept*. On a path it comes along: with $\lambda_0 = \lambda/\rho$ RPB has
+# reference that is *kept*. On a path each $\lambda$ takes the solution for the one before: with $\lambda_0 = \lambda/\rho$ RPB has
 # $r = \frac{1-\rho}{2\rho}\|x_0\|$ at every $\lambda$, a fixed share of the solution's own length, and that length
 # stays finite where the total loss has a smallest value at a finite point of the cone. What does grow without bound is
 # the share of an *absolute* accuracy: a reference whose gap is at most $g$ has $\varepsilon = \sqrt{2g/\lambda_0}$. So

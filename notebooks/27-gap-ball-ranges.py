@@ -339,8 +339,8 @@ assert worst < 1e-9 and min(extra.values()) > 10
 #
 # Near the optimum $a$, $b/\lambda$ and $c/\lambda^2$ are large and their sum is nearly zero. The library writes the
 # same radius, with $w = H_+/\lambda_0$, $t = \lambda_0/\lambda$ and $e \ge 0$ for the Fenchel terms and
-# $\langle x, H_-\rangle$, as $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$ (DGB; a quarter of the square for GB and MGB): a
-# sum of what is small each.
+# $\langle x, H_-\rangle$, as $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$ for DGB. For MGB a quarter of the
+# square takes its place, and for GB too, with $w = H/\lambda_0$ and $e$ for the Fenchel terms alone. Each part is small.
 
 # %%
 sharp = ss.solve(problem, lam0, tol=1e-11)

@@ -154,7 +154,7 @@ figures.show(
 )
 
 # %% [markdown]
-# MGB screens what DGB screens and more at *every* iterate, because its ball is inside. Its curve is hidden
+# MGB screens at least what DGB screens at *every* iterate, because its ball is inside. Its curve is hidden
 # below that of PGB.
 #
 # ## What it costs
@@ -215,7 +215,7 @@ assert shares[0] > 0.5 > shares[-1]
 # %% [markdown]
 # ## Exercise
 #
-# Between rough references MGB adds $e$ under the root where RRPB adds $\varepsilon$ to the radius. For
+# With a rough reference MGB adds $e$ under the root where RRPB adds $\varepsilon$ to the radius. For
 # $\lambda_1 = 0.9\,\lambda_0$, $\|x_0\| = 1$ and a reference with $\delta = 0$, for which $\varepsilon$ is
 # the radius of RRPB twice that of MGB?
 #
@@ -223,7 +223,7 @@ assert shares[0] > 0.5 > shares[-1]
 # <summary><b>Solution</b></summary>
 #
 # With $\rho = 1/0.9$ and $\delta = 0$: $r_{\text{RRPB}} = \frac12(\rho - 1) + \rho\varepsilon$ and
-# $r_{\text{MGB}}^2 \le \frac14(\rho - 1)^2 + \frac\rho2\varepsilon^2$, because $\varepsilon^2 = 2e$. Set
+# $r_{\text{MGB}}^2 = \frac14(\rho - 1)^2 + \frac\rho2\varepsilon^2$, because $\varepsilon^2 = 2e$. Set
 # the first to twice the second and solve the quadratic equation: no $\varepsilon$ does it. The ratio grows
 # from 1, has its maximum 1.8 near $\varepsilon = 0.11$, and ends at $\sqrt{2\rho} = 1.49$.
 #

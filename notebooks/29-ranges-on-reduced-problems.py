@@ -29,7 +29,7 @@ from safescreen_book import figures
 #
 # * fifty copies of *pull* $= (0.1, 0.1)$, always in the linear region: alone they give the solution $(5, 5)/\lambda$;
 # * fifty copies of *guard* $= (0.52, 0)$, which cost nothing while $m_1 > 1/0.52 = 1.923$ and push $m_1$ up below;
-# * one *probe*, which is right of its threshold or not, depending on where exactly the solution is.
+# * one *probe*, whose margin is above its threshold or not, depending on where exactly the solution is.
 
 # %%
 def vector_triplets(vectors):
@@ -186,8 +186,8 @@ for name, around in methods.items():
 assert margin_2 < 1.0 - 1e-3
 
 # %% [markdown]
-# DGB's range happens to be right in this instance. That is not a proof, only geometry: while the pull alone is
-# active, the accepted point lies between the two solutions of the reduced problem.
+# DGB's range happens to be right in this instance. That is luck, not proof: at this $\lambda$ its ball around the accepted
+# point is just wide enough to leave the probe undecided.
 #
 # ## Act 3: the enlarged radius
 #
@@ -361,6 +361,7 @@ assert count["enlarged"]["screened"] < count["plain"]["screened"]
 # $\sqrt{2\epsilon/\lambda_0}$ is harmless if $2\epsilon/\lambda_0 < 0.0769^2$, that is $\epsilon < 0.0074$; it was
 # 0.03. The guards stay as soon as the enlarged circle around $(2.13, 2.13)$ reaches the threshold: its radius must be
 # $2.13 - 1.9231 = 0.2069$ at least.
+# DGB alone has $0.1838$; 15 % of the enlargement, which is $0.1549$, are enough.
 #
 # </details>
 

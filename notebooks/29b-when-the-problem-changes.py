@@ -7,7 +7,7 @@
 #
 # At the end you will have seen
 #
-# * a ball around the new solution whose surface holds the old one, derived in three lines, for any change of $\lambda$, weights and linear term;
+# * a ball that holds the new solution and has the old one on its surface, derived in three lines, for any change of $\lambda$, weights and linear term;
 # * that over the whole space it is the midpoint gap bound of the old pair in the new problem, which needs no exact solution;
 # * how much of a fold or a bootstrap is certain before its first iteration;
 # * a robust metric by convex rounds (the ramp loss), the later ones of which begin with most of their triplets screened, and when such a loss pays.
@@ -26,7 +26,7 @@ from safescreen_book import figures
 # ## The story in a picture
 #
 # Twelve points of the plane and their triplets; a diagonal metric of them is a point of the quarter plane. The dot is the solution for
-# all triplets. Each circle belongs to one change: some triplets count twice, others not at all. All circles pass through the old
+# all triplets. Each circle belongs to one change: some triplets count twice, others a twentieth. All circles pass through the old
 # solution, and each holds the new one, its star.
 
 # %%
@@ -93,7 +93,7 @@ figures.show(
 # |---|---|
 # | $P_0(x)$ | $\sum_t w_t\,\ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac{\lambda_0}2\lVert x\rVert^2$, over $x \in K$ |
 # | cone $K$ | semidefinite matrices, vectors $x \ge 0$, or the whole space |
-# | $\alpha_t$ | $-\ell'(\langle a_t, x_0\rangle)$, the slope of the loss at the old solution |
+# | $\alpha_t$ | $-\ell'(\langle a_t, x_0\rangle)$, minus the slope of the loss at the old solution |
 # | RPB, MGB | the path bound ([`14-path-bounds`](14-path-bounds.ipynb)) and the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) |
 #
 # </details>
@@ -196,10 +196,10 @@ print(f"{wrong} of {decided} decisions of the old certificate are wrong in the n
 assert wrong > 20
 
 # %% [markdown]
-# And a shorter radius loses solutions: of these changes so many are beyond 0.98 of it.
+# And a shorter radius loses solutions: so many of these changes are beyond 0.98 of it.
 
 # %%
-beyond = {cone: sum(value > 0.98 for value in values) for cone, values in reach.items()}
+beyond = {cone: int(sum(value > 0.98 for value in values)) for cone, values in reach.items()}
 print("beyond 0.98 of the radius:", beyond)
 assert sum(beyond.values()) > 0
 
@@ -342,11 +342,12 @@ figure, ax = figures.panels(1, width=5.6, height=3.2)
 for ratio in (0.1, 0.01, 0.001):
     _, certain, _ = cccp(problem, ratio * problem.lam_max(), 4.0)
     ax.plot(1 + np.arange(len(certain)), certain, "o-", label=rf"$\lambda = {ratio}\,\lambda_{{\max}}$")
+ax.xaxis.get_major_locator().set_params(integer=True)
 ax.set(xlabel="round", ylabel="certain before it", ylim=(0.0, 1.02))
 ax.legend()
 figures.show(
-    "The share of triplets that is certain before each round of the convex-concave procedure, for three lam. All curves rise to "
-    "nearly 1 within a few rounds; the smaller lam is, the lower they begin."
+    "The share of triplets that is certain before each round of the convex-concave procedure, for three lam. For the largest lam one "
+    "round is enough, a dot at 1. The two other curves rise to nearly 1 within a few rounds; the smaller lam is, the lower they begin."
 )
 
 # %% [markdown]
