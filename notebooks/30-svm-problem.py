@@ -337,7 +337,7 @@ print(f"LIBLINEAR was given {outside.n_fed} samples of {len(problem)}; gap of th
 # %% [markdown]
 # ## Along the path
 #
-# The larger $C$, the fewer samples keep a margin below 1. Up to $C_{\min}$ all are in L and $w^\star = C\sum_i z_i$
+# As $C$ grows the total loss falls, and mostly fewer samples keep a margin below 1. Up to $C_{\min}$ all are in L and $w^\star = C\sum_i z_i$
 # without solving anything (SSS14 Lemma 9; the library's `lam_max` is $1/C_{\min}$).
 
 # %%

@@ -620,7 +620,7 @@ assert np.linalg.norm(whole - without) > 0.1
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# From the first $C_0$ on at which no sample has loss (the largest weight in the solution of largest margin), IT with
+# From the first $C_0$ on at which no sample has loss (the largest $\beta_i$ of the machine of largest margin, $w = \sum_i \beta_i z_i$), IT with
 # reference $C_0$ is exact for **every** $C > C_0$, however far: the lens is a point. Ball 1 grows with $C$: its
 # radius is $\frac{C - C_0}{2C_0}\|w_0\|$, and BT1 decides less and less. (It decides again when the reference moves
 # along; but nothing needs to be solved any more.)

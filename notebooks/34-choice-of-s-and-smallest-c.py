@@ -323,8 +323,8 @@ assert np.mean(ratios > 1.01) > 0.05
 # $$\big\{w : \langle w, w - \tilde w\rangle + C\big(\xi(w) - \tilde\xi\big) \le 0\big\}, \qquad
 # \xi(w) = \sum_i \max(0, 1 - \langle z_i, w\rangle),$$
 #
-# the first optimality condition without anything given away. The smallest ball around it is a quadratic program over
-# $s$, a support vector machine again, so there is a price at the end.
+# the first optimality condition without anything given away. The smallest ball 2 over all $s$ is a quadratic program, a
+# support vector machine again, so there is a price at the end. (It need not be the smallest ball around this set.)
 
 
 # %%

@@ -12,7 +12,7 @@
 # * the printed test is right about R, the samples it is chiefly meant for, and not a bound for L;
 # * on two samples it leads to a machine whose objective is more than twice the optimal one;
 # * striking the $\sqrt2$ makes it exact;
-# * the overlap of two balls lies inside the dome and screens up to ten times as much, for the same interval
+# * the overlap of two balls lies inside the dome and screens more than ten times as much, for the same interval
 #   of $C$.
 
 # %%

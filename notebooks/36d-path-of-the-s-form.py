@@ -302,7 +302,7 @@ assert max(mean["certain"], mean["rough"]) <= mean["true length"] + 1e-9
 assert mean["rough"] > mean["certain"] > 0.3
 
 # %% [markdown]
-# A rough solution is as good as the truth, and it costs what one bad guess costs.
+# A rough solution is nearly as good as the truth, and it costs what one bad guess costs.
 #
 # ## Does the library match?
 #

@@ -395,9 +395,10 @@ print(f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_
 # %% [markdown]
 # ### Who contains whom
 #
-# Equal is not all. For the pair $(\tilde w, \alpha)$ MGB lies in DGB; BT1 and BT2 are such MGBs, for
-# different $\alpha$, and neither contains the other; the ball of $w_0$ holds for the whole interval from $C_0$ to $C$,
-# and lies inside the dome (`36c-dome-test-as-printed`). Shares that each name screens, along $C/C_0$:
+# Equal is not all. For the pair $(\tilde w, \alpha)$ MGB lies in DGB. BT1 and BT2 are such MGBs, for different $\alpha$. In
+# general neither contains the other; for a bad $s$ ball 2 contains ball 1 (`34-choice-of-s-and-smallest-c`). The ball of $w_0$
+# holds for the whole interval from $C_0$ to $C$. It sticks out of the dome's ball, but its overlap with the ball of $w(C)$ for
+# $C_0$ lies inside the dome (`36c-dome-test-as-printed`). Shares that each name screens, along $C/C_0$:
 
 # %%
 steps = np.geomspace(1.02, 2.5, 12)

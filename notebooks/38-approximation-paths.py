@@ -190,8 +190,8 @@ print("svm.eps_next_C:", {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_,
 #
 # The numbers agree. For the truth of (35) solutions between $C_0$ and the promised $C$ are computed and compared, on
 # both data sets, from $C_{\min}$ to a thousand times that. By bisection we also find the largest $\rho$ for which (35)
-# *really* holds; no rule can go farther. Last come references that are not exact, with relative gaps of a half to a
-# hundredth of $\varepsilon$. We compare the library's next $C$ with the larger root of (3) below, and check (35) again
+# *really* holds; no rule can go farther. Last come references that are not exact, with relative gaps from nearly
+# $\varepsilon$ down to a hundredth of it. We compare the library's next $C$ with the larger root of (3) below, and check (35) again
 # by solving.
 
 # %%
@@ -291,7 +291,7 @@ figures.lines({"bound (1)": saw}, dots=marks, ax=ax, title="breast cancer", log=
 ax.set_ylim(-0.004, 0.135)
 figures.show(
     "The relative error of the dual along C, logarithmic: the bound is a saw that rises from 0 "
-    "to 0.1 and drops fifteen times; the true errors, dots, lie below it."
+    "to 0.1 and drops at each solution; the true errors, dots, lie below it."
 )
 assert len(coarse) > 10 and max(dots[1]) <= 0.1 and max(saw[1]) <= 0.1 * (1 + 1e-6)
 print("solutions:", len(coarse))

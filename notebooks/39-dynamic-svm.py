@@ -72,8 +72,8 @@ figures.show(
 #
 # > **Screening of samples without an exact reference.** Let $\alpha \in [0,1]^n$ and $w$ be *any* dual and primal point of a support vector
 # > machine, at any moment of any solver. (a) The balls DGB, CDGB and MGB made of them contain the solution, so what they decide
-# > at that moment is decided for good; as the gap goes to 0, every sample whose margin at the solution is not on
-# > a threshold gets decided. (b) From one pair $(w_0, \alpha_0)$, each sample has an interval of $C$ around $C_0$ on which it is
+# > at that moment is decided for good; as the gap goes to 0, every sample whose margin at the solution is outside of
+# > $[1-\gamma, 1]$ gets decided. (b) From one pair $(w_0, \alpha_0)$, each sample has an interval of $C$ around $C_0$ on which it is
 # > certain. (c) Both hold with the hinge and the smoothed hinge, for dense, sparse and kernel samples.
 #
 # | here | SSS14 | |

@@ -237,7 +237,7 @@ low, high = terms.intercepts(ours.balls[0], ss.Hinge())
 assert low <= naive[3][0] <= naive[3][1] <= high
 
 # %% [markdown]
-# The library decides a few samples less: it measures points from 0, not from their mean.
+# The library measures points from their mean as well, and decides as many here.
 #
 # ### Does it match scikit-learn?
 
@@ -379,11 +379,11 @@ assert no_b.primal - no_b.gap > exact.primal
 #
 # The proximal point method (Rockafellar 1976) penalises how far $b$ goes from the last one,
 #
-# $$b_{k+1} = \arg\min_b \Big( \min_w P(w, b) + \tfrac\rho2 (b - b_k)^2 \Big).$$
+# $$b_{k+1} = \arg\min_b \Big( \min_w P(w, b) + \tfrac\tau2 (b - b_k)^2 \Big).$$
 #
 # That is the machine with a penalised intercept and the thresholds $1 - y_i b_k$, which any solver of this book solves. Its
-# dual point has the residual $s = \sum_i c_i y_i \alpha_i = \rho\,(b_{k+1} - b_k)$, which is the slope of
-# $\min_w P(w, b)$ at $b_{k+1}$, up to its sign. A falling slope has one root: the line through the last two points finds it.
+# dual point has the residual $s = \sum_i c_i y_i \alpha_i = \tau\,(b_{k+1} - b_k)$, which is the slope of
+# $\min_w P(w, b)$ at $b_{k+1}$, up to its sign. It falls as $b$ grows, and the line through the last two points finds its root.
 
 # %% tags=["nbval-ignore-output"]
 lam_, b_k, track = 2.0, 0.0, []
@@ -434,7 +434,7 @@ assert abs(small.intercept_[0] - flat.intercept) < 1e-9
 #
 # * In floating point $\sum_i c_i y_i\alpha_i$ is not 0 but some $\varepsilon$. There is a point that balances exactly and differs from
 #   $\alpha$ by $\varepsilon$ in all: variables can go on to their bounds until the sum is 0. The gap that the library certifies is
-#   that point's: $\varepsilon$ times the largest $|1 - u_i|$ for its Fenchel terms, $\varepsilon\max_i\|x_i\|$ for $w(\alpha)$. No bound of $|b|$
+#   that point's: $\varepsilon$ times the largest $|1 - u_i|$ for its Fenchel terms, $\varepsilon\max_i\|x_i\|$ for $\lambda w(\alpha)$. No bound of $|b|$
 #   is needed.
 # * The ends of the interval are not trusted either. At each the slope of the cost is summed up directly, with its rounding, and
 #   the end is moved out until the sign is certain.

@@ -11,7 +11,7 @@
 #   so;
 # * the Frank-Wolfe gap is a certificate, the gap of a heuristic direction is not;
 # * the printed proof of the rate does not cover *drop steps*, which may gain next to nothing: here is one that gains
-#   450 times less than the proof says;
+#   90 times less than the proof says;
 # * the printed rate is true all the same, for every iteration: the matrices $A_t$ have rank one, which halves the
 #   curvature, and half of the iterations are enough;
 # * squared hinge, logistic and exponential loss do as well, with the curvature of the loss in the rate;
@@ -716,7 +716,7 @@ for steps_ in (1, 2, 4, 8, 16, 32):
 # $p_t$ (another atom touches two triplets, with a quarter of the effect). At the optimum $w_t = 1/T$ and
 # $f^\star = 0$. But an atom touches at most two triplets, so *whatever* has $k+1$ atoms leaves
 # $T - 2(k+1)$ of them at 0, where the loss is $\frac12$: $f - f^\star \ge \frac12 - \frac{k+1}{T}$, for
-# any method that adds an atom a step. Error times $k$ is $\frac{T}{16}$ or more at $k + 1 = \frac T4$: no
+# any method that adds an atom a step. Error times $k + 1$ is $\frac{T}{16}$ or more at $k + 1 = \frac T4$: no
 # constant can do, it must be in the rate, and $C_f = 2T$ is.
 
 # %%

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # What an iteration costs
 #
-# The matrix to be learned has a million times a million entries, and an iteration takes less than a
+# The matrix to be learned has a million times a million entries, and an iteration takes about a
 # millisecond. This notebook counts where the work is.
 #
 # At the end you will have seen
@@ -14,7 +14,7 @@
 #   needs random access to the entries of the points;
 # * why the library needs less memory than $T s^2$ and less time than $T k$: it works with pairs of
 #   points in place of triplets;
-# * that a heuristic iteration costs the same at $d = 10^6$ as at $d = 10^4$.
+# * that the search for a heuristic direction costs the same at $d = 10^6$ as at $d = 10^4$.
 
 # %%
 import time
@@ -362,8 +362,8 @@ print("library and sum over triplets: equal")
 # %% [markdown]
 # ## Memory
 #
-# The library stores the points by row and by column, the triplets and the entries of $W$. If it is
-# not longer than these, it also stores a list of the shared features of each pair. It never stores
+# The library stores the points by row and by column, the triplets and the entries of $W$. It also
+# stores the shared features of each pair, if that list is no longer than these arrays. It never stores
 # $G$. Here is the size of all its arrays, in numbers of 8 bytes for each triplet and stored entry:
 
 # %% tags=["HDSL19-B1"]
@@ -453,9 +453,9 @@ for ax, (key, x, y) in zip(
         named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
     )
 figures.show(
-    "Processor time of a direction against d, s and T, logarithmic. The heuristic takes about a "
-    "tenth of a millisecond, the exact search a hundred to a thousand times as long; both grow "
-    "with s and T, the exact one a little with d."
+    "Processor time of a direction against d, s and T, logarithmic. The heuristic takes well below a "
+    "millisecond, the exact search hundreds of times as long; both grow with s and T, the exact one "
+    "somewhat with d, the heuristic one not."
 )
 for key in larger:
     powers = [exponent(larger[key], by[key][:, column]) for column in (0, 1)]

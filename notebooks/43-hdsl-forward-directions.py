@@ -9,7 +9,7 @@
 #
 # * large deviations of an atom's value on a batch are exponentially rare, by Hoeffding's inequality
 #   for samples without replacement. The proof has three steps, and here are the constants;
-# * Bernstein's bound is two to four times narrower, because many triplets have no feature of an atom,
+# * Bernstein's bound is up to three times narrower here, because many triplets have no feature of an atom,
 #   or little of it, and that makes the variance small;
 # * a bound for *all* atoms at once has the logarithm of their number in it, so the deviation depends
 #   on $\log d$;

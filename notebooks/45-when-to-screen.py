@@ -81,7 +81,7 @@ print(f"{len(terms):,} triplets: W = {terms.work / 1e6:.1f}, S = {terms.screenin
 print(f"norms, once: {terms.preparation_work / 1e6:.1f} million")
 
 # %% [markdown]
-# So a pass costs as much as about four iterations here. The first pass needs the norm of every triplet and costs far
+# So a pass costs as much as about two iterations here. The first pass needs the norm of every triplet and costs far
 # more. The part that a pass has to save depends on how many iterations are left:
 
 # %%
@@ -144,8 +144,8 @@ for decision in policy.decisions[:14]:
 # %% [markdown]
 # A *look* tries the rule on a sample of the terms, to guess $s$. The first $\lambda$ are solved without a look, because
 # a look would cost too large a part of the operations so far. The norms, which only screening needs, are compared with
-# the saving over all $\lambda$ to come. From there on nearly every $\lambda$ begins with a pass, and later passes for
-# the same $\lambda$ are rarely worth their cost.
+# the saving over all $\lambda$ to come. From there on nearly every $\lambda$ begins with a pass, and a second pass for
+# the same $\lambda$ follows now and then.
 
 # %%
 passes = sum(decision.screens for decision in policy.decisions)
@@ -170,7 +170,7 @@ axes[1].legend()
 for ax in axes:
     ax.invert_xaxis()
 figures.show(
-    "Along a path. Left, the part screened: always, near 1; auto, none for the ten largest "
+    "Along a path. Left, the part screened: always, near 1; auto, none for the five largest "
     "lambdas and then above 0.9. Right, the iterations of each solve, from 1 to 14, the same "
     "without screening and with auto."
 )

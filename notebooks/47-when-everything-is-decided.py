@@ -10,7 +10,7 @@
 #
 # * that the duality gap bound is the Gap Safe sphere of the lasso, with primal and dual exchanged;
 # * a radius for each term from which on it is decided, derived and compared with what happens, over three cones and with a kernel;
-# * which terms no ball ever decides, and why a hinge always has some;
+# * which terms no ball ever decides, and why a hinge usually has some;
 # * how far rounding lets this go.
 
 # %%
@@ -44,8 +44,8 @@ for ax, r in zip(axes, (0.5, 0.2, 0.06), strict=True):
 axes[0].set_ylabel("term")
 figures.show(
     "Three panels for radii that shrink. Six terms are intervals of margins around dots, over a grey band between the two "
-    "thresholds. Intervals that do not touch the band are green: one of six at the largest radius, then four, then all but the one whose dot "
-    "lies in the band."
+    "thresholds. Intervals that do not touch the band are green: none of six at the largest radius, then two, then four. The dot of one "
+    "lies in the band, and that of another just outside."
 )
 
 # %% [markdown]
@@ -307,7 +307,7 @@ figures.show(
 # %% [markdown]
 # ## Terms that no ball decides
 #
-# For the hinge without smoothing, $\gamma = 0$, the two thresholds are one. A support vector machine has samples exactly there: those
+# For the hinge without smoothing, $\gamma = 0$, the two thresholds are one. A support vector machine usually has samples exactly there: those
 # with $0 < \alpha_t < 1$. However good the solution, they stay undecided. Of two samples per class on a line,
 # the inner ones hold the margin:
 

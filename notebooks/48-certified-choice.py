@@ -106,8 +106,8 @@ figures.show(
 # | symbol | meaning |
 # |---|---|
 # | $a_t$, $w_t$, $m_t$ | a term, its weight, its margin $\langle a_t, x^\star\rangle$ |
-# | $x(\alpha)$, $w$ | $[H(\alpha)]_K/\lambda$; the same at the $\lambda_0$ that all $t$ refer to |
-# | $t = \lambda_0/\lambda$ | where on the path a ball is |
+# | $x(\alpha)$, $v$ | $[H(\alpha)]_K/\lambda$; the same with a fixed $\lambda_0$ in place of $\lambda$ |
+# | $\kappa = \lambda_0/\lambda$ | where on the path a ball is |
 # | $e$ | $(\varphi + \langle x, H_-\rangle)/\lambda_0$ with the Fenchel terms $\varphi$ |
 # | $h$ | $w_t\alpha_t a_t$, what term $t$ adds to $H$ |
 #
@@ -115,20 +115,21 @@ figures.show(
 #
 # ## Derivation
 #
-# ### An inequality that is linear in $t$
+# ### An inequality that is linear in $\kappa$
 #
-# The ranges of [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb) write the midpoint gap ball as center $(x + tw)/2$,
-# $r^2 = \|x - tw\|^2/4 + te$. A point $z$ is in it if $\|z - (x + tw)/2\|^2 - r^2 \le 0$. In this difference the squares of $t$ cancel:
+# The ranges of [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb) write the midpoint gap ball as center $(x + \kappa v)/2$,
+# $r^2 = \|x - \kappa v\|^2/4 + \kappa e$. A point $z$ is in it if $\|z - (x + \kappa v)/2\|^2 - r^2 \le 0$. In this difference the squares of
+# $\kappa$ cancel:
 
 # %%
-t, e, z, x, w = sp.symbols("t e z x w", real=True)  # one coordinate; a sum over all is the norm
-inside = sp.expand((z - (x + t * w) / 2) ** 2 - (x - t * w) ** 2 / 4 - t * e)
-print("||z - q||^2 - r^2 =", sp.collect(inside, t))
-assert sp.degree(inside, t) == 1
-assert sp.expand(inside - ((z**2 - z * x) - t * (z * w - x * w + e))) == 0
+k, e, z, x, v = sp.symbols("kappa e z x v", real=True)  # one coordinate; a sum over all is the norm
+inside = sp.expand((z - (x + k * v) / 2) ** 2 - (x - k * v) ** 2 / 4 - k * e)
+print("||z - q||^2 - r^2 =", sp.collect(inside, k))
+assert sp.degree(inside, k) == 1
+assert sp.expand(inside - ((z**2 - z * x) - k * (z * v - x * v + e))) == 0
 
 # %% [markdown]
-# For a fixed $z$ this is a straight line in $t$. If it is at most 0 somewhere between $t_1$ and $t_2$, it is at most 0 at one of the
+# For a fixed $z$ this is a straight line in $\kappa$. If it is at most 0 somewhere between $\kappa_1$ and $\kappa_2$, it is at most 0 at one of the
 # two ends. That is the first claim. One ball alone is not enough in general; if the reference is the exact solution for one of the ends, its ball there
 # is a point, and the ball of the other end holds everything.
 #
@@ -451,7 +452,7 @@ assert found.are_right.tolist() == [True, False, True] and tiny.error(29.0, 31.0
 # * For several classes, or a free intercept, `SafeSVCCV` bounds each decision value over both balls, the intercept too, and compares the intervals.
 # * A $k$-nearest-neighbour classifier is not certified: it depends on the order of all distances. The agreement with held-out judgements is, in `TripletMetricCV`.
 # * `choose_lam` with $\varepsilon = 0$ need not end: where two held-out margins change sides at the same $\lambda$, no cell around it is decided.
-# * The mean over folds of shares of whole samples is rounded once; the comparisons use that rounding's monotonicity.
+# * The mean over folds of shares of whole samples is rounded once. A larger mean is never rounded to a smaller number, so the comparisons stay right.
 #
 # Literature: A. Shibagaki, Y. Suzuki, M. Karasuyama, I. Takeuchi, *Regularization path of cross-validation error lower bounds*, NIPS 2015
 # (arXiv 1502.02344): bounds of the validation error over intervals, and a parameter that is the best up to $\varepsilon$. S. Okumura, Y. Suzuki,

@@ -128,7 +128,8 @@ assert len(stages[1][1]) < 20
 # The dual objective has $-\frac\gamma2\sum_t w_t\alpha_t^2$, and $\frac12\|[H]_K\|^2$ lies above its tangent by half the squared change of
 # $[H]_K$. So $D^\star - D(\alpha) \ge \frac\lambda2\|x(\alpha) - x^\star\|^2 + \frac\gamma2\sum_t w_t(\alpha_t - \alpha_t^\star)^2$.
 #
-# Add them. The two distances of $x$ and $x(\alpha)$ are twice that of their midpoint, and half their own:
+# Add them. The squared distances of $x$ and $x(\alpha)$ from $x^\star$ add up to twice that of their midpoint plus half the squared
+# distance between the two:
 
 # %%
 x_, y_, s_ = sp.symbols("x y s", real=True)

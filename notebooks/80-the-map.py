@@ -163,6 +163,7 @@ def shares(cone, count):
     return np.array(gaps), np.array(rates)
 
 
+# %%
 edges = 10.0 ** np.arange(-9.0, 1.1, 2.0)
 fig, axes = figures.panels(3, width=11.0, height=3.4, sharey=True)
 mean_rates = {}

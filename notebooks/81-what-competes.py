@@ -76,8 +76,8 @@ figures.show(
 # $|c_j(\lambda) - c_j(\lambda_0)| \le \lambda_0 - \lambda$. The same step here: a term of R has $c_t(\lambda) \ge \lambda_0\langle a_t, x_0\rangle - (\lambda_0 - \lambda)$, which exceeds $\lambda$ exactly if
 # $\langle a_t, x_0\rangle > 1$. So the rule says: who is in R stays in R.
 #
-# **Why (b).** The gradient of the whole objective at $x$ is that of the smaller one, which is 0, plus $\sum(\text{guessed slope} - \text{slope at } x)\,a_t$ over the guessed terms. If all lie in their regions, the slopes
-# agree. The sum may also vanish because terms cancel, so the converse is false: two opposite samples follow below.
+# **Why (b).** The gradient of the whole objective at $x$ is that of the smaller one plus $\sum(\text{guessed slope} - \text{slope at } x)\,a_t$ over the guessed terms. If all lie in their regions, the slopes
+# agree, and so do the gradients. Whether $x$ is optimal over a cone depends on $x$ and the gradient only. The sum may also vanish because terms cancel, so the converse is false: two opposite samples follow below.
 #
 # **Why (c).** Each round that does not end it puts back at least one term. When none is outside, the gap of the whole problem is that of what was solved.
 #
@@ -188,6 +188,7 @@ def guess(method, prob, margins, lam0, lam):
     return nothing, nothing, 0
 
 
+# %%
 def solved_by_guess(method, prob, x, lam0, lam, rtol, inner):
     """Solve by a guess, a check and repairs; what it took."""
     margins = prob.terms.margins(x)
@@ -441,7 +442,7 @@ for factor in (0.97, 0.9, 0.7):
 #
 # | you want | take |
 # |---|---|
-# | one solution, or a path, as fast as can be | a guess with a check: fewer visits, the same certificate in the end |
+# | one solution, or a path, as fast as can be | for machines a guess with a check: fewer visits, the same certificate in the end; for these metrics no method beat solving without screening |
 # | to know which terms matter, and be right | safe screening: a reading off an approximate solution is wrong for some |
 # | to stop early, and keep what has been decided | safe screening |
 # | all $\lambda$ of an interval, changed weights, left-out terms | safe screening: one point proves it for all of them, see [`29b`](29b-when-the-problem-changes.ipynb) and [`48`](48-certified-choice.ipynb) |

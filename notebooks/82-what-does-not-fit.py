@@ -290,35 +290,37 @@ assert rows[-1][1] < 0.2 and rows[-1][2] > 0.95
 #
 # With an $\ell_1$ penalty $\beta\|x\|_1$ the roles change. A feature is 0 unless $|\langle z_j, \alpha^\star\rangle|$ reaches $\beta$ ($z_j$ a column of
 # $Z$), and a feature with weight 0 can be left out exactly. The rule needs a ball for the slopes. The conjugate of the logistic loss has the second
-# derivative $\frac1{\alpha(1 - \alpha)} \ge 4$, so the dual objective is strongly concave with modulus 4, and
-# $\|\alpha - \alpha^\star\|^2 \le \frac12\text{gap}$. It is the rule of [`49-features-and-terms`](49-features-and-terms.ipynb) with $\gamma = 4$.
+# derivative $\frac1{\alpha(1 - \alpha)} \ge 4$. With $\gamma = 4$ the derivation of [`49-features-and-terms`](49-features-and-terms.ipynb) holds as it
+# stands, for the slopes $\alpha = \alpha(x)$ and $x(\alpha)$, which is $Z^\top\alpha$ shrunk by $\beta$ and divided by $\lambda$:
+# $4\,\|\alpha - \alpha^\star\|^2 \le g = \text{gap} - \frac\lambda4\|x - x(\alpha)\|^2$.
 #
-# The modulus can be had larger. The primal ball gives $\alpha^\star_t \in [l_t, u_t]$, and so does it for $\alpha_t(x)$. On that interval the second
-# derivative is at least some $c_t \ge 4$. Then $\sum_t c_t(\alpha_t - \alpha^\star_t)^2 \le 2\,\text{gap}$, and feature $j$ is 0 if
-# $|\langle z_j, \alpha\rangle| + \sqrt{2\,\text{gap}\sum_t z_{tj}^2/c_t} < \beta$. The idea to use local strong concavity is that of Dantas, Soubies and
+# The 4 can be had larger. The primal ball gives $\alpha^\star_t \in [l_t, u_t]$, and $\alpha_t(x)$ lies in the same interval. There the second
+# derivative is at least some $c_t \ge 4$. Then $\sum_t c_t(\alpha_t - \alpha^\star_t)^2 \le g$, and feature $j$ is 0 if
+# $|\langle z_j, \alpha\rangle| + \sqrt{g\sum_t z_{tj}^2/c_t} < \beta$. The idea to use local strong concavity is that of Dantas, Soubies and
 # Févotte; the way to a box here is our own.
 
 
 # %%
 def l1_gap(Z, x, lam, beta):
-    """Duality gap of the logistic problem with lam/2 |x|^2 + beta |x|_1, and the slopes at x."""
+    """Duality gap of the logistic problem with lam/2 |x|^2 + beta |x|_1, the slopes at x, and x of them."""
     alpha = expit(-Z @ x)
-    shrunk = np.maximum(np.abs(Z.T @ alpha) - beta, 0.0)
+    H = Z.T @ alpha
+    shrunk = np.sign(H) * np.maximum(np.abs(H) - beta, 0.0)
     primal = np.logaddexp(0.0, -Z @ x).sum() + 0.5 * lam * x @ x + beta * np.abs(x).sum()
     conjugates = xlogy(alpha, alpha) + xlogy(1.0 - alpha, 1.0 - alpha)
-    return max(primal + conjugates.sum() + shrunk @ shrunk / (2.0 * lam), 0.0), alpha
+    return max(primal + conjugates.sum() + shrunk @ shrunk / (2.0 * lam), 0.0), alpha, shrunk / lam
 
 
 def zero_features(Z, x, lam, beta):
     """Features that are certainly 0: with the modulus 4, and with the moduli on the box."""
-    gap, alpha = l1_gap(Z, x, lam, beta)
+    gap, alpha, x_alpha = l1_gap(Z, x, lam, beta)
     margins, reach = Z @ x, np.sqrt(2.0 * gap / lam) * np.linalg.norm(Z, axis=1)
     nearest = np.clip(0.0, margins - reach, margins + reach)  # the smallest modulus is there
     moduli = 1.0 / (expit(nearest) * expit(-nearest))
-    inner = np.abs(Z.T @ alpha)
+    inner, left = np.abs(Z.T @ alpha), max(gap - 0.25 * lam * np.sum((x - x_alpha) ** 2), 0.0)
     certain = []
     for c in (np.full(len(Z), 4.0), moduli):
-        certain.append(inner + np.sqrt(2.0 * gap * (Z**2 / c[:, None]).sum(axis=0)) < beta)
+        certain.append(inner + np.sqrt(left * (Z**2 / c[:, None]).sum(axis=0)) < beta)
     return certain
 
 
