@@ -223,7 +223,7 @@ print("entries of the table that exist and have their shape:", len(table))
 #
 # | notebooks | what they are | the model |
 # |---|---|---|
-# | `0x` | this one; your own data; with scikit-learn | |
+# | `0x` | this one; your own data; with scikit-learn; judgements of people | |
 # | `1x` to `4x` | one theorem each: claim, derivation, check, picture, counter-example | [`11-gradient-bound`](11-gradient-bound.ipynb) |
 # | `5x` to `7x` | one experiment of a paper each, our numbers beside the paper's | [`51-path-time`](51-path-time.ipynb) |
 # | `8x` | the map: every test in one table; what competes; what does not fit | [`80-the-map`](80-the-map.ipynb) |

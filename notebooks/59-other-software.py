@@ -553,7 +553,7 @@ print("rows in the comparison:", len(comparison) == len(names))
 # * **Overtuning.** A fifth of iris is 30 instances. Six candidates and 30 validation instances make a smaller validation than test error, most
 #   of all where many candidates are alike; the table has both.
 # * **Time.** Six metrics of a path from few triplets take little time where screening takes out what is decided early, as on
-#   segment. On digits, in 64 dimensions, the fastest of the others takes less. "All triplets" has a hundred and more times as many terms and gains nothing beyond the noise.
+#   segment. On digits and wine the fastest of the others takes less. "All triplets" has a hundred and more times as many terms and gains nothing beyond the noise.
 # * **Certificates.** Only the convex problem with a dual has one: a bound of how far each metric is from the optimum for its
 #   $\lambda$. The others stop when little changes. A small gap says that the problem is solved, not that it was the right
 #   problem: on iris NCA and SCML, without any certificate, have the smallest error.

@@ -379,10 +379,10 @@ print("rows in the comparison:", len(comparison) == len(table))
 #
 # Seen in the runs of the `paper` profile: five splits each of digits, breast-cancer and a tenth of MNIST, one of all of it.
 #
-# * **They fit.** What is stored grows with n, a list with $n^3$. An evaluation goes through $n^2$ distances, at some 40 nanoseconds a pair
-#   and core with 32 features, whatever the number of triplets: 1.4 s for 6,000 points of MNIST (1.9 × 10¹⁰ triplets), three minutes of one
-#   core of a busy machine for 60,000 (1.9 × 10¹³, 70 MB more than before it). A metric certified to 10⁻³ takes 3 to 39 evaluations: for
-#   the 1.1 × 10¹³ triplets of 50,000 points 4 minutes at 0.1 $\lambda_{\max}$ and 16 at 0.01.
+# * **They fit.** What is stored grows with n, a list with $n^3$. An evaluation goes through $n^2$ distances, at some 30 nanoseconds a pair
+#   and core with 32 features, whatever the number of triplets: about a second for 6,000 points of MNIST (1.9 × 10¹⁰ triplets), two minutes of one
+#   core for 60,000 (1.9 × 10¹³, 70 MB more than before it). A metric certified to 10⁻³ takes 3 to 39 evaluations: for
+#   the 1.1 × 10¹³ triplets of 50,000 points 3 minutes at 0.1 $\lambda_{\max}$ and 11 at 0.01.
 # * **They do not pay** for a nearest-neighbour classifier. On digits and a tenth of MNIST they are worse than the Euclidean metric and than
 #   five neighbours beyond chance, although the better of two $\lambda$ is chosen on the test points; on breast-cancer nothing is decided. On
 #   all of MNIST, one split, the error is 7.9 %, with the Euclidean metric 2.4, with five neighbours 2.4, LMNN 3.0, NCA on 2000 points 3.5.

@@ -481,7 +481,7 @@ print(table.to_string(float_format="{:.1f}".format, na_rep="-"))
 print(f"binomial standard error of hdsl in one draw: {binomial:.1f} points at {held_out} points")
 
 # %% [markdown]
-# Of the paper's sets and those that stand in the conclusions below judge. On others it is asserted, as far as the number of points can bear
+# The paper's sets, and the sets that stand in for others, are judged by the conclusions below. On other sets it is asserted, as far as the number of points can bear
 # it, in the mean of the draws, that the learned similarity is clearly better than the dot product, and the best machine than guessing.
 
 # %% tags=["HDSL19-B3"]

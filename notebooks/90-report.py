@@ -4,12 +4,13 @@
 # Every experiment of the book is a notebook that `safescreen run` executes with the parameters of `experiments.yml`, at one of the sizes
 # `smoke`, `laptop` and `paper`; what it leaves is in `outputs/<profile>/<experiment>/<run>/`. To see it:
 #
-#     safescreen list                        # what is complete, out of date, failed or not run
+#     safescreen list                        # what is complete, confirmed, historic, changed, failed or not run
 #     safescreen report --profile laptop     # the figures, the papers' numbers beside ours, what did not run and why
 #     safescreen site                        # all of that for every size, with this book, the ledger and the reference
 #
-# The last two say which page to open in a browser. A result is complete while nothing it depends on has changed: its notebook, its
-# parameters, the library, its data.
+# The last two say which page to open in a browser. A result of `smoke` or `laptop` is complete while nothing it depends on has
+# changed: its notebook, its parameters, the library, its data. A record, which is a result of `paper`, is kept when code changes: a replay
+# confirms it, or it is historic. It is changed when its parameters are no longer those that are asked for.
 #
 # ## Claims
 #

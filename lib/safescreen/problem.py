@@ -119,9 +119,9 @@ class Problem:
     Raises
     ------
     MemoryError
-        A solve would need more than is free. The fewest bytes seen are asked for: 17 elements over
-        a cone, 30 for the hinge, 10 over the whole space, and 2 bytes a single term, 24 for the
-        hinge.
+        A solve would need more than is free. It needs at least 17 arrays of the size of x over a
+        cone (30 with the hinge, 10 over the whole space), and 2 bytes for each term (24 with the
+        hinge).
 
     Examples
     --------

@@ -28,8 +28,8 @@ LISTED = 10_000_000
 
 class TripletMetric(Mahalanobis, Metric):
     """Mahalanobis metric learned from triplets:
-    ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2 ||M||^2`` over positive semidefinite M,
-    with ``d_M(i, j) = (x_i - x_j)'M(x_i - x_j)``.
+    ``min_M sum_t w_t loss(d_M(i, l)^2 - d_M(i, j)^2) + lam/2 ||M||^2`` over positive semidefinite
+    M, with ``d_M(i, j)^2 = (x_i - x_j)'M(x_i - x_j)``.
 
     STS19 equation 2.2, solved to a certified duality gap. As a transformer it maps x to L x with
     ``M = L'L``. As a classifier it is the k-nearest-neighbour rule in that space.

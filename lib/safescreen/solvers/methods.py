@@ -134,10 +134,16 @@ def without_features(screening: str | Iterable[str] | Policy, prob: Problem) -> 
     screened: "auto" does for a problem with a linear term, such as an l1 penalty, where the terms
     and the loss allow it.
 
-    TypeError where they are asked for by name, and the terms or the loss do not.
+    TypeError where they are asked for by name, and the terms or the loss do not; and for a value
+    that is neither text nor a collection of names.
     """
     if isinstance(screening, Policy):
         return screening, False
+    if not isinstance(screening, str | Iterable):
+        raise TypeError(
+            "screening must be 'auto', () for none, or names of spheres such as ('RRPB', 'PGB'), "
+            f"got {screening!r}"
+        )
     if isinstance(screening, str) and screening == "auto":
         return screening, prob.linear is not None and can_leave_out(prob.terms, prob.loss)
     names = (screening,) if isinstance(screening, str) else tuple(screening)

@@ -42,7 +42,8 @@ def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test
         for sphere in spheres:
             if sphere not in SPHERES:
                 raise ValueError(
-                    f"screening: unknown sphere {sphere!r}, the known ones are {', '.join(SPHERES)}"
+                    f"screening: unknown sphere {sphere!r}, the known ones are "
+                    f"{', '.join(SPHERES)}; () screens nothing"
                 )
             prob.terms.require(*SPHERES[sphere].needs, by=f"screening: {sphere}")
         if len(spheres) > 2 or (len(spheres) == 2 and rule):
