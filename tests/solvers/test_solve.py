@@ -273,6 +273,7 @@ def test_solution_is_small():
         ({"tol": -1.0}, ValueError, "tol must be at least 0"),
         ({"rtol": np.nan}, ValueError, "rtol must be finite"),
         ({"tol": 0.0}, ValueError, "tol and rtol must not both be 0"),
+        ({"screening": None}, TypeError, "screening must be 'auto'"),
         ({"screening": "PGX"}, ValueError, "screening: unknown sphere 'PGX'"),
         ({"screening": ("PGX",)}, ValueError, "screening: unknown sphere 'PGX'"),
         ({"screening": ("PGB+magic",)}, ValueError, "screening: unknown rule 'magic'"),
