@@ -138,12 +138,13 @@ def own_table(folder):
 
 def test_the_block_with_a_table_runs(tmp_path, monkeypatch):
     (block,) = [block for _, block in BLOCKS if "pandas" in imported(block)]
-    table = load_iris(as_frame=True).frame.rename(columns={"target": "species"})
-    table.to_csv(tmp_path / "my.csv", index=False)
+    own_table(tmp_path)
     monkeypatch.chdir(tmp_path)
     names = {}
     exec(compile(block, "README.md", "exec"), names)
-    assert names["model"].score(table.drop(columns="species"), table["species"]) > 0.9
+    table = names["table"]
+    features = table.drop(columns=["species", "id", "name"])
+    assert names["model"].score(features, table["species"]) > 0.9
 
 
 def test_the_block_with_a_cluster_runs(tmp_path):
