@@ -7,7 +7,6 @@ from safescreen import hdsl, ranges, rules, spheres, svm
 from safescreen.cluster import ShardedTriplets
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 from safescreen.losses import Hinge, Loss, SmoothedHinge, SquaredHinge
-from safescreen.memory import estimate_memory
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
 from safescreen.records import ConvergenceWarning, Progress
@@ -73,7 +72,6 @@ __all__ = [
     "TripletMetricCV",
     "Triplets",
     "choose_lam",
-    "estimate_memory",
     "hdsl",
     "leave_one_out_bounds",
     "path",
