@@ -64,11 +64,11 @@ boundscheck: install ## the marked tests with checked indices
 	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q -n 2 tests -m boundscheck
 
 mutants: install ## make one known error in the library after the other and see its guard fail (MUTANTS="-k ranges", JOBS=2)
-	@$(IN) $(PY) tests/mutants.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
+	@$(IN) $(PY) tests/mutation/mutants.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 operators: install ## make errors by operators of cosmic-ray where safety is decided, and see tests fail (MUTANTS="-k rules", JOBS=2; hours)
 	@$(IN) $(PY) -c 'import cosmic_ray' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[nightly]'; \
-	$(PY) tests/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
+	$(PY) tests/mutation/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches, 6,000 machines with a free intercept (an hour on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/terms/test_free_intercept.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive

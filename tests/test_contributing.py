@@ -147,7 +147,8 @@ def test_the_solver(monkeypatch, diagonal):
 
 def test_the_mutant_is_one_of_the_list():
     (mutant,) = yaml.safe_load(EXAMPLES[1])
-    assert mutant in yaml.safe_load((ROOT / "tests" / "mutants.yml").read_text(encoding="utf-8"))
+    listed = ROOT / "tests" / "mutation" / "mutants.yml"
+    assert mutant in yaml.safe_load(listed.read_text(encoding="utf-8"))
     assert f"mutants.py -k {mutant['id']}" in TEXT
 
 

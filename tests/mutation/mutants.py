@@ -16,8 +16,8 @@ tagged cell has to fail itself: cells before it may fail too, a name that they l
 not count. Every guard is run once on the library as it is, where it must pass, and once for each of
 its mutants, in a copy of the project, several copies at a time.
 
-    python tests/mutants.py                 all of them
-    python tests/mutants.py -k ranges       those whose id, file or guard contains a word
+    python tests/mutation/mutants.py                 all of them
+    python tests/mutation/mutants.py -k ranges       those whose id, file or guard contains a word
 """
 
 import argparse
@@ -43,7 +43,8 @@ import yaml
 
 from replacement import replaced
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
+LIST = Path(__file__).with_name("mutants.yml")
 PARTS = ("lib", "tests", "notebooks", "data", "pyproject.toml")
 IMPORTED = (
     "jupytext",
@@ -87,7 +88,7 @@ FIELDS = {"in": "within", "from": "old", "to": "new"}
 """Keys of the list that are no names in Python."""
 
 
-def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
+def load(path: Path = LIST) -> list[Mutant]:
     """Read the list, claims replaced by the cells that the ledger names for them."""
     ledger = yaml.safe_load((ROOT / "notebooks" / "claims.yml").read_text(encoding="utf-8"))
     claims = [claim for paper in ledger.values() for claim in paper if "notebook" in claim]
@@ -192,7 +193,7 @@ class Copy:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
-        command, pipe = [sys.executable, "tests/mutants.py", "--serve"], subprocess.PIPE
+        command, pipe = [sys.executable, "tests/mutation/mutants.py", "--serve"], subprocess.PIPE
         self.server = subprocess.Popen(
             command, cwd=folder, env=os.environ | variables, stdin=pipe, stdout=pipe, text=True
         )
@@ -306,9 +307,7 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-k", default="", help="only mutants whose id, file or guard contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at a time")
-    parser.add_argument(
-        "--file", type=Path, default=ROOT / "tests" / "mutants.yml", help="another list"
-    )
+    parser.add_argument("--file", type=Path, default=LIST, help="another list")
     parser.add_argument(
         "--keep",
         type=Path,

@@ -1,9 +1,9 @@
 """Mutants that nobody wrote: operators of cosmic-ray on the modules that decide what is safe.
 
-    python tests/operators.py                    all of `operators.yml`
-    python tests/operators.py -k rules/ball      modules whose name contains a word
-    python tests/operators.py --quick            without the tests in `slower`, which take minutes
-    python tests/operators.py --count            how many there are, by module
+    python tests/mutation/operators.py                  all of `operators.yml`
+    python tests/mutation/operators.py -k rules/ball    modules whose name contains a word
+    python tests/mutation/operators.py --quick          without the slow tests in `slower`
+    python tests/mutation/operators.py --count          how many there are, by module
 
 cosmic-ray finds the places and changes them. Each change is named by function, expression and
 other expression, so that what is known of it outlives edits elsewhere. `in_place.py` runs the tests
@@ -31,7 +31,7 @@ import yaml
 import in_place
 from replacement import definitions, find, locate, places_in, replaced, same
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "lib" / "safescreen"
 
 LIST = Path(__file__).with_name("operators.yml")

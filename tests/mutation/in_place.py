@@ -134,7 +134,7 @@ def _pytest(guards: list[str], plugin: object) -> int:
 
 def _with_kernels() -> list[str]:
     """Return the names of the library's modules that have kernels."""
-    library = Path(__file__).resolve().parents[1] / "lib"
+    library = Path(__file__).resolve().parents[2] / "lib"
     texts = {file: file.read_text(encoding="utf-8") for file in library.glob("safescreen/**/*.py")}
     kernels = [file for file, text in texts.items() if "@njit" in text]
     return [".".join(file.relative_to(library).with_suffix("").parts) for file in kernels]
@@ -291,7 +291,7 @@ def functions_of(path: str) -> list[types.FunctionType]:
 
 def caches() -> list[Callable]:
     """Return the functions of the project that keep what they returned."""
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     folders = tuple(f"{root / part}{os.sep}" for part in ("lib", "tests"))
     found = []
     for one in gc.get_objects():
