@@ -12,7 +12,7 @@ import operators
 import replacement
 
 LISTED = yaml.safe_load(operators.LIST.read_text(encoding="utf-8"))
-FOLDERS = ("spheres", "rules", "ranges", "solvers")
+FOLDERS = ("spheres", "rules", "ranges")
 """Folders of the library of which every module that computes is in the list."""
 
 
