@@ -83,7 +83,7 @@ class AsSVC(Squared):
 
     @property
     def _gamma(self):
-        return self._features.function.gamma
+        return self._features_.function.gamma
 
     def fit(self, X, y, sample_weight=None):
         self.__dict__.pop("_pairs", None)

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_lam, check_scalar, need_memory
+from safescreen.estimators._atomic import earlier
 from safescreen.estimators._metric import LinearMap
 from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
@@ -140,7 +141,7 @@ class Mahalanobis(LinearMap):
         """Return the start of a warm start: the metric of the last fit if that had the same number
         of features, else None.
         """
-        factor = self.__dict__.get("components_")
+        factor = earlier(self, "components_")
         if factor is None or factor.shape[1] != self.n_features_in_:
             return None
         factor = factor if basis is None else factor @ basis

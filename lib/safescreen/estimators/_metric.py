@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
+from safescreen.estimators._atomic import atomic
 from safescreen.estimators._data import (
     check_dimensions,
     formed,
@@ -160,10 +161,11 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 class Metric(ClassifierMixin, LinearMap):
-    """A metric or similarity that is learned from labels or from triplets. `_neighbors` holds the
+    """A metric or similarity that is learned from labels or from triplets. `_neighbors_` holds the
     labelled points that new points are compared with.
     """
 
+    @atomic
     @with_small_blas
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -204,6 +206,7 @@ class Metric(ClassifierMixin, LinearMap):
         """
         return self._fit_labels(*self._read(X, y, sample_weight))
 
+    @atomic
     @with_small_blas
     def fit_triplets(
         self,
@@ -295,9 +298,7 @@ class Metric(ClassifierMixin, LinearMap):
         return X, y, weights
 
     def _read_triplets(self, X, triplets, triplet_weight, reset=True):
-        """Return points, triplets of positive weight and their weights, None for weights of 1;
-        `reset` makes the model forget its classes.
-        """
+        """Return points, triplets of positive weight and their weights, None for weights of 1."""
         if np.ndim(X) == 3 and (np.shape(X)[1] != 3 or triplets is not None):
             raise ValueError(
                 "X must have shape (T, 3, d) without triplets, or (n, d) with them, "
@@ -315,8 +316,6 @@ class Metric(ClassifierMixin, LinearMap):
         triplets, weights = check_judgements(triplets, triplet_weight, X.shape[0])
         if reset:
             self._check_sizes(X)
-            for name in ("classes_", "_neighbors"):
-                self.__dict__.pop(name, None)
         numbers, weights = kept(weights, np.arange(len(triplets)))
         return X, triplets[numbers], weights
 
@@ -326,7 +325,7 @@ class Metric(ClassifierMixin, LinearMap):
         """
         check_is_fitted(
             self,
-            "_neighbors",
+            "_neighbors_",
             msg="This %(name)s has no classes: it is not fitted with labels yet.",
         )
         return self._read_points(X)

@@ -215,7 +215,7 @@ def _safe(model, X, signs, C, weights, numbers):
     if model.kernel == "precomputed" and X.shape != (n, n):
         raise ValueError(f"X must be the kernel matrix of all {n} samples, got shape {X.shape}")
     if model.kernel not in ("linear", "precomputed"):
-        _need_number(model.gamma, model._features.function.gamma)
+        _need_number(model.gamma, model._features_.function.gamma)
     solution = model.solutions_[0]
     fitted_alpha = np.asarray(solution.alpha)
     if fitted_alpha.size != numbers.size:
@@ -263,7 +263,7 @@ def _check_support(points, model):
     """Raise a ValueError if these are not the support vectors."""
     vectors = getattr(model, "support_vectors_", None)
     if vectors is None:  # a copy of a sparse model
-        same = checksum(points) == model._support_checksum
+        same = checksum(points) == model._support_checksum_
     elif same := points.shape == vectors.shape:
         same = (sparse.csr_array(points) != sparse.csr_array(vectors)).nnz == 0
     if not same:

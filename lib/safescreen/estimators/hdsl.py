@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from safescreen._checks import need_memory
 from safescreen._warnings import warn
+from safescreen.estimators._atomic import earlier
 from safescreen.estimators._data import kept, need_partners, need_points
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import NotConverged, quiet, scaling_hint
@@ -248,7 +249,7 @@ class HDSL(Metric):
         self._fit_triplets(
             X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor
         )
-        self._neighbors = X, codes
+        self._neighbors_ = X, codes
         return self
 
     def _constraints(self, X, codes, seed):
@@ -270,7 +271,7 @@ class HDSL(Metric):
             progress=self.verbose,
             **options,
         )
-        last = self.__dict__.get("similarity_") if self.warm_start else None
+        last = earlier(self, "similarity_") if self.warm_start else None
         start = (
             replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
         )
@@ -280,7 +281,7 @@ class HDSL(Metric):
         self.similarity_ = solver.similarity_
         self.history_ = solver.history_
         self.features_ = self.similarity_.features
-        self._sparse = sparse.issparse(X)
+        self._sparse_ = sparse.issparse(X)
         self.n_iter_ = solver.n_iter_
         self.dual_gap_ = solver.gap_
         self.reason_ = solver.reason_
@@ -302,7 +303,7 @@ class HDSL(Metric):
 
     def _written(self, matrix):
         """Return a sparse matrix as it is if X was sparse, else as an array."""
-        if self._sparse:
+        if self._sparse_:
             return matrix
         n, d = matrix.shape
         sparse_ones = "use similarity_.factor() or similarity_.to_sparse(), which are sparse"
@@ -326,7 +327,7 @@ class HDSL(Metric):
         return np.sum(first * second, axis=1)
 
     def _vote(self, X):
-        points, codes = self._neighbors
+        points, codes = self._neighbors_
         return self.classes_[
             predict_neighbors(self.similarity_(X, points), codes, self.n_neighbors)
         ]

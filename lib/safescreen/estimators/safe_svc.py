@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_lam, check_scalar
 from safescreen._threads import with_small_blas
+from safescreen.estimators._atomic import atomic, earlier
 from safescreen.estimators._cross_validation import collect
 from safescreen.estimators._data import kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
@@ -160,8 +161,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         One for each problem, with its ``problem`` if that is kept. For wide sparse points x has
         only the columns with an entry.
     path_ : list of Path, or None
-        With a path: one for each problem. Ctrl-C ends the training: the finished part is kept, and
-        for two classes the model is that of its last C, `C_`.
+        With a path: one for each problem. With two classes Ctrl-C ends the path: the finished part
+        is kept, and the model is that of its last C, `C_`. With more classes Ctrl-C ends the
+        training, and the model stays what it was.
     C_ : float
         The C of the model. It is `C` unless a path ended before it.
     n_features_in_, feature_names_in_
@@ -264,10 +266,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         if coef is None:
             return state
         if sparse.issparse(state.get("support_vectors_")):
-            state["_support_checksum"] = checksum(state.pop("support_vectors_"))
+            state["_support_checksum_"] = checksum(state.pop("support_vectors_"))
         if not isinstance(coef, np.ndarray):
             return state
-        values = coef[:, self._columns]
+        values = coef[:, self._columns_]
         solutions = self.solutions_
         size = values.shape[1]
         if np.count_nonzero(values) < np.count_nonzero(coef) or not all(
@@ -279,9 +281,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         state["coef_"] = _Packed.of(values)
         if isinstance(self.dual_coef_, np.ndarray):
             state["dual_coef_"] = _Packed.of(self.dual_coef_)
-        if isinstance(self._columns, np.ndarray):
-            steps = np.diff(self._columns, prepend=0)
-            state["_columns"] = steps.astype(np.min_scalar_type(steps.max()))
+        if isinstance(self._columns_, np.ndarray):
+            steps = np.diff(self._columns_, prepend=0)
+            state["_columns_"] = steps.astype(np.min_scalar_type(steps.max()))
         return state
 
     def __setstate__(self, state):
@@ -290,17 +292,18 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         packed = state.get("coef_")
         if not isinstance(packed, _Packed):
             return
-        if isinstance(self._columns, np.ndarray):
-            self._columns = np.cumsum(self._columns, dtype=np.int64)
+        if isinstance(self._columns_, np.ndarray):
+            self._columns_ = np.cumsum(self._columns_, dtype=np.int64)
         if isinstance(self.dual_coef_, _Packed):
             self.dual_coef_ = self.dual_coef_.unpack()
         values = packed.unpack()
         self.coef_ = np.zeros((len(values), self.n_features_in_))
-        self.coef_[:, self._columns] = values
+        self.coef_[:, self._columns_] = values
         pairs = zip(self.solutions_, values, strict=True)
         self.solutions_ = [replace(s, x=np.append(row, s.x)) for s, row in pairs]
         self.screening_ = [s.screened for s in self.solutions_]
 
+    @atomic
     @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -341,11 +344,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         if self.kernel == "linear":
             scores = safe_sparse_dot(points, self.coef_.T, dense_output=True) + self.intercept_
         elif self.kernel == "precomputed":
-            scores = points[:, self._numbers] @ self._weights.T + self.intercept_
+            scores = points[:, self._numbers_] @ self._weights_.T + self.intercept_
         else:
             parts = [points[start : start + ROWS] for start in range(0, points.shape[0], ROWS)]
-            scores = np.concatenate([self._features.rows(part) @ self._weights.T for part in parts])
-            scores += self._free_intercepts
+            scores = np.concatenate(
+                [self._features_.rows(part) @ self._weights_.T for part in parts]
+            )
+            scores += self._free_intercepts_
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -392,7 +397,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         factor = None
         if self.with_path:
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
-        last = self.__dict__.get("solutions_", ())
+        last = earlier(self, "solutions_") or ()
         deadline = deadline_of(self)
         tasks = (
             delayed(_train)(self, prob, C, factor, last[k] if k < len(last) else None, deadline)
@@ -401,9 +406,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         trained = {}
         with quiet():
             is_complete = collect(tasks, trained.__setitem__, self.n_jobs)
-        self.path_ = [path for _, path in trained.values()] if self.with_path else None
         if not is_complete:
             raise KeyboardInterrupt
+        self.path_ = [path for _, path in trained.values()] if self.with_path else None
         solutions = [solution for solution, _ in trained.values()]
         self.keep(setup, solutions)
         warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
@@ -482,24 +487,23 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         )
         constant = features.constant
         elements = np.array([np.asarray(s.x) for s in solutions])
-        self._free_intercepts = np.array([s.intercept or 0.0 for s in solutions])
+        self._free_intercepts_ = np.array([s.intercept or 0.0 for s in solutions])
         if features.kernel == "linear":
-            self._columns = features.columns
+            self._columns_ = features.columns
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
             self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
-            self.intercept_ = self._free_intercepts.copy()
+            self.intercept_ = self._free_intercepts_.copy()
             if constant:
                 self.intercept_ += constant * elements[:, -1]
             return
-        self.__dict__.pop("coef_", None)
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # mostly the same as those of the dual point
-        self._weights = coefs[:, others]
-        self._numbers = numbers[others]
-        self._features = features.of_support(others)
+        self._weights_ = coefs[:, others]
+        self._numbers_ = numbers[others]
+        self._features_ = features.of_support(others)
         if np.array_equal(used, others):
-            self._features.points = self.support_vectors_
-        self.intercept_ = constant**2 * coefs.sum(axis=1) + self._free_intercepts
+            self._features_.points = self.support_vectors_
+        self.intercept_ = constant**2 * coefs.sum(axis=1) + self._free_intercepts_
 
 
 def _train(model, prob, C, factor, start, deadline):

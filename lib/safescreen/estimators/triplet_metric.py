@@ -197,7 +197,7 @@ class TripletMetric(Mahalanobis, Metric):
         shape (n, n_classes).
         """
         X = self._compared(X)
-        return self._neighbors.predict_proba(self._map(X))
+        return self._neighbors_.predict_proba(self._map(X))
 
     # ------------------------------------------------------------------ pieces of fit
 
@@ -314,8 +314,8 @@ class TripletMetric(Mahalanobis, Metric):
         return product
 
     def _remember(self, X, y):
-        self._neighbors = KNeighborsClassifier(self.n_neighbors).fit(self._map(X), y)
+        self._neighbors_ = KNeighborsClassifier(self.n_neighbors).fit(self._map(X), y)
         return self
 
     def _vote(self, X):
-        return self._neighbors.predict(self._map(X))
+        return self._neighbors_.predict(self._map(X))

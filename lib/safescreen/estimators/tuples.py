@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar, check_vector
 from safescreen._threads import with_small_blas
+from safescreen.estimators._atomic import atomic
 from safescreen.estimators._data import kept
 from safescreen.estimators._mahalanobis import Mahalanobis
 from safescreen.problem import Problem
@@ -73,6 +74,7 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         tags.target_tags.required = False
         return tags
 
+    @atomic
     @with_small_blas
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -277,6 +279,7 @@ class PairLearner(TupleLearner):
         )
         self.bounds = bounds
 
+    @atomic
     def fit(
         self,
         X: ArrayLike,

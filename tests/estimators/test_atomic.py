@@ -1,0 +1,190 @@
+"""A fit is atomic: whatever ends it, the model is that of the fit before, whole, or the new one."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import safescreen
+from safescreen import (
+    HDSL,
+    PairLearner,
+    QuadrupletLearner,
+    SafeSVC,
+    TripletLearner,
+    TripletMetric,
+)
+
+LIBRARY = str(Path(safescreen.__file__).parent)
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+ROWS = IRIS[[*range(0, 50, 5), *range(50, 100, 5), *range(100, 150, 5)]]
+NAMED = pd.DataFrame(ROWS, columns=["sepal", "width", "petal", "colour"])
+LABELS = np.repeat(["a", "b", "c"], 10)
+OTHER = ROWS[:, ::-1]
+TWO = np.where(LABELS == "a", 7, 8)
+SIGNS = np.where(np.arange(10) % 3, 1, -1)
+
+
+def tuples(size, seed):
+    """Return ten tuples of points."""
+    return ROWS[np.random.default_rng(seed).permuted(np.tile(np.arange(30), (10, 1)), axis=1)][
+        :, :size
+    ]
+
+
+POINTS = ((NAMED, LABELS), (ROWS[:, 1:], TWO))
+"""Three classes with names of columns, and then two classes of fewer columns without names."""
+REVERSED = ((ROWS[:, 1:], TWO), (NAMED, LABELS))
+SAME = ((ROWS, LABELS), (OTHER, LABELS[::-1]))
+"""Of one shape, so that a warm start begins with the first fit."""
+SHORT = {"tol": 1e-2, "max_iter": 6}
+FITS = {
+    "linear": (SafeSVC(tol=1e-2), POINTS),
+    "free": (SafeSVC(intercept="free", tol=1e-2), REVERSED),
+    "rbf": (SafeSVC(kernel="rbf", tol=1e-2), POINTS),
+    "path": (SafeSVC(1.0, with_path=True, path_ratio=30.0, tol=1e-2), POINTS),
+    "paths": (SafeSVC(1.0, with_path=True, path_ratio=30.0, tol=1e-2), REVERSED),
+    "warm": (SafeSVC(warm_start=True, tol=1e-2), SAME),
+    "metric": (TripletMetric(k=2, tol=1e-2), POINTS),
+    "metric-path": (TripletMetric(k=2, with_path=True, path_ratio=0.1, tol=1e-2), REVERSED),
+    "metric-warm": (TripletMetric(k=2, warm_start=True, tol=1e-2), SAME),
+    "similarity": (HDSL(max_iter=5, check_every=1), POINTS),
+    "similarity-warm": (HDSL(max_iter=5, check_every=1, warm_start=True), SAME),
+    "similarity-stop": (HDSL(max_iter=5, check_every=1, early_stopping=True), POINTS),
+    "triplets": (TripletLearner(**SHORT), ((tuples(3, 0), SIGNS), (tuples(3, 1)[:, :, 1:],))),
+    "quadruplets": (QuadrupletLearner(**SHORT), ((tuples(4, 0),), (tuples(4, 1)[:, :, 1:],))),
+    "pairs": (PairLearner(**SHORT), ((tuples(2, 0), SIGNS), (tuples(2, 1)[:, :, 1:], -SIGNS))),
+}
+
+
+def ended(error, number, fit, data):
+    """Return whether an error in place of this call of a function of the library ended a fit, and
+    how many functions were called.
+    """
+    calls = [0]
+
+    def count(frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(LIBRARY):
+            calls[0] += 1
+            if calls[0] == number:
+                raise error
+
+    sys.setprofile(count)
+    try:
+        fit(*data)
+    except error:
+        return True, calls[0]
+    finally:
+        sys.setprofile(None)
+    return False, calls[0]
+
+
+def moments(n_calls):
+    """Return numbers of calls: twenty from the first to the last, and each of the last ten."""
+    return sorted({*np.linspace(1, n_calls, 20, dtype=int), *range(n_calls - 10, n_calls + 1)})
+
+
+def told(model, X):
+    """Return what a model says of points."""
+    values = model.decision_function(X) if hasattr(model, "decision_function") else None
+    return values, model.predict(X), getattr(model, "feature_names_in_", None)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_at_every_moment(name, error):
+    """Where Ctrl-C ends a path or Frank-Wolfe, the model is that of the finished part."""
+    model, (first, second) = FITS[name]
+    whole = clone(model).fit(*first)
+    before = vars(whole).copy()
+    answers = told(whole, first[0])
+    new = vars(clone(model).fit(*second)).keys()
+    _, n_calls = ended(error, 0, clone(whole).fit, second)
+    failed = 0
+    for number in moments(n_calls):
+        again = clone(model)
+        vars(again).update(before)
+        if not ended(error, number, again.fit, second)[0]:
+            assert vars(again).keys() == new and again.n_features_in_ == np.shape(second[0])[-1]
+            assert len(again.predict(second[0])) == len(second[0])
+            continue
+        failed += 1
+        now = vars(again)
+        assert now.keys() == before.keys() and all(now[key] is before[key] for key in now)
+        for one, other in zip(told(again, first[0]), answers, strict=True):
+            np.testing.assert_array_equal(one, other)
+        unfitted = clone(model)
+        if ended(error, number, unfitted.fit, second)[0]:
+            with pytest.raises(NotFittedError):
+                check_is_fitted(unfitted)
+            with pytest.raises(NotFittedError):
+                unfitted.predict(second[0])
+    assert failed >= 5
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+@pytest.mark.parametrize("name", FITS)
+def test_in_every_callback(name, error):
+    model, (first, second) = FITS[name]
+    number = 1
+    while True:
+        calls = []
+
+        def callback(progress, calls=calls, number=number):
+            calls.append(progress)
+            if len(calls) == number:
+                raise error
+
+        again = clone(model).fit(*first)
+        before = vars(again).copy()
+        again.callback = before["callback"] = callback
+        try:
+            again.fit(*second)
+        except error:
+            now = vars(again)
+            assert now.keys() == before.keys() and all(now[key] is before[key] for key in now)
+        else:
+            assert again.n_features_in_ == np.shape(second[0])[-1]
+            assert len(again.predict(second[0])) == len(second[0])
+        if len(calls) < number:
+            break
+        number += 1
+    assert number > 1
+
+
+def test_a_fit_forgets_the_fit_before():
+    """Judgements have no classes, an array has no names, a kernel no coefficients."""
+    metric = TripletMetric(k=2).fit(NAMED, LABELS)
+    metric.note = "mine"
+    metric.fit_triplets(ROWS, [[0, 1, 10], [11, 12, 0]])
+    assert not {"classes_", "feature_names_in_", "_neighbors_"} & vars(metric).keys()
+    assert metric.note == "mine"
+    model = SafeSVC().fit(NAMED, LABELS)
+    model.set_params(kernel="rbf").fit(ROWS, TWO)
+    assert not {"coef_", "feature_names_in_"} & vars(model).keys()
+
+
+def test_a_callback_may_note_things():
+    """What is set on the model during a fit stays."""
+    model = SafeSVC()
+    model.callback = lambda progress: setattr(model, "seen", progress.iteration)
+    assert model.fit(ROWS, TWO).seen >= 0 and not hasattr(clone(model), "seen")
+
+
+def test_a_warning_that_is_an_error_leaves_the_model():
+    model = SafeSVC().fit(ROWS, LABELS)
+    before = vars(model).copy()
+    with warnings.catch_warnings(action="error"), pytest.raises(safescreen.ConvergenceWarning):
+        model.set_params(max_iter=1, tol=1e-12).fit(OTHER, TWO)
+    assert model.coef_ is before["coef_"] and model.classes_ is before["classes_"]
