@@ -1,54 +1,71 @@
-"""Notebooks are somebody's: they are shown, and can do nothing else.
+"""Notebooks and records are somebody's: they are shown, and can do nothing else.
 
-Their cells are not executed. Their settings are dropped. Their texts name no directives and no
-roles, which could read files. They bring only pictures that are among the pages, or that are
-outputs. Of their HTML only what runs nothing and asks nobody is shown: in texts that is tags
-without attributes, which may open in one cell and close in another, such as `<details>`; all else
-is shown as it was written. Outputs are whole: bleach cleans them."""
+What a page shows is filtered last, when the page is written: its text, its title, the navigation
+and the titles of its neighbours keep the elements of `_TAGS`, the attributes of `_ATTRIBUTES`, and
+links of `_SCHEMES` or to this site. Pictures are files that a browser only draws, and downloads are
+files that it does not run.
+
+Notebooks are held closer. Their cells are not executed. Their settings are dropped. Their texts
+name no directives and no roles, which could read files. They bring only pictures that are among the
+pages, or that are outputs. Of the HTML in their texts only tags without attributes are shown, which
+may open in one cell and close in another, such as `<details>`; all else is shown as it was written.
+Of the HTML in their outputs the words and tables are shown."""
 
 import html
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
-import bleach
 import myst_nb.sphinx_
 import nbformat
+import nh3
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import CustomReSTDispatcher
 
+from _ext.stage import PICTURES
 from safescreen_book.runner.notebooks import METADATA
 
 OURS = "claim"
 """The one directive of a notebook's page: `_ext.claims` puts it there."""
 
 _BARE = re.compile(r"</?(?:b|br|code|details|div|em|hr|i|p|span|strong|sub|summary|sup)\s*/?>")
-_TAGS = {
-    *bleach.ALLOWED_TAGS,
-    "br",
-    "caption",
-    "dd",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "hr",
-    "p",
-    "pre",
-    "span",
-    "sub",
-    "summary",
-    "sup",
+_TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+_CLASS = re.compile(r"[\w.:+-]+")
+_SCHEMES = {"http", "https", "mailto"}
+_MATH = {
+    *"math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt".split(),
+    *"mstyle msub msubsup msup mtable mtd mtext mtr munder munderover".split(),
 }
-_TAGS |= {"table", "tbody", "td", "tfoot", "th", "thead", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
+_MATH_ATTRIBUTES = {
+    *"accent columnalign display displaystyle fence form linethickness lspace mathvariant".split(),
+    *"maxsize minsize movablelimits notation rspace scriptlevel stretchy width xmlns".split(),
+}
+_TAGS = nh3.ALLOWED_TAGS | _MATH | {"section", "tfoot"}
 _ATTRIBUTES = {
-    "*": ["class", "title"],
-    "a": ["href"],
-    "td": ["colspan", "rowspan"],
-    "th": ["colspan", "rowspan"],
+    **nh3.ALLOWED_ATTRIBUTES,
+    "*": {"class", "id", "role", "title"},
+    "a": {"download", "href"},
+    "col": {"style"},
+    "img": {"alt", "loading", "src"},
+    "tr": {"style"},
+    **dict.fromkeys(_MATH, _MATH_ATTRIBUTES),
 }
+_FORGOTTEN = {"script", "style"}  # with all that is in them
+_FILES = (".csv", ".ipynb", ".json", ".py", ".txt", ".yml")
+_SVG = {
+    *"circle clipPath defs desc ellipse g image line linearGradient marker mask metadata".split(),
+    *"path pattern polygon polyline radialGradient rect stop style svg symbol text title".split(),
+    *"tspan use".split(),
+}
+_SVG_NAMESPACE = "{http://www.w3.org/2000/svg}"
+_ABOUT = tuple(
+    f"{{http://{name}"
+    for name in ("www.w3.org/1999/02/22-rdf-", "purl.org/dc/", "creativecommons.")
+)
+_ELSEWHERE = re.compile(r"""@|\\|url\s*\(\s*["']?(?!#)""", re.I)  # of a style
 _KINDS = {"text/plain", "text/html", "text/latex", "text/markdown"}
 _KINDS |= {"image/png", "image/jpeg", "image/gif", "image/svg+xml"}
 _FIELDS = {
@@ -64,8 +81,12 @@ def bare(text: str) -> str:
     """Return a notebook with what a page shows: texts, code, tags and outputs, but no settings."""
     cells = []
     for cell in nbformat.reads(text, as_version=4).cells:
-        tags = list(cell.metadata.get("tags", ()))
-        kept = {"cell_type": cell.cell_type, "source": cell.source, "metadata": {"tags": tags}}
+        tags = filter(_CLASS.fullmatch, cell.metadata.get("tags", ()))  # they become classes
+        kept = {
+            "cell_type": cell.cell_type,
+            "source": cell.source,
+            "metadata": {"tags": list(tags)},
+        }
         if cell.cell_type == "markdown":
             cells.append(kept)
         elif cell.cell_type == "code":
@@ -135,27 +156,115 @@ def fragment(text: str) -> str:
 
 def output(text: str) -> str:
     """Return the HTML of an output without scripts, styles, and addresses that are not links."""
-    # a script without an end takes all that follows, as in a browser
-    shown = re.sub(r"(?is)<(script|style)\b.*?(?:</\1\s*>|\Z)", "", text)
-    return bleach.clean(shown, tags=_TAGS, attributes=_ATTRIBUTES, strip=True)
+    return _OUTPUT.clean(text)
+
+
+def page(text: str) -> str:
+    """Return a piece of a page without what a page does not need: see `_TAGS`, `_ATTRIBUTES`."""
+    return _PAGE.clean(text)
+
+
+def _kept(tag: str, name: str, value: str) -> str | None:
+    """Return the value of an attribute; None for a picture from elsewhere."""
+    if (tag, name) == ("img", "src") and not re.match(r"(\.\./)*_images/", value):
+        return None
+    return value
+
+
+_PAGE = nh3.Cleaner(
+    tags=_TAGS,
+    attributes=_ATTRIBUTES,
+    attribute_filter=_kept,
+    clean_content_tags=_FORGOTTEN,
+    filter_style_properties={"text-align", "width"},
+    link_rel=None,
+    url_schemes=_SCHEMES,
+)
+_OUTPUT = nh3.Cleaner(
+    tags=_TAGS - _MATH - {"img"},
+    attributes={
+        "*": {"title"},
+        "a": {"href"},
+        **dict.fromkeys(("td", "th"), {"colspan", "rowspan"}),
+    },
+    allowed_classes={"table": {"dataframe"}},
+    clean_content_tags=_FORGOTTEN,
+    link_rel=None,
+    url_schemes=_SCHEMES,
+)
+_META = nh3.Cleaner(
+    tags={"meta"},
+    attributes={"meta": {"content"}},
+    tag_attribute_values={"meta": {"name": {"viewport"}}},
+)
+
+
+def is_drawing(data: bytes) -> bool:
+    """Return whether an SVG file draws and does nothing else.
+
+    It has elements of `_SVG` and descriptions of the file, addresses in itself only, pixels that
+    are written out, and no entities, instructions, handlers or animations.
+    """
+    try:
+        text = data.decode("utf-8")
+        elements = ElementTree.fromstring(text).iter()
+    except (ElementTree.ParseError, ValueError):
+        return False
+    head = re.match(r"\ufeff?(<\?xml( [\w-]+=\"(1\.[01]|(?i:utf-8)|yes|no)\")*\s*\?>)?", text)
+    if "<?" in text[head.end() :] or "<!ENTITY" in text:
+        return False
+    return all(_draws(element) for element in elements)
+
+
+def _draws(element: ElementTree.Element) -> bool:
+    name = element.tag.removeprefix(_SVG_NAMESPACE)
+    if name not in _SVG and not name.startswith(_ABOUT):
+        return False
+    if name == "style" and _ELSEWHERE.search(element.text or ""):
+        return False
+    for key, value in element.attrib.items():
+        key = key.rpartition("}")[2].lower()
+        if key == "href" and not value.startswith(("#", "data:image/png;base64,")):
+            return False
+        if key == "base" or key.startswith("on") or (key != "href" and _ELSEWHERE.search(value)):
+            return False
+    return True
 
 
 def _is_notebook(app) -> bool:
     return app.env.doc2path(app.env.docname).suffix == ".ipynb"
 
 
-def _keep_own_files(app, doctree) -> None:
-    """Leave of a notebook's pictures and downloads only its own, before Sphinx collects them."""
-    if not _is_notebook(app):
-        return
+def _keep_files(app, doctree) -> None:
+    """Leave pictures that only show something and downloads that do nothing, of a notebook only
+    its own, before Sphinx collects them.
+    """
+    own = _is_own if _is_notebook(app) else lambda app, address: True
     for node in list(doctree.findall(nodes.image)):
-        if not _is_own(app, node["uri"]):
+        if not own(app, node["uri"]):
             _log.warning("the picture %s is not one of the pages'", node["uri"], location=node)
-            node.replace_self(nodes.Text(node.get("alt", "")))
+        elif not _is_picture(app, node["uri"]):
+            _log.warning("the picture %s can do more than be seen", node["uri"], location=node)
+        else:
+            continue
+        place = node.parent if isinstance(node.parent, nodes.reference) else node
+        place.replace_self(nodes.inline("", node.get("alt", "")))
     for node in list(doctree.findall(addnodes.download_reference)):
-        if not _is_own(app, node["reftarget"]):
+        if not own(app, node["reftarget"]):
             _log.warning("the file %s is not one of the pages'", node["reftarget"], location=node)
-            node.replace_self(node.children)
+        elif not node["reftarget"].lower().endswith(_FILES):
+            _log.warning("a browser may run the file %s", node["reftarget"], location=node)
+        else:
+            continue
+        node.replace_self(node.children)
+
+
+def _is_picture(app, address: str) -> bool:
+    """Whether a browser only draws what is at an address; what is not there harms nobody."""
+    path = Path(app.env.relfn2path(address)[1])
+    if path.suffix.lower() == ".svg" and path.is_file():
+        return is_drawing(path.read_bytes())
+    return path.suffix.lower() in PICTURES
 
 
 def _outputs_apart(app) -> None:
@@ -181,15 +290,34 @@ def _clean(app, doctree) -> None:
         node.replace_self(
             nodes.raw("", clean(node.astext()), format="html", classes=node["classes"])
         )
-    for node in list(doctree.findall(nodes.reference)):
-        if urlsplit(node.get("refuri", "")).scheme.lower() not in ("", "http", "https", "mailto"):
-            node.replace_self(node.children)
+
+
+def _filter(app, pagename, templatename, context, doctree) -> None:
+    """Filter all that a template takes from pages, before the theme makes anything of it."""
+    for name in {"body", "title", "toc"} & context.keys():
+        context[name] = page(context[name])
+    for near in filter(
+        None, (context.get("prev"), context.get("next"), *context.get("parents", ()))
+    ):
+        near["title"] = page(near["title"])
+    context["metatags"] = _META.clean(context.get("metatags", ""))
+    tree = context["toctree"]
+    context["toctree"] = lambda **options: page(tree(**options))
+
+
+def _filter_index(app, error) -> None:
+    """Let no text in the index of the search begin a tag."""
+    index = Path(app.outdir, "searchindex.js")
+    if index.is_file():
+        index.write_text(_TAG.sub("< ", index.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def setup(app) -> dict[str, bool]:
-    """Read notebooks bare, and clean each once it is read."""
+    """Read notebooks bare, clean each once it is read, and filter every page that is written."""
     app.add_source_parser(Parser, override=True)
     app.connect("builder-inited", _outputs_apart, priority=900)
-    app.connect("doctree-read", _keep_own_files, priority=100)
-    app.connect("doctree-read", _clean)
+    app.connect("doctree-read", _keep_files, priority=100)
+    app.connect("doctree-read", _clean, priority=100)  # before titles are collected
+    app.connect("html-page-context", _filter, priority=400)
+    app.connect("build-finished", _filter_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

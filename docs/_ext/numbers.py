@@ -6,7 +6,6 @@ pages come from: `outputs/paper`, ledger, manifest and `benchmarks/`."""
 
 import csv
 import functools
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -20,6 +19,7 @@ from _ext.claims import STANDS
 from _ext.results import short
 from _ext.stage import link, paragraph, table
 from safescreen_book import ledger
+from safescreen_book.runner import folders
 from safescreen_book.runner.loading import load_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,11 +100,11 @@ def _experiments() -> dict[str, str]:
 def _records() -> dict[str, str]:
     """What the committed results of the papers' size took."""
     paths = sorted(RECORDS.glob("[!.]*/[!.]*/result.json"))
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    versions = {one["versions"]["safescreen"] for one in records}
+    records = [found for path in paths if (found := folders.read_result(path.parent))]
+    versions = {str(one.get("versions", {}).get("safescreen", "?")) for one in records}
     return {
         "records": str(len(records)),
-        "hours of records": shown(sum(one["seconds"]["wall"] for one in records) / 3600.0),
+        "hours of records": shown(sum(one["seconds"].get("wall", 0.0) for one in records) / 3600.0),
         "versions of records": ", ".join(sorted(versions)),
     }
 
@@ -112,12 +112,11 @@ def _records() -> dict[str, str]:
 def _replays() -> dict[str, str]:
     """What the last replay of each record said."""
     paths = sorted(RECORDS.glob("[!.]*/[!.]*/replays.jsonl"))
-    lines = [path.read_text(encoding="utf-8").strip().splitlines() for path in paths]
-    last = [json.loads(found[-1]) for found in lines if found]
+    last = [found[-1] for path in paths if (found := folders.read_replays(path.parent))]
     return {
         "records replayed": str(len(last)),
-        "records that agree": str(sum(one["agrees"] for one in last)),
-        "minutes of replays": shown(sum(one["seconds"] for one in last) / 60.0),
+        "records that agree": str(sum(one.get("agrees") is True for one in last)),
+        "minutes of replays": shown(sum(one.get("seconds", 0.0) for one in last) / 60.0),
     }
 
 

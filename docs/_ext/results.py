@@ -16,13 +16,14 @@ from sphinx.util.docutils import SphinxDirective
 from _ext.claims import PAPERS, link_cell, link_claim
 from _ext.stage import folded, link, paragraph, pill, put, raw, table
 from safescreen_book import verdicts, wording
-from safescreen_book._common import inside
+from safescreen_book._common import MOST_BYTES, BookError, inside
 from safescreen_book.datasets import advice
 from safescreen_book.runner import folders
 from safescreen_book.runner.manifest import PROFILES, RECORDS, Run
 from safescreen_book.runner.plans import plan
 
 _ROWS = 40  # of a long table; the whole can be downloaded
+_COLUMNS = 100  # of a wide one
 _BROKEN = (
     ArithmeticError,
     AttributeError,
@@ -43,6 +44,7 @@ _WORST = (
     "current",
     "complete",
 )
+_WHOLE = ("result.json", "failure.json", "summary.json", "conclusions.csv", folders.REPLAYS)
 _NUMBER = "\0"  # stands for a number of a run in a text
 _FEW = 8  # words, as in "Means along the path at the end"
 _ENVIRONMENT = ("peak_memory_mb", "threads", "machine", "started")
@@ -85,6 +87,9 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
     try:
         for path in folder.rglob("*"):
             inside(path, app.outputs)
+            if path.name in _WHOLE and (size := path.stat().st_size) > MOST_BYTES:
+                reading = path
+                raise BookError(f"it has {size} bytes, and at most {MOST_BYTES} are read")
         known["notebooks"] = sorted(folder.glob("notebook*.ipynb"))
         if planned:
             (item,) = plan(app.manifest, [run], profile, app.outputs)
@@ -187,13 +192,13 @@ class Experiment(SphinxDirective):
             page += paragraph(FEW_DRAWS)
         for run in runs_of(app, self.experiment, profile):
             title = nodes.title("", run["run"].name, nodes.Text(" "), pill(run["status"]))
-            section = nodes.section(
-                "", title, *self._state(run, profile), ids=[nodes.make_id(f"run-{run['run'].name}")]
-            )
-            try:
-                section += [*self._left(run, profile), *self._kept(run)]
-            except _BROKEN as error:
-                section += paragraph("result.json cannot be read: ", _code(error), style="failure")
+            section = nodes.section("", title, ids=[nodes.make_id(f"run-{run['run'].name}")])
+            for parts in (self._state(run, profile), self._left(run, profile), self._kept(run)):
+                try:
+                    section += [*parts]
+                except _BROKEN as error:
+                    said = _code(f"{type(error).__name__}: {error}")
+                    section += paragraph("result.json cannot be read: ", said, style="failure")
             page += section
         return [page]
 
@@ -472,7 +477,13 @@ def _csv(path: Path) -> nodes.Node:
     )
     shown = frame.head(_ROWS).rename(columns=lambda name: str(name).replace("_", " "))
     made = shown.to_html(
-        index=False, border=0, na_rep="", float_format=short, justify="left", classes="docutils"
+        index=False,
+        border=0,
+        na_rep="",
+        float_format=short,
+        justify="left",
+        classes="docutils",
+        max_cols=_COLUMNS,
     )
     return raw(f'<div class="table-wrapper">{made}{cut}</div>')
 

@@ -11,8 +11,12 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 
 from safescreen_book import ledger, places
-from safescreen_book._common import inside
+from safescreen_book._common import folder_name, inside
+from safescreen_book.runner import notebooks
 from safescreen_book.runner.loading import load_manifest
+
+PICTURES = (".gif", ".jpeg", ".jpg", ".png", ".svg")
+"""What a browser draws, and what a notebook brings."""
 
 
 def put(app, name: str, content: str | bytes) -> None:
@@ -34,7 +38,7 @@ def link(app, text: str, docname: str, anchor: str = "") -> nodes.Node:
 
 def pill(text: str, status: str = "") -> nodes.Node:
     """Return a status as a coloured word, or a text in its colour."""
-    return nodes.inline("", text, classes=["pill", (status or text).replace(" ", "-")])
+    return nodes.inline("", text, classes=["pill", nodes.make_id(status or text)])
 
 
 def paragraph(*parts, style: str = "") -> nodes.paragraph:
@@ -104,16 +108,19 @@ def _read(app) -> None:
         if (folder / "claims.yml").is_file()
         else {}
     )
-    app.judged = ledger.judged(folder)
+    app.judged = ledger.judged(folder, strict=False)  # the page of a broken record says so
     if app.config.report_profile:
         put(app, "claims.md", Path(app.confdir, "claims.md").read_bytes())
         return
     for page in Path(app.confdir).rglob("*.md"):
         put(app, os.path.relpath(page, app.confdir), inside(page, Path(app.confdir)).read_bytes())
     for path in folder.glob("figures/*"):
+        if path.suffix.lower() not in PICTURES:  # Sphinx would read some others as pages
+            continue
         put(app, f"notebooks/figures/{path.name}", inside(path, folder).read_bytes())
     for path in sorted(folder.glob("[!._]*.ipynb")):
-        app.notebooks[path.stem] = json.loads(inside(path, folder).read_text(encoding="utf-8"))
+        folder_name(path.stem, f"the name of the notebook {path.stem!r}")
+        app.notebooks[path.stem] = notebooks.read(inside(path, folder))
 
 
 def _write(app) -> None:

@@ -154,7 +154,7 @@ def render(text: str, sources: Sources, notebook: str, tag: str, *, strict: bool
             if match[2]:
                 return _formatted(value, match[2])
             return wording.number(float(value), 3) if "/" in match[1].partition(":")[0] else value
-        except ValueError as error:
+        except (LookupError, OSError, ValueError) as error:
             if strict:
                 raise BookError(f"evidence {match[0]}: {error}") from error
             return "(no such number)"

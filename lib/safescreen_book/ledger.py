@@ -133,9 +133,10 @@ def with_evidence(
     return tuple(done)
 
 
-def judged(folder: Path):
+def judged(folder: Path, *, strict: bool = True):
     """Return the committed conclusions, see `verdicts.committed`, beside a folder of notebooks."""
-    return verdicts.committed(Path(folder).resolve().parent / "outputs" / "paper")
+    outputs = Path(folder).resolve().parent / "outputs" / "paper"
+    return verdicts.committed(outputs, strict=strict)
 
 
 def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:

@@ -4,13 +4,14 @@ derive the status.
 
 from pathlib import Path
 
-from safescreen_book import places
+from safescreen_book import places, wording
 from safescreen_book._common import BookError, inside
 
 
-def committed(folder: Path):
+def committed(folder: Path, *, strict: bool = True):
     """Return the rows of all `EXPERIMENT/RUN/conclusions.csv` in a folder, with columns
-    `experiment` and `run`; errors name the file.
+    `experiment` and `run`. A BookError names a file that cannot be read; unless `strict`, it is
+    left out.
     """
     import pandas as pd
 
@@ -29,9 +30,15 @@ def committed(folder: Path):
                 na_values=dict.fromkeys(numbers, ""),
                 keep_default_na=False,
             )
-        except ValueError as error:
+            found = frame.assign(experiment=path.parts[-3], run=path.parts[-2]).to_dict("records")
+            for row in found:  # a page has to say it
+                wording.sentence(row)
+                wording.question(row)
+        except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
+            if not strict:
+                continue
             raise BookError(f"{places.shown(path)}: {error}") from error
-        rows += frame.assign(experiment=path.parts[-3], run=path.parts[-2]).to_dict("records")
+        rows += found
     return pd.DataFrame(rows, columns=[*COLUMNS, "experiment", "run"])
 
 

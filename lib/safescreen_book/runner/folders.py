@@ -6,6 +6,7 @@ failure adds `notebook.failed.ipynb` and `failure.json` and leaves the rest alon
 lives beside it in `.<run>.work/`, which one process at a time has locked."""
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Mapping
@@ -70,11 +71,8 @@ def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool
     result invalid.
     """
     _recover(folder)
-    result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
-    sound = result.get("status") == "complete" and all(
-        isinstance(result.get(part), dict) for part in ("files", "hashes", "seconds")
-    )
-    if not sound:
+    result, failure = read_result(folder), read_json(folder / "failure.json")
+    if result is None:
         damaged = "damaged" if (folder / "result.json").is_file() else "not run"
         return State(damaged if failure is None else "failed", None, failure)
     status, why = _judged(folder, result, hashes or result["hashes"], record)
@@ -83,6 +81,22 @@ def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool
     ):
         return State("failed", result, failure)
     return State(status, result, why=why)
+
+
+def read_result(folder: Path) -> dict[str, Any] | None:
+    """Return `result.json` of a finished run; None if there is none, or if one of its parts is not
+    what its readers take it for.
+    """
+    result = read_json(folder / "result.json") or {}
+    parts = [result.get(part) for part in ("files", "hashes", "seconds")]
+    parts += [result.get(part, {}) for part in ("parameters", "versions")]
+    parts += [result.get("git") or {}]  # None where there was no git
+    if result.get("status") != "complete" or not all(isinstance(part, dict) for part in parts):
+        return None
+    for value in result["seconds"].values():
+        if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+            return None
+    return result
 
 
 def _judged(

@@ -223,6 +223,10 @@ def test_a_file_that_lies_elsewhere_is_no_part_of_a_result(tmp_path, others):
         "[" * 3000,
         '{"status": "complete"}',
         '{"status": "complete", "files": [], "hashes": {}, "seconds": {}}',
+        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {"wall": NaN}}',
+        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {"wall": "1"}}',
+        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {}, "git": "abc"}',
+        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {}, "versions": []}',
         "\xff",
     ],
 )
