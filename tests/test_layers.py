@@ -13,7 +13,7 @@ import safescreen
 
 ROOT = Path(safescreen.__file__).parent
 FLOORS = [
-    {"_checks", "_numba", "_progress", "_repr", "_threads", "_warnings"}
+    {"_checks", "_kernel_cache", "_numba", "_progress", "_repr", "_threads", "_warnings"}
     | {"memory", "records", "rounding"},
     {"losses", "cones"},
     {"terms"},

@@ -1,14 +1,21 @@
-"""The code generator keeps conditional stores, and refuses fastmath."""
+"""The code generator keeps conditional stores, concerns nobody else, and refuses fastmath."""
 
 import os
+import platform
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
-from numba import TypingError
 
 from safescreen._numba import njit
+
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if name not in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_DISABLE_JIT")
+}
 
 
 @njit
@@ -31,76 +38,88 @@ def test_conditional_stores_survive_vectorization(size, clear):
     assert np.array_equal(flags, expected_flags)
 
 
-def test_fastmath_is_refused():
-    with pytest.raises(ValueError, match="fastmath"):
-        njit(fastmath=True)
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="not x86")
+def test_kernels_know_no_avx512():
+    if numba.config.DISABLE_JIT or numba.config.CPU_NAME or numba.config.CPU_FEATURES:
+        pytest.skip("the environment chooses how kernels are compiled")
+    features = _store_under_flag.targetctx.codegen().magic_tuple()[2].split(",")
+    assert features[-1] == "-avx512f"
 
 
-@pytest.mark.parametrize("first", ["numba", "safescreen"])
-def test_cache_is_named_by_the_sources_whoever_is_imported_first(first, tmp_path):
-    code = (
-        f"import {first}, numba; from safescreen._numba import source_hash; "
-        "print(numba.config.CACHE_DIR.find(source_hash()[:20]))"
-    )
-    environment = {
-        name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"
-    } | {"XDG_CACHE_HOME": str(tmp_path)}
-    shown = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    assert int(shown) > 0
-
-
-KERNEL = """
+NEIGHBOURS = """
 import os, sys
-from safescreen import _numba
-_numba.PATIENCE = float(sys.argv[1])
+import llvmlite.binding as llvm, numba, numpy as np
 
-@_numba.njit
-def kernel(x):
-    return x + 1
+def settings():
+    values = {name: repr(value) for name, value in vars(numba.config).items() if name.isupper()}
+    return values | {name: value for name, value in os.environ.items() if name[:5] == "NUMBA"}
 
-print(kernel(1), len(kernel.stats.cache_hits))
+def store(flags, values, clear):
+    for r in range(flags.size):
+        if not flags[r]:
+            values[r] = 1.0
+            flags[r] = clear
+
+def square(x, y):
+    for i in numba.prange(x.size):
+        y[i] += x[i] * x[i]
+
+def smooth(x, y):
+    y += np.sort(np.cumsum(x * x))
+
+def wide(kernel):
+    return any("zmm" in code for code in kernel.inspect_asm().values())
+
+def run(square, smooth, store):
+    for kernel in square, smooth:
+        kernel(np.ones(100), np.ones(100))
+    store(np.zeros(100, bool), np.zeros(100), False)
+
+before = settings()
+theirs = [numba.njit(parallel=True)(square), numba.njit(smooth), numba.njit(store)]
+if sys.argv[1] == "theirs":
+    run(*theirs)
+from safescreen._numba import njit
+ours = [njit(parallel=True, cache=False)(square), njit(cache=False)(smooth)]
+ours.append(njit(cache=False)(store))
+run(*ours)
+run(*theirs)
+assert settings() == before
+assert not any(map(wide, ours))
+assert wide(theirs[0]) == bool(llvm.get_host_cpu_features().get("avx512f")), "theirs are narrow"
+flags, values = np.arange(1000) % 3 == 0, np.zeros(1000)
+expected = np.where(flags, values, 1.0)
+ours[2](flags, values, False)
+assert np.array_equal(values, expected)
 """
 
 
-@pytest.fixture
-def kernel_of_a_process(tmp_path):
-    """Start processes of one kernel, by their patience, with an empty cache of their own."""
-    (tmp_path / "kernel.py").write_text(KERNEL, encoding="utf-8")
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-
-    def start(patience=60.0):
-        command = [sys.executable, str(tmp_path / "kernel.py"), str(patience)]
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-
-    return start, tmp_path / "cache" / "__main__.kernel.lock"
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+def test_other_packages_keep_their_target_and_settings(first):
+    subprocess.run([sys.executable, "-c", NEIGHBOURS, first], env=ENVIRONMENT, check=True)
 
 
 @pytest.mark.slow
-def test_processes_wait_for_the_one_that_compiles(kernel_of_a_process):
-    start, _ = kernel_of_a_process
-    processes = [start() for _ in range(3)]
-    printed = sorted(process.communicate()[0].split() for process in processes)
-    assert printed == [["2", "0"], ["2", "1"], ["2", "1"]]
+def test_the_environment_chooses_the_target():
+    code = "import safescreen; from safescreen.rules.ball import ball_kernel as kernel; "
+    code += "print(kernel.targetctx.codegen().magic_tuple()[1:])"
+    for variables, expected in (
+        ({"NUMBA_CPU_NAME": "generic"}, ("generic", "")),
+        ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": "+sse4.2"}, ("nehalem", "+sse4.2")),
+    ):
+        printed = subprocess.run(
+            [sys.executable, "-c", code],
+            env=ENVIRONMENT | variables,
+            capture_output=True,
+            text=True,
+        ).stdout
+        assert printed.strip() == str(expected)
 
 
-@pytest.mark.slow
-def test_a_process_compiles_when_another_takes_too_long(kernel_of_a_process):
-    fcntl = pytest.importorskip("fcntl")
-    start, lock = kernel_of_a_process
-    lock.parent.mkdir()
-    with lock.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert start(0.1).communicate()[0].split() == ["2", "0"]
-
-
-@pytest.mark.slow
-def test_a_cache_without_locks_is_used(kernel_of_a_process):
-    start, lock = kernel_of_a_process
-    lock.mkdir(parents=True)  # cannot be opened
-    assert start().communicate()[0].split() == ["2", "0"]
-    assert start().communicate()[0].split() == ["2", "1"]
+def test_fastmath_is_refused():
+    with pytest.raises(ValueError, match="fastmath"):
+        njit(fastmath=True)
 
 
 def test_a_kernel_that_cannot_be_compiled_leaves_no_lock():
@@ -109,7 +128,7 @@ def test_a_kernel_that_cannot_be_compiled_leaves_no_lock():
         return x.missing
 
     for _ in range(2):  # the second would wait for a lock that is left
-        with pytest.raises(TypingError, match="missing"):
+        with pytest.raises(numba.TypingError, match="missing"):
             kernel(1)
 
 

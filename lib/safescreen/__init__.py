@@ -2,7 +2,6 @@
 leave it out.
 """
 
-from safescreen import _numba as _numba  # first: chooses the compile cache before numba is imported
 from safescreen import hdsl, ranges, rules, spheres, svm
 from safescreen.cluster import ShardedTriplets
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone

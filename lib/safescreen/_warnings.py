@@ -5,8 +5,15 @@ import os
 import sys
 import warnings
 
-_OWN = (os.path.dirname(__file__) + os.sep, contextlib.__file__)
-"""Files that are passed over: the library's, and that of decorators and contexts around it."""
+import numba
+
+_OWN = (
+    os.path.dirname(__file__) + os.sep,
+    os.path.dirname(numba.__file__) + os.sep,
+    contextlib.__file__,
+)
+"""Files that are passed over: the library's, numba's, which compiles for it, and that of decorators
+and contexts around it."""
 
 
 def warn(text: str, category: type[Warning]) -> None:
