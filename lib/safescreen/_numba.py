@@ -36,8 +36,8 @@ from numba.core.utils import threadsafe_cached_property
 
 from safescreen._kernel_cache import cache_of, lock_of, source_hash
 
-# numba.config gets its attributes when it is read:
-# pyright: reportAttributeAccessIssue=false, reportPrivateImportUsage=false
+# numba.config gets its attributes when it is read, and numba does not declare `_target`:
+# pyright: reportAttributeAccessIssue=false, reportPrivateImportUsage=false, reportCallIssue=false
 
 __all__ = ["Shared", "njit", "prange", "source_hash"]
 

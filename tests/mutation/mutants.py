@@ -137,13 +137,13 @@ def run_test(names: str) -> int:
 
 
 def serve() -> None:
-    """Answer each line ``[guard, cache, output]`` with the exit code of the guard, run in a fork
+    """Answer each line ``[guard, output]`` with the exit code of the guard, run in a fork
     in which all else is imported.
     """
     for name in IMPORTED:
         importlib.import_module(name)
     for line in sys.stdin:
-        guard, cache, output = json.loads(line)
+        guard, output = json.loads(line)
         child = os.fork()
         if child == 0:
             code = 99
@@ -151,9 +151,6 @@ def serve() -> None:
                 file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
                 os.dup2(file, 1)
                 os.dup2(file, 2)
-                importlib.import_module("numba").config.CACHE_DIR = os.environ[
-                    "NUMBA_CACHE_DIR"
-                ] = cache
                 place, _, name = guard.partition("::")
                 code = (
                     run_cell(Path.cwd() / f"{place}.py", name)
@@ -198,10 +195,10 @@ class Copy:
             command, cwd=folder, env=os.environ | variables, stdin=pipe, stdout=pipe, text=True
         )
 
-    def run(self, guard: str, cache: Path, limit: float | None = None) -> str:
+    def run(self, guard: str, limit: float | None = None) -> str:
         """Run a guard; return ``passed``, ``failed``, ``timeout``, or what else happened."""
         output = self.folder / "output.txt"
-        self.server.stdin.write(json.dumps([guard, str(cache), str(output)]) + "\n")
+        self.server.stdin.write(json.dumps([guard, str(output)]) + "\n")
         self.server.stdin.flush()
         child = int(self.server.stdout.readline())
         timer = threading.Timer(limit or 3600.0, os.kill, (child, signal.SIGKILL))
@@ -220,42 +217,15 @@ class Copy:
             else f"exit code {code}"
         ) + f"\n{tail}"
 
-    def _depend_on(self, path: Path) -> set[str]:
-        """Names of the modules that import a module, directly or not, and its own."""
-        package = self.folder / "lib"
-        name = {
-            p: ".".join(p.relative_to(package).with_suffix("").parts) for p in package.rglob("*.py")
-        }
-        text = {p: p.read_text(encoding="utf-8") for p in name}
-        found = {path}
-        while True:
-            words = "|".join(
-                rf"{re.escape(name[p])}\b|"
-                rf"from {re.escape(name[p].rpartition('.')[0])} import .*\b{p.stem}\b"
-                for p in found
-            )
-            more = {p for p in text if re.search(words, text[p])} | found
-            if more == found:
-                return {p.stem for p in found}
-            found = more
-
     def kill(self, mutant: Mutant, guard: str, limit: float) -> str:
         """Run a guard on a changed library; return as `run`."""
         path = Path(os.path.normpath(self.folder / "lib" / "safescreen" / mutant.file))
-        cache, kept = self.folder / "cache", ROOT / "lib" / "safescreen" / mutant.file
-        source = kept.read_text(encoding="utf-8")
+        kept = ROOT / "lib" / "safescreen" / mutant.file
         try:
-            if "njit" in source:  # kernels that inline a changed one have to be compiled anew
-                cache = self.folder / "cache-of-mutant"
-                shutil.copytree(self.folder / "cache", cache)
-                for stem in self._depend_on(path):
-                    for file in cache.rglob(f"{stem}.*"):
-                        file.unlink()
-            path.write_text(mutant.apply(source), encoding="utf-8")
-            return self.run(guard, cache, limit)
+            path.write_text(mutant.apply(kept.read_text(encoding="utf-8")), encoding="utf-8")
+            return self.run(guard, limit)
         finally:
             shutil.copy2(kept, path)
-            shutil.rmtree(self.folder / "cache-of-mutant", ignore_errors=True)
 
 
 def run(
@@ -278,7 +248,7 @@ def run(
             copy = free.get()
             try:
                 start = time.perf_counter()
-                alone = copy.run(guard, copy.folder / "cache")
+                alone = copy.run(guard)
                 limit = 120.0 + 10.0 * (time.perf_counter() - start)
                 for mutant in its:
                     outcome = (
