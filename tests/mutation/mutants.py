@@ -24,7 +24,6 @@ import argparse
 import importlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -281,7 +280,7 @@ def main(arguments=None) -> int:
     parser.add_argument(
         "--keep",
         type=Path,
-        help="keep the copies and their compiled kernels in this folder (until a kernel is edited)",
+        help="keep the copies and their compiled kernels in this folder",
     )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
