@@ -5,8 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -751,3 +753,23 @@ def test_other_labels_than_those_of_the_fit_are_refused(kernel):
     other[model.support_[0]] = 1 - other[model.support_[0]]
     with pytest.raises(ValueError, match="y must be what the model was fitted to"):
         ss.screen_fitted(model, X, other, C=1.1)
+
+
+@pytest.mark.parametrize("model", [ss.SafeSVC(0.5), LinearSVC(C=0.5)])
+def test_sparse_coefficients_are_those_of_the_array(model):
+    X, y = load_iris(return_X_y=True)
+    X = X[50:] * (X[50:] > 1.5)
+    model = clone(model).fit(sparse.csr_array(X), y[50:])
+    told = ss.screen_fitted(model, X, y[50:])
+    same = ss.screen_fitted(model.sparsify(), X, y[50:])
+    np.testing.assert_array_equal(same.in_R, told.in_R)
+    assert told.in_R.any()
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_a_search_names_its_best_estimator(refit):
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(ss.SafeSVC(), {"C": [0.1, 1.0]}, cv=2, refit=refit)
+    for model in (search, clone(search).fit(X[50:], y[50:])):
+        with pytest.raises(TypeError, match="got GridSearchCV: use its best_estimator_"):
+            ss.screen_fitted(model, X[50:], y[50:])

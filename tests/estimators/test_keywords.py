@@ -178,6 +178,9 @@ def test_a_copy_keeps_what_somebody_has_changed():
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.coef_, model.coef_)
     assert np.array_equal(again.solutions_[0].x, model.solutions_[0].x)
+    wide = SafeSVC().fit(sparse.csr_array(np.hstack([X, np.zeros((60, 40))])), y)
+    wide.coef_[0, -1] = 3.0  # of a column without an entry
+    assert pickle.loads(pickle.dumps(wide)).coef_[0, -1] == 3.0
     again = pickle.loads(pickle.dumps(model.sparsify()))
     assert sparse.issparse(again.coef_)
     assert np.array_equal(again.decision_function(X), model.decision_function(X))

@@ -49,6 +49,30 @@ class TestEveryEstimator:
         with pytest.raises(ValueError, match="Input X contains NaN"):
             model.fit(X.to_numpy(), y)
 
+    @pytest.mark.parametrize("kind", ["dates", "zones", "durations", "periods"])
+    def test_dates(self, model, kind):
+        X, y = table()
+        days = pd.date_range("2026-01-01", periods=len(X))
+        columns = {
+            "dates": days,
+            "zones": days.tz_localize("UTC"),
+            "durations": days - days[0],
+            "periods": days.to_period("D"),
+        }
+        X = X.assign(day=columns[kind])
+        text = "these columns hold dates: day; replace them by numbers, such as days since"
+        with pytest.raises(TypeError, match=text):
+            model.fit(X, y)
+        with pytest.raises(TypeError, match=text):
+            model.fit(X[["day"]], y)
+
+    def test_dates_without_names(self, model):
+        y = table()[1]
+        days = np.datetime64("2026-01-01") + np.arange(len(y))[:, None] * [1, 2]
+        for X in (days, days - days[0], days.astype(object), days.astype(object).tolist()):
+            with pytest.raises(TypeError, match=r"X must hold numbers, .*dates: replace them by"):
+                model.fit(X, y)
+
     def test_wrong_columns_later(self, model):
         X, y = table()
         model.fit(X, y)
@@ -270,6 +294,28 @@ def test_triplets_have_no_classes():
     np.testing.assert_array_equal(
         fewer.components_, TripletMetric(lam=1.0).fit_triplets(X, triplets[[0, 2]]).components_
     )
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_infinite_C(kernel):
+    """The two lines are right: no dual coefficient reaches C, so a larger C changes nothing."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], y[:100]
+    with pytest.raises(ValueError, match="C must be finite, got inf: for a hard margin") as error:
+        SafeSVC(C=np.inf, kernel=kernel).fit(X, y)
+    known = {"SafeSVC": partial(SafeSVC, kernel=kernel, tol=1e-6), "X": X, "y": y}
+    exec("\n".join(str(error.value).splitlines()[1:]), known)
+    larger = SafeSVC(C=3e6, kernel=kernel, tol=1e-5).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(known["model"].decision_function(X), larger, rtol=0.01, atol=0.01)
+
+
+def test_columns_of_numbers_are_not_looked_at_one_by_one(monkeypatch):
+    """A data frame of many columns costs as much as its array."""
+    monkeypatch.setattr(pd, "to_numeric", None)
+    monkeypatch.setattr(pd.DataFrame, "isna", None)
+    X, y = table()
+    model = SafeSVC().fit(X.assign(n=1, flag=True), y)
+    assert model.predict(X.assign(n=1, flag=True)).shape == y.shape
 
 
 # ------------------------------------------------------------------ stopped runs

@@ -2,9 +2,12 @@
 do.
 """
 
+from datetime import date, timedelta
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array, get_tags
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_n_features,
@@ -13,10 +16,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from safescreen._checks import check_count, check_grid
+from safescreen._checks import check_count, check_grid, check_scalar
 
 UNSCALED = 100.0
 """The ratio of the spans of two columns from which on a warning says that they are not scaled."""
+
+NUMBERS = "biuf"
+"""Kinds of dtypes of real numbers."""
+
+TIMES = "mM"
+"""Kinds of dtypes of dates and durations."""
+
+DATES = "replace them by numbers, such as days since the first one, or drop them"
+"""What to do with dates."""
 
 
 def check_values(values, name, spaced, single, *, falling=False):
@@ -43,17 +55,20 @@ def read(model, X, *y, reset=False, min_features=1):
     number and the names of the features.
     """
     check_dimensions(X, "X.reshape(len(X), -1) makes one row of each point")
-    _check_frame(X)
-    accept = "csr" if get_tags(model).input_tags.sparse else False
-    return validate_data(
-        model,
-        X,
-        *y,
-        accept_sparse=accept,
-        dtype=np.float64,
-        reset=reset,
-        ensure_min_features=min_features,
-    )
+    _check_kinds(X)
+    try:
+        return validate_data(
+            model,
+            X,
+            *y,
+            accept_sparse="csr" if get_tags(model).input_tags.sparse else False,
+            dtype=np.float64,
+            reset=reset,
+            ensure_min_features=min_features,
+        )
+    except (TypeError, ValueError):
+        _explain(X)
+        raise
 
 
 def read_unnamed(model, X):
@@ -136,6 +151,35 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
             f"{label(y[weights > 0.0][0])}"
         )
     return X, y, None if (weights == 1.0).all() else weights
+
+
+def class_factors(class_weight, classes, y, weights):
+    """Return the factor of C of each of the classes, shape (n_classes,).
+
+    A dict may leave classes out, whose factor is 1. It may name labels that y does not hold if it
+    leaves no class out, as in scikit-learn.
+    """
+    factors = np.ones(classes.size)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        present = np.unique(y)
+        factors[np.searchsorted(classes, present)] = compute_class_weight(
+            "balanced", classes=present, y=y, sample_weight=weights
+        )
+        return factors
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+    known = classes.tolist()
+    unknown = [name for name in class_weight if name not in known]
+    missing = [name for name in known if name not in class_weight]
+    if unknown and missing:
+        raise ValueError(
+            f"class_weight must have the labels of y as its keys, found {label(unknown[0])}, which "
+            f"y does not hold, and no weight of {label(missing[0])}"
+        )
+    for number, name in enumerate(known):
+        factor = class_weight.get(name, 1.0)
+        factors[number] = check_scalar(factor, f"class_weight[{label(name)}]", low=0.0)
+    return factors
 
 
 def kept(weights, numbers):
@@ -226,27 +270,53 @@ def _check_classes(y):
         raise ValueError(f"{text}; take another column as y, or add rows of another class")
 
 
-def _check_frame(X):
-    """Raise a ValueError that names the columns of a data frame that hold words or missing values.
-    Any other X passes.
+def _check_kinds(X):
+    """Raise an error for dates, and for words in a data frame; it names the columns. Any other X
+    passes.
+
+    Columns of numbers are not looked at: their kind is known.
     """
-    if not (type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")):
+    if getattr(getattr(X, "dtype", None), "kind", "O") in TIMES:
+        raise TypeError(f"X must hold numbers, got an array of dates: {DATES}")
+    if not _is_frame(X):
         return
     import pandas as pd
 
-    numbers = X.apply(pd.to_numeric, errors="coerce")
-    words = X.columns[(numbers.isna() & X.notna()).any()]
-    gaps = X.columns[X.isna().any()]
+    others = X.loc[:, [dtype.kind not in NUMBERS for dtype in X.dtypes]]
+    if not others.shape[1]:
+        return
+    is_date = [dtype.kind in TIMES or isinstance(dtype, pd.PeriodDtype) for dtype in others.dtypes]
+    if any(is_date):
+        names = _some(others.columns[is_date])
+        raise TypeError(f"X must hold numbers, these columns hold dates: {names}; {DATES}")
+    numbers = others.apply(pd.to_numeric, errors="coerce")
+    words = others.columns[(numbers.isna() & others.notna()).any()]
     if words.size:
         raise ValueError(
             f"X must hold numbers, these columns do not: {_some(words)}; encode them "
             "(OneHotEncoder) or drop them"
         )
-    if gaps.size:
-        raise ValueError(
-            f"X must not contain NaN, these columns do: {_some(gaps)}; fill them "
-            "(SimpleImputer) or drop the rows"
-        )
+
+
+def _explain(X):
+    """Raise an error for what scikit-learn has refused, if more can be said of it: the columns of a
+    data frame with missing values, or dates among the objects of an array.
+    """
+    if _is_frame(X):
+        gaps = X.columns[X.isna().any()]
+        if gaps.size:
+            raise ValueError(
+                f"X must not contain NaN, these columns do: {_some(gaps)}; fill them "
+                "(SimpleImputer) or drop the rows"
+            ) from None
+    elif not sparse.issparse(X):
+        entries = np.asarray(X, dtype=object).flat
+        if any(isinstance(entry, date | timedelta | np.datetime64) for entry in entries):
+            raise TypeError(f"X must hold numbers, found dates: {DATES}") from None
+
+
+def _is_frame(X):
+    return type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")
 
 
 def _some(names):

@@ -2,7 +2,12 @@
 use for the others.
 """
 
+import math
+import numbers
+
 import numpy as np
+
+from safescreen._checks import check_lam
 
 ONLY = {
     "penalty": (
@@ -37,6 +42,20 @@ CALLABLE = (
     "SafeSVC(kernel='precomputed').fit(kernel(X, X), y)\n"
     "and .predict(kernel(X_new, X))"
 )
+
+HARD_MARGIN = (
+    "for a hard margin take a C that no dual coefficient reaches:\n"
+    "model = SafeSVC(C=1e6).fit(X, y)\n"
+    "assert abs(model.dual_coef_).max() < model.C"
+)
+"""A solution with all dual coefficients below C is the solution for every larger C."""
+
+
+def check_C(C):
+    """Return C as a positive finite float; the error for infinity says what to do instead."""
+    if isinstance(C, numbers.Real) and C == math.inf:
+        raise ValueError(f"C must be finite, got inf: {HARD_MARGIN}")
+    return check_lam(C, "C")
 
 
 def check_keywords(model, n_classes):

@@ -95,7 +95,8 @@ def screen_fitted(
         The model is another one, is not fitted, or has more than two classes. Or a parameter
         depends on which samples are left: ``class_weight="balanced"``, or ``gamma="scale"`` of a
         kernel. Or X, y or `sample_weight` are not what the model was fitted to, as far as its
-        support vectors and coefficients show. For a metric the TypeError says what to call instead.
+        support vectors and coefficients show. For a metric or a search the TypeError says what to
+        call instead.
 
     Notes
     -----
@@ -130,12 +131,7 @@ def screen_fitted(
     True
     """
     model, X = _last_step(model, X)
-    if isinstance(model, TripletMetric | TripletMetricCV | HDSL | HDSLCV):
-        raise TypeError(f"model must be a support vector machine, got {_of_metric(model)}")
-    if not isinstance(model, LinearSVC | SVC | SafeSVC):
-        accepted = "a LinearSVC, an SVC, a SafeSVC or a SafeSVCCV, or a Pipeline that ends in one"
-        advice = "for another solver use screen(problem, w, 1/C)"
-        raise TypeError(f"model must be {accepted}, got {type(model).__name__}: {advice}")
+    _check_kind(model)
     if not hasattr(model, "classes_"):
         raise ValueError("model must be fitted: call model.fit(X, y) first")
     if model.classes_.size != 2:
@@ -180,6 +176,19 @@ def screen_fitted(
     if isinstance(model, SafeSVC):
         return _safe(model, X, signs, C, weights, numbers)
     return _free(model, X, signs, C, weights, numbers)
+
+
+def _check_kind(model):
+    """Raise a TypeError for what is no support vector machine; it says what to use instead."""
+    name = type(model).__name__
+    if isinstance(model, TripletMetric | TripletMetricCV | HDSL | HDSLCV):
+        raise TypeError(f"model must be a support vector machine, got {_of_metric(model)}")
+    if hasattr(model, "refit"):  # a search
+        raise TypeError(f"model must be a classifier, got {name}: use its best_estimator_")
+    if not isinstance(model, LinearSVC | SVC | SafeSVC):
+        accepted = "a LinearSVC, an SVC, a SafeSVC or a SafeSVCCV, or a Pipeline that ends in one"
+        advice = "for another solver use screen(problem, w, 1/C)"
+        raise TypeError(f"model must be {accepted}, got {name}: {advice}")
 
 
 def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
@@ -235,7 +244,7 @@ def _safe(model, X, signs, C, weights, numbers):
         )
     features = Features(model, X)
     if features.kernel == "linear":
-        x = model.coef_[0][features.columns]
+        x = _coefficients(model)[features.columns]
         if features.constant:
             b = 0.0 if features.is_free else model.intercept_[0]
             x = np.append(x, b / features.constant)
@@ -248,6 +257,12 @@ def _safe(model, X, signs, C, weights, numbers):
         return found
     bounds = problem.terms.intercepts(found.balls[0], problem.loss)
     return InterceptCertificate(**vars(found), intercept=bounds)
+
+
+def _coefficients(model):
+    """Return the coefficients of a linear machine, shape (d,), which may be sparsified."""
+    coef = model.coef_
+    return coef.toarray()[0] if sparse.issparse(coef) else coef[0]
 
 
 def _need_number(value, number):
@@ -284,7 +299,7 @@ def _linear(model, X, signs, C, weights):
     return screen_samples(
         X,
         signs,
-        model.coef_[0],
+        _coefficients(model),
         C,
         loss=Hinge() if model.loss == "hinge" else SquaredHinge(0.5),
         **options,

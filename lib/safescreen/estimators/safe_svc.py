@@ -13,18 +13,17 @@ from joblib import delayed
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_lam, check_scalar
+from safescreen._checks import check_scalar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import atomic, earlier
 from safescreen.estimators._cross_validation import collect
-from safescreen.estimators._data import kept, label, read, read_labelled
+from safescreen.estimators._data import class_factors, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
-from safescreen.estimators._keywords import check_kernel, check_keywords
+from safescreen.estimators._keywords import check_C, check_kernel, check_keywords
 from safescreen.estimators._training import (
     deadline_of,
     quiet,
@@ -135,6 +134,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : array
+        The labels of y. A class whose samples all have weight 0 has no problem and is never
+        predicted: its decision value is one less than the smallest of the others.
     coef_ : array of shape (1 or n_classes, d)
         Only for the linear kernel. It may be changed. It is a CSR matrix after :meth:`sparsify`.
     intercept_ : array of shape (1 or n_classes,)
@@ -324,8 +325,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            There is only one class, the data are not finite numbers, or a parameter is out of its
-            range.
+            There is only one class with positive weight, the data are not finite numbers, or a
+            parameter is out of its range.
 
         Warns
         -----
@@ -351,7 +352,21 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
                 [self._features_.rows(part) @ self._weights_.T for part in parts]
             )
             scores += self._free_intercepts_
-        return scores[:, 0] if self.classes_.size == 2 else scores
+        return scores[:, 0] if self.classes_.size == 2 else self._of_classes(scores)
+
+    def _of_classes(self, scores):
+        """Return a decision value for each of three classes or more, from those of the problems.
+
+        A class that had no sample of positive weight has one less than the smallest value of the
+        others, so that it is never predicted.
+        """
+        present = self._present_
+        if present.size == self.classes_.size:
+            return scores
+        known = np.hstack((-scores, scores)) if present.size == 2 else scores
+        every = np.repeat(known.min(axis=1, keepdims=True) - 1.0, self.classes_.size, axis=1)
+        every[:, present] = known
+        return every
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class of each of the points X, shape (n,)."""
@@ -392,8 +407,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X, y, weights):
         """Fit the model to what :meth:`_read` returns."""
-        C = check_lam(self.C, "C")
-        setup = self.pose(X, y, *kept(weights, np.arange(y.size)))
+        C = check_C(self.C)
+        setup = self._pose(X, y, *kept(weights, np.arange(y.size)))
         factor = None
         if self.with_path:
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
@@ -406,7 +421,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         trained = {}
         with quiet():
             is_complete = collect(tasks, trained.__setitem__, self.n_jobs)
-        if not is_complete:
+        if not (is_complete or len(trained) == len(setup.problems) == 1):
             raise KeyboardInterrupt
         self.path_ = [path for _, path in trained.values()] if self.with_path else None
         solutions = [solution for solution, _ in trained.values()]
@@ -417,33 +432,58 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     def pose(self, X, y, numbers, weights, features=None) -> Setup:
         """Return the :class:`Setup` of the training points of these numbers, with their weights;
-        None stands for weights of 1.
+        None stands for weights of 1. Every class must be there.
 
         `classes_` must be set. If `features` are given, they are used.
         """
-        codes = np.searchsorted(self.classes_, y[numbers])
-        missing = np.setdiff1d(np.arange(self.classes_.size), codes)
+        setup = self._pose(X, y, numbers, weights, features)
+        missing = np.setdiff1d(np.arange(self.classes_.size), setup.present)
         if missing.size:
             text = (
                 "y must hold every class with positive weight, found none of "
                 f"{label(self.classes_[missing[0]])}"
             )
             raise ValueError(f"{text}: leave its rows out altogether")
+        return setup
+
+    def _pose(self, X, y, numbers, weights, features=None):
+        """Return the setup of the classes that have a sample of positive weight, as :meth:`pose`
+        does.
+        """
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, self.classes_, y[numbers], weights)
+            factors = factors[np.searchsorted(self.classes_, y[numbers])]
+            positive = factors > 0.0
+            weights = (factors if weights is None else factors * weights)[positive]
+            numbers = numbers[positive]
+        codes = np.searchsorted(self.classes_, y[numbers])
+        present = np.unique(codes)
+        if present.size < 2:
+            self._refuse(present)
         if features is None:
             given = self.kernel == "precomputed"
             features = Features(self, X[np.ix_(numbers, numbers)] if given else X[numbers])
-        if self.class_weight is not None:
-            factors = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y[numbers], sample_weight=weights
-            )[codes]
-            weights = factors if weights is None else factors * weights
         loss = self._loss()
-        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        signs = [np.where(codes == k, 1.0, -1.0) for k in positive]
+        signs = [
+            np.where(codes == k, 1.0, -1.0) for k in (present[1:] if present.size == 2 else present)
+        ]
         problems = [Problem(features.terms(sign, weights), loss) for sign in signs]
         return Setup(
-            features=features, numbers=numbers, codes=codes, signs=signs, problems=problems
+            features=features,
+            numbers=numbers,
+            codes=codes,
+            present=present,
+            signs=signs,
+            problems=problems,
         )
+
+    def _refuse(self, present):
+        """Raise a ValueError that says which one class is left, if any."""
+        left = f"one class: {label(self.classes_[present[0]])}" if present.size else "none"
+        if isinstance(self.class_weight, dict):
+            rule = "class_weight must give a positive weight to two classes of y at least"
+            raise ValueError(f"{rule}, got {self.class_weight!r}, which leaves {left}")
+        raise ValueError(f"y must hold at least two classes, got {left}")
 
     def _loss(self) -> Loss:
         smoothing = check_scalar(self.smoothing, "smoothing", low=0.0)
@@ -463,6 +503,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         numbers = setup.numbers
         signs = setup.signs
         self.solutions_ = solutions
+        self._present_ = setup.present
         n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
         as_in_svc = features.kernel != "linear" or features.is_free
         self.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
@@ -514,8 +555,7 @@ def _train(model, prob, C, factor, start, deadline):
     options["max_seconds"] = seconds_until(deadline)
     with quiet():
         solution, solutions = train(model, prob, 1.0 / C, factor, start, **options)
-    is_complete = solutions is None or solutions.reason != "interrupted" or model.classes_.size == 2
-    return (solution, solutions), is_complete
+    return (solution, solutions), solutions is None or solutions.reason != "interrupted"
 
 
 def _reason(solutions):
@@ -558,7 +598,7 @@ class Setup(NamedTuple):
     """The problems of all classes over the same training points.
 
     They are the samples with the given numbers and class numbers; the labels of a problem are its
-    signs.
+    signs. `present` are the numbers of the classes that have a sample.
     """
 
     features: Features
@@ -566,6 +606,7 @@ class Setup(NamedTuple):
     codes: np.ndarray
     signs: list
     problems: list
+    present: np.ndarray
 
     def used(self, coefs):
         """Return the numbers of the columns that are not all 0, class by class."""
