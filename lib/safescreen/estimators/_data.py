@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
     _check_n_features,
     _check_sample_weight,
     _num_samples,
+    check_X_y,
     validate_data,
 )
 
@@ -56,16 +57,19 @@ def read(model, X, *y, reset=False, min_features=1):
     """
     check_dimensions(X, "X.reshape(len(X), -1) makes one row of each point")
     _check_kinds(X)
+    options = {
+        "accept_sparse": "csr" if get_tags(model).input_tags.sparse else False,
+        "dtype": np.float64,
+        "ensure_min_features": min_features,
+    }
     try:
-        return validate_data(
-            model,
-            X,
-            *y,
-            accept_sparse="csr" if get_tags(model).input_tags.sparse else False,
-            dtype=np.float64,
-            reset=reset,
-            ensure_min_features=min_features,
-        )
+        if not _is_frame(X) or not all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
+            return validate_data(model, X, *y, reset=reset, **options)
+        # scikit-learn would look at each column of the frame
+        validate_data(model, X, reset=reset, skip_check_array=True)
+        if y:
+            return check_X_y(X.to_numpy(), *y, estimator=model, **options)
+        return check_array(X.to_numpy(), input_name="X", estimator=model, **options)
     except (TypeError, ValueError):
         _explain(X)
         raise

@@ -251,13 +251,15 @@ class FrankWolfe:
         except KeyboardInterrupt:
             run.reason = "interrupted"
         interrupted = run.reason == "interrupted"
+        similarity = run.similarity() if run.best is None else run.best
+        gap = math.nan if interrupted else run.exact_gap()
         self.history_: list[Iteration] = run.history
         self.n_iter_ = len(run.history)
         self.n_features_left_ = run.constraints.features.size
         self.reason_ = run.reason
         self.converged_ = run.reason == "converged"
-        self.similarity_ = run.similarity() if run.best is None else run.best
-        self.gap_ = math.nan if interrupted else run.exact_gap()
+        self.similarity_ = similarity
+        self.gap_ = gap
         if interrupted:
             warn(
                 f"Frank-Wolfe was interrupted: the result of {self.n_iter_} iterations is returned",
