@@ -44,6 +44,10 @@ _SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_V
 _FIXED = {"builtins", "math", "numba", "numpy"}
 """Modules whose contents their versions tell."""
 
+_NAMED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
+_NAMED += (np.ufunc, np.dtype, np.generic, numba.types.Type)
+"""What these modules hold that its name or its text tells."""
+
 
 def source_hash():
     """Return the SHA-256 (hex) of the Python sources of the package, names included."""
@@ -89,7 +93,7 @@ def _describe(value, names, seen):
         return (repr(value), value._fields, repr(value._field_defaults))
     is_module = isinstance(value, types.ModuleType)
     home = value.__name__ if is_module else getattr(value, "__module__", type(value).__module__)
-    if str(home).partition(".")[0] in _FIXED:
+    if isinstance(value, _NAMED) and str(home).partition(".")[0] in _FIXED:
         return (home, getattr(value, "__qualname__", None) or repr(value))
     if is_module:
         asked = sorted(name for name in names if hasattr(value, name))
@@ -139,9 +143,13 @@ def cache_of(kernel):
     folder = _folder()
     if folder is None:
         return _NoCache()
-    if not os.path.exists(kernel.py_func.__code__.co_filename):  # typed at a prompt, or in a zip
+    file = kernel.py_func.__code__.co_filename
+    if not os.path.exists(file) and ".zip" not in file:  # typed at a prompt
         return NullCache()
-    return _Cache(kernel, folder)
+    try:
+        return _Cache(kernel, folder)
+    except OSError:  # its source would have to be read, and cannot be
+        return NullCache()
 
 
 def _folder():
