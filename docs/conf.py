@@ -31,6 +31,7 @@ extensions += [
 nb_execution_mode = "off"  # notebooks are shown as they were committed
 nb_ipywidgets_js = {}  # nothing from elsewhere
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # tables and links, as in texts
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_dmath_allow_space = False  # 5$ and 6$ are no formula
 myst_heading_anchors = 3

@@ -1,10 +1,14 @@
-"""What stands around a page: its source, and where to edit it.
+"""What stands around a page: its source, and where to edit it; and how wide its outputs are.
 
 A hand-written page or a notebook leads to its file in the repository that `pyproject.toml` names as
 `Repository`, where it names one, and else to the copy of it beside the pages. Generated pages have
-neither; those of the reference show the code of each name instead."""
+neither; those of the reference show the code of each name instead. Printed sentences that are wider
+than a page are wrapped; printed tables are scrolled, since their columns would not stand below each
+other."""
 
 from pathlib import Path
+
+from docutils import nodes
 
 BRANCH = "main"
 
@@ -34,8 +38,16 @@ def _link(app, pagename, templatename, context, doctree) -> None:
         context.update(links(app.config.repository, file))
 
 
+def wrap(app, doctree) -> None:
+    """Mark printed outputs that are no tables, those without three blanks in a row."""
+    for block in doctree.findall(nodes.literal_block):
+        if "output" in block["classes"] and "   " not in block.astext():
+            block["classes"].append("sentences")
+
+
 def setup(app) -> dict[str, bool]:
     """Link pages to their sources."""
     app.add_config_value("repository", "", "html")
+    app.connect("doctree-read", wrap)
     app.connect("html-page-context", _link)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from docutils import nodes
+
+from _ext import pages
 
 pytestmark = pytest.mark.slow
 
@@ -163,6 +166,9 @@ def good():
             {"text/html": "<table><tr><td>cell</td></tr></table>", "text/plain": "frame"},
         ),
         nbformat.v4.new_output("display_data", {"text/latex": "$y^3$"}),
+        nbformat.v4.new_output(
+            "display_data", {"text/markdown": "| a |\n|---|\n| [there](hostile.ipynb) |"}
+        ),
     ]
     cells = [
         nbformat.v4.new_markdown_cell(
@@ -222,7 +228,8 @@ def test_a_good_notebook_is_shown_whole(built):
     ]
     assert [path.read_bytes() for path in pictures] == [PNG + b"ours", PNG + b"good"]
     back = 'href="hostile.html"><span class="std std-doc">back</span></a>'
-    for shown in (back, "<td>cell</td>", "<msup><mi>y</mi>", "printed", "tag_a-tag"):
+    there = 'href="hostile.html"><span class="std std-doc">there</span></a></p></td>'
+    for shown in (back, there, "<td>cell</td>", "<msup><mi>y</mi>", "printed", "tag_a-tag"):
         assert shown in page
     assert page.count("highlight-python") == 2
 
@@ -249,3 +256,13 @@ def test_a_picture_has_its_alternative_text_and_no_caption():
     assert [list(output.data) for output in first.outputs] == [["image/png"]]
     assert "mystnb" not in second.metadata
     assert len(second.outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "classes"),
+    [("one sentence  of words", ["output", "sentences"]), ("a    b\n1    2", ["output"])],
+)
+def test_printed_sentences_are_wrapped_and_tables_are_not(text, classes):
+    block = nodes.literal_block("", text, classes=["output"])
+    pages.wrap(None, nodes.container("", block))
+    assert block["classes"] == classes

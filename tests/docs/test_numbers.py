@@ -1,5 +1,6 @@
 """Numbers in hand-written pages and in the README are those of committed results."""
 
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +25,18 @@ def test_each_number_that_a_page_names_is_known():
 
 
 @pytest.mark.slow
+def test_a_malformed_record_is_not_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(numbers, "RECORDS", tmp_path)
+    made = {"status": "complete", "hashes": {}, "files": {}, "seconds": {"wall": 3600.0}}
+    for name, entries in {"good": {}, "bad": {"versions": []}, "worse": {"seconds": 1}}.items():
+        (tmp_path / "tiny" / name).mkdir(parents=True)
+        (tmp_path / "tiny" / name / "result.json").write_text(json.dumps(made | entries))
+        (tmp_path / "tiny" / name / "replays.jsonl").write_text("[]\n{\n")
+    found = numbers._records()
+    assert (found["records"], found["hours of records"]) == ("1", "1")
+    assert numbers._replays()["records replayed"] == "0"
+
+
 def test_the_readme_is_as_the_results_are():
     assert readme.written(readme.FILE.read_text(encoding="utf-8")) == readme.FILE.read_text(
         encoding="utf-8"

@@ -124,3 +124,8 @@ def test_rows_of_runs_are_read_as_they_were_written(tmp_path):
     (tmp_path / "51-time" / "wine" / "conclusions.csv").write_text("claim,verdict\nP-F1,stands\n")
     with pytest.raises(BookError, match=r"wine/conclusions.csv: Usecols do not match"):
         committed(tmp_path)
+    rows = found.frame().assign(found="a sentence without its number")
+    rows.to_csv(tmp_path / "51-time" / "wine" / "conclusions.csv", index=False)
+    with pytest.raises(BookError, match=r"wine/conclusions.csv: "):
+        committed(tmp_path)
+    assert committed(tmp_path, strict=False)["run"].unique().tolist() == ["iris"]
