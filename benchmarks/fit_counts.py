@@ -5,7 +5,7 @@
 
 Each row is a problem, or a random part of its terms, as they are left after screening. `eval` is an
 evaluation, `pass` a pass of screening with one ball, leaving out what it finds included: measured
-microseconds, and the counted operations (terms.work, terms.screening_work) over measured
+microseconds, and the counted operations (terms.costs()) over measured
 nanoseconds, 1 where they agree. Below them are the costs of a fit by non-negative least squares of
 relative errors: nanoseconds for an entry of a product with the points, a coordinate of a pair, a
 pair and a term, to be compared with the constants in the families.
@@ -89,8 +89,8 @@ def measured(case, small, rng):
                 "features": features(left),
                 "eval": nanoseconds(lambda left=left, x=x: left.evaluate(x, lam), budget),
                 "pass": nanoseconds(screen, budget),  # from the second on: norms are known
-                "counted eval": terms.work,
-                "counted pass": terms.screening_work,
+                "counted eval": terms.costs().evaluation,
+                "counted pass": terms.costs().screening,
                 "removed": removed[-1],
             }
         )

@@ -53,7 +53,7 @@ figures.show(
 #
 # | number | from |
 # |---|---|
-# | $W$, $S$ | `terms.work`, `terms.screening_work`: pairs, triplets, stored numbers, each times what a machine of today needs for it, in nanoseconds |
+# | $W$, $S$ | `terms.costs().evaluation`, `terms.costs().screening`: pairs, triplets, stored numbers, each times what a machine of today needs for it, in nanoseconds |
 # | $n$ | how fast the gap fell in the second half of the iterations so far; at the start of a new $\lambda$ what the last one took |
 # | $s$ | the rate of the last $\lambda$, or the rule on a sample of about 2000 terms |
 #
@@ -77,8 +77,8 @@ X, y = load_iris(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 problem = ss.Problem(ss.Triplets.from_labels(X, y), ss.SmoothedHinge(0.05))
 terms = problem.terms
-print(f"{len(terms):,} triplets: W = {terms.work / 1e6:.1f}, S = {terms.screening_work / 1e6:.1f} million operations")
-print(f"norms, once: {terms.preparation_work / 1e6:.1f} million")
+print(f"{len(terms):,} triplets: W = {terms.costs().evaluation / 1e6:.1f}, S = {terms.costs().screening / 1e6:.1f} million operations")
+print(f"norms, once: {terms.costs().preparation / 1e6:.1f} million")
 
 # %% [markdown]
 # So a pass costs as much as about two iterations here. The first pass needs the norm of every triplet and costs far
@@ -86,7 +86,7 @@ print(f"norms, once: {terms.preparation_work / 1e6:.1f} million")
 
 # %%
 left = np.array([2, 5, 10, 20, 50, 100])
-needed = Counted.profit * terms.screening_work / (left * terms.work)
+needed = Counted.profit * terms.costs().screening / (left * terms.costs().evaluation)
 for n, s in zip(left, needed, strict=True):
     print(f"{n:4d} iterations left: s > {s:.2f}" if s < 1.0 else f"{n:4d} iterations left: never")
 assert needed[0] > 1.0 > needed[2]
@@ -121,15 +121,19 @@ figures.show(
 #
 # ## A path where screening pays
 #
-# We solve to an absolute gap of $10^{-6}$, as the papers do, so every $\lambda$ takes several iterations. We pass a
-# policy of our own, `Counted()`, because it keeps a list of its decisions.
+# We solve to an absolute gap of $10^{-6}$, as the papers do, so every $\lambda$ takes several iterations. Each
+# solution tells what was decided for its $\lambda$: `solution.decisions`.
 
 # %%
 lams = problem.lam_max() * 0.9 ** np.arange(60)
-policy = Counted()
-path = ss.path(problem, lams, tol=1e-6, screening=policy)
+path = ss.path(problem, lams, tol=1e-6)
 plain = ss.path(problem, lams, tol=1e-6, screening=())
 always = ss.path(problem, lams, tol=1e-6, screening=("MGB",))
+
+
+def decisions(solutions):
+    """Return what was decided along a path."""
+    return [decision for solution in solutions for decision in solution.decisions]
 
 
 def visited(solutions):
@@ -138,7 +142,7 @@ def visited(solutions):
 
 
 print("lam / lam_max   iterations left   part saved   screens")
-for decision in policy.decisions[:14]:
+for decision in decisions(path)[:14]:
     print(f"{decision.lam / lams[0]:13.4f} {decision.left:17.1f} {decision.saved:12.2f}   {decision.screens}")
 
 # %% [markdown]
@@ -148,7 +152,7 @@ for decision in policy.decisions[:14]:
 # the same $\lambda$ follows now and then.
 
 # %%
-passes = sum(decision.screens for decision in policy.decisions)
+passes = sum(decision.screens for decision in decisions(path))
 for name, found in (("never", plain), ("auto", path), ("always", always)):
     print(f"{name:7s}{visited(found) / len(terms):8.0f} times all triplets in iterations")
 print(f"passes of auto: {passes} over {len(lams)} lam")
@@ -157,7 +161,6 @@ for one, two in zip(path, plain, strict=True):
     assert np.linalg.norm(one.x - two.x) <= one.eps + two.eps
 
 # %%
-starts = {d.lam: d.screens for d in policy.decisions[::-1]}
 fig, axes = figures.panels(2)
 axes[0].semilogx(lams, [s.screening_rate for s in always], color="C1", label="always")
 axes[0].semilogx(lams, [s.screening_rate for s in path], "o", ms=3, color="C0", label="auto")
@@ -182,10 +185,9 @@ figures.show(
 
 # %%
 small = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
-policy = Counted()
-ss.path(small, small.lam_max() * 0.9 ** np.arange(60), tol=1e-6, screening=policy)
-print(f"{len(small)} triplets, W = {small.terms.work / 1e3:.0f} thousand operations: {len(policy.decisions)} looks")
-assert not any(decision.screens for decision in policy.decisions)
+looks = decisions(ss.path(small, small.lam_max() * 0.9 ** np.arange(60), tol=1e-6))
+print(f"{len(small)} triplets, W = {small.terms.costs().evaluation / 1e3:.0f} thousand operations: {len(looks)} looks")
+assert not any(decision.screens for decision in looks)
 
 # %% [markdown]
 # ## Samples, and the same decisions again
@@ -199,9 +201,8 @@ Z = rng.standard_normal((40_000, 20)) + 0.5 * (np.arange(40_000) % 2)[:, None]
 svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.SmoothedHinge(0.05))
 taken = []
 for _ in range(2):
-    policy = Counted()
-    ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9, screening=policy)
-    taken.append(policy.decisions)
+    found = ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9)
+    taken.append(decisions(found))
 for decision in taken[0]:
     print(f"C = {1 / decision.lam:.5f}: {decision.left:4.1f} sweeps left, saves {decision.saved:.2f}, screens: {decision.screens}")
 assert taken[0] == taken[1] and any(decision.screens for decision in taken[0])

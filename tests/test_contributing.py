@@ -15,7 +15,7 @@ from naive.exact import Exact, exact
 from safescreen import _checks, rounding, rules, spheres, terms
 from safescreen.cones import FreeSpace
 from safescreen.solvers.methods import SMOOTH
-from safescreen.solvers.trace import Point
+from safescreen.solvers.point import Point
 from safescreen.terms import _margin_sums, base
 from safescreen_book.ledger import load_claims
 from safescreen_book.runner.loading import load_manifest

@@ -12,23 +12,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_callback, check_count, check_grid, check_scalar
+from safescreen._checks import check_callback, check_grid, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
 from safescreen.problem import Problem
 from safescreen.records import ConvergenceWarning, Progress
-from safescreen.solvers.drive import Moment, Policy, drive, screen
-from safescreen.solvers.feature_trials import FeatureTrials
-from safescreen.solvers.limits import Limits
-from safescreen.solvers.methods import (
-    DUAL,
-    check_method,
-    policy_of,
-    solver_of,
-    without_features,
-)
+from safescreen.solvers.drive import drive, screen
+from safescreen.solvers.ledger import Ledger
+from safescreen.solvers.methods import screening_of, set_up
 from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.setup import Moment, Policy, Setup
 from safescreen.solvers.solution import Solution
 from safescreen.solvers.solve import check_problem, shortfall, solution_of
 from safescreen.solvers.trace import Start
@@ -229,15 +223,22 @@ def path(
     prob = check_problem(prob)
     started = time.perf_counter()
     prob = prob.afresh()
-    limits = Limits.checked(tol, rtol, max_iter, max_seconds)
-    method = check_method(method, prob)
-    solver = solver_of(method, prob, active_set, check_count(freq, "freq"))
-    screening, has_features = without_features(screening, prob)
-    before = policy_of(screening, prob, solver, freq)
-    during = before
+    setup = set_up(
+        prob,
+        tol=tol,
+        rtol=rtol,
+        max_iter=max_iter,
+        max_seconds=max_seconds,
+        method=method,
+        screening=screening,
+        freq=freq,
+        active_set=active_set,
+    )
+    before = setup.policy
     if dynamic is not None:
-        names, has_features = without_features(dynamic, prob)
-        during = policy_of(names, prob, solver, freq)
+        policy, features = screening_of(dynamic, prob, setup.solver, freq)
+        setup = replace(setup, policy=policy, features=features)
+    limits = setup.limits
     callback = check_callback(callback)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
@@ -256,12 +257,8 @@ def path(
     n_given = None if lams is None else n_grid
     walk = _Walk(
         prob=prob,
-        limits=limits,
-        solver=solver,
+        setup=setup,
         before=before,
-        during=during,
-        has_features=has_features,
-        from_dual=method in DUAL,
         ranges=bool(ranges),
         extrapolate=bool(extrapolate),
         keep_masks=len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks),
@@ -322,17 +319,14 @@ def _warn_if_not_converged(solved, limits):
 
 @dataclass
 class _Walk:
-    """One path: how it is solved, and what is carried from lam to lam: the last two solutions, and
-    a problem with its sums at the last one.
+    """One path: how it is solved, and what is carried from lam to lam: the last two solutions, a
+    problem with its sums at the last one, what was counted and remembered, and how many iterations
+    the last lam took that took any, and who made them.
     """
 
     prob: Problem
-    limits: Limits
-    solver: Any
+    setup: Setup
     before: Policy | None
-    during: Policy | None
-    has_features: bool = False
-    from_dual: bool = False
     ranges: bool = False
     extrapolate: bool = True
     keep_masks: bool = True
@@ -340,32 +334,43 @@ class _Walk:
     def __post_init__(self):
         self.last = None
         self.last_but_one = None
-        self.n_iter = 0  # of the last lam that took any
         self.reference = None
+        self.ledger = Ledger()
+        self.memory = None
+        self.n_iter = 0
+        self.solver = ""
         self.ahead = _Ahead(self.prob) if self.ranges else None
 
     def step(self, lam, lams_to_come=0.0, seconds_left=np.inf):
         """Solve for the next lam; return its solution and the rate of screening before the first
         iteration.
         """
+        policy = self.setup.policy if self.before is None else self.before
+        if policy is not None:
+            self.memory = policy.begin(self.memory)
         if self.last is None:
             reduction = Reduction(self.prob)
-            start = Start(self.prob.cone.zeros(), lam, lams_to_come=lams_to_come)
+            x = self.prob.cone.zeros()
+            start = Start(x=x, lam=lam, lams_to_come=lams_to_come, memory=self.memory)
         else:
+            self.ledger = self.ledger.at_next_lam(self.n_iter)
             # the last solution, judged for the new lam
             problem, sums = self.reference
             at_last = problem.assemble(sums, self.last.x, lam)
             reduction = self.screened_before(at_last, lams_to_come)
             start = self._start(at_last, reduction, lams_to_come)
         rate = (reduction.n_L + reduction.n_R) / len(self.prob)
-        limits = replace(self.limits, max_seconds=seconds_left)
-        features = FeatureTrials(start.expected) if self.has_features else None
-        outcome = drive(reduction, self.solver, self.during, start, limits, features=features)
+        limits = replace(self.setup.limits, max_seconds=seconds_left)
+        outcome = drive(reduction, replace(self.setup, limits=limits), start)
         solution = solution_of(reduction, outcome, self.keep_masks)
         self.reference = (outcome.problem, outcome.sums)
         self.last_but_one = self.last
         self.last = solution
-        self.n_iter = solution.n_iter or self.n_iter
+        self.ledger = outcome.ledger
+        self.memory = outcome.memory
+        if solution.n_iter:
+            self.n_iter = solution.n_iter
+            self.solver = outcome.solver
         return solution, rate
 
     def screened_before(self, at_last, lams_to_come=0.0):
@@ -374,17 +379,19 @@ class _Walk:
         if self.ahead is None:
             reduction = Reduction(self.prob)
         else:
-            reduction = self.ahead.reduction(last, at_last.lam, self.limits)
+            reduction = self.ahead.reduction(last, at_last.lam, self.setup.limits)
         if self.before is not None:
             moment = Moment(
                 problem=reduction.problem,
                 evaluation=at_last,
-                enlargement=self.limits.enlargement(at_last),
+                enlargement=self.setup.limits.enlargement(at_last),
                 left=last.n_iter + 1,  # the point that the solve starts from is evaluated too
                 lams_to_come=lams_to_come,
                 near=PathReference(x0=last.x, eps=last.eps, lam0=last.lam),
+                ledger=self.ledger,
+                memory=self.memory,
             )
-            screen(reduction, self.before, moment)
+            self.ledger, self.memory, _ = screen(reduction, self.before, moment)
         return reduction
 
     def _start(self, at_last, reduction, lams_to_come):
@@ -397,7 +404,7 @@ class _Walk:
             alpha = reduction.restrict(last.dual_point.unpack())
         x = last.x
         evaluation = None
-        starts_from_alpha = self.from_dual and last.dual_point is not None
+        starts_from_alpha = self.setup.starts_from_alpha and last.dual_point is not None
         if self.extrapolate and self.last_but_one is not None and not starts_from_alpha:
             before = self.last_but_one
             factor = (at_last.lam - last.lam) / (last.lam - before.lam)
@@ -406,7 +413,7 @@ class _Walk:
             if ahead.gap < at_last.gap:
                 x = x_ahead
                 evaluation = ahead
-        is_same = self.before is not None and self.before is self.during
+        is_same = self.before is not None and self.before == self.setup.policy
         return Start(
             x=x,
             lam=at_last.lam,
@@ -416,6 +423,9 @@ class _Walk:
             tried=at_last.gap if is_same else np.inf,
             expected=self.n_iter,
             lams_to_come=lams_to_come,
+            solver=self.solver,
+            ledger=self.ledger,
+            memory=self.memory,
         )
 
 

@@ -15,6 +15,7 @@ case of the whole space."""
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -368,6 +369,7 @@ class Problem:
     def _copy(self, terms, loss):
         """Return this problem with other terms and another loss, all of which have been checked."""
         problem = copy.copy(self)
+        vars(problem).pop("sample", None)
         problem.terms = terms
         problem.loss = loss
         problem.cone = terms.cone
@@ -398,6 +400,11 @@ class Problem:
             error += 2.0 * UNIT * (magnitude(self.linear) + magnitude(total))
         problem.linear_error = upper(self.linear_error + error, 4)
         return problem
+
+    @functools.cached_property
+    def sample(self) -> Problem:
+        """The problem of a sample of the terms, see :meth:`Terms.sample`; made once."""
+        return self._copy(self.terms.sample(), self.loss)
 
     @with_small_blas
     def lam_max(self) -> float:

@@ -12,11 +12,12 @@ import safescreen as ss
 from instances import WITH_KERNEL, instance, points
 from naive.features import size
 from naive.harness import Truth, at_the_kink, truth
+from naive.loop import driven
 from safescreen.paths import _Ahead, _Walk
-from safescreen.solvers.drive import drive
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH, policy_of
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
+from safescreen.solvers.setup import Setup
 from safescreen.solvers.solve import solution_of, solve_screened
 from safescreen.solvers.trace import Start
 from safescreen.spheres.base import PathReference
@@ -153,7 +154,7 @@ def test_an_enlargement_that_was_not_enough_is_noticed(kind):
                 1e-9,
             )
             assert reduction.n_L + reduction.n_R > 0
-            outcome = drive(reduction, gradient, None, Start(far, lam), limits)
+            outcome = driven(reduction, gradient, None, Start(far, lam), limits)
             solution = solution_of(reduction, outcome)
             check(solution, known, prob, 1.0)
             apart += prob.gap(solution.x, lam) > reduction.problem.gap(solution.x, lam) * (
@@ -175,7 +176,7 @@ def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
         ahead = _Ahead(prob)
         gradient = SMOOTH["gradient"]
         policy = policy_of(("RRPB",), prob, gradient)
-        walk = _Walk(prob, limits, gradient, before=policy, during=None)
+        walk = _Walk(prob, Setup(limits=limits, solver=gradient), before=policy)
         for lam in lams[30:]:
             last = ss.solve(prob, lam / 0.97, tol=0.0, rtol=rtol, screening=())
             walk.last, here = last, prob.evaluate(last.x, lam)

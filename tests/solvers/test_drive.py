@@ -11,20 +11,23 @@ import pytest
 import safescreen as ss
 from instances import WITH_KERNEL, instance
 from naive.harness import truth
+from naive.loop import driven
 from safescreen.records import ConvergenceWarning
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
 from safescreen.solvers.active_set import ActiveSet
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.counted import Counted
-from safescreen.solvers.drive import ROUNDS, drive
+from safescreen.solvers.drive import ROUNDS
 from safescreen.solvers.every import Every
-from safescreen.solvers.hybrid import Hybrid
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import HINGE, SMOOTH
+from safescreen.solvers.point import Point
 from safescreen.solvers.proximal_hinge import ProximalHinge
 from safescreen.solvers.reduction import Reduction, parse_screening
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.relay import Relay
+from safescreen.solvers.setup import Plan
+from safescreen.solvers.trace import Start, Trace
 from safescreen.solvers.when_fallen import WhenFallen
 
 MGB = parse_screening(("MGB",), instance("full").problem(0.05))
@@ -70,7 +73,7 @@ class Watch:
         assert self.known.right(reduction.screened())
         assert len(reduction.problem) + reduction.n_L + reduction.n_R >= len(self.prob)
         e = trace.evaluation
-        assert e is trace.latest and trace.best.gap <= e.gap
+        assert trace.best.evaluation.gap <= e.gap
         radius = math.sqrt(2.0 * e.gap / trace.lam)
         assert self.known.contained(ss.Sphere(e.x, radius * (1.0 + 1e-9) + 1e-300))
 
@@ -85,7 +88,7 @@ def test_every_iterate_of_every_solver_is_safe(kind, gamma, policy):
     for name, solver in solvers(prob).items():
         watch = Watch(prob, known)
         start = Start(prob.cone.zeros(), lam)
-        outcome = drive(Reduction(prob), solver, POLICIES[policy](), start, limits, watch)
+        outcome = driven(Reduction(prob), solver, POLICIES[policy](), start, limits, watch)
         assert watch.n_seen == len(outcome.history) > 1, name
         assert outcome.reason == "converged" or outcome.n_iter >= 300, name
         # with a kernel a solve may end with its second point, and is not looked at on its own
@@ -112,19 +115,19 @@ class Careless:
     def is_due(self, trace):
         return True
 
-    def tests(self, moment):
+    def begin(self, memory):
+        return memory
+
+    def plan(self, moment):
         family = replace(self.use[0].spheres[0], build=self._build)
-        return (replace(self.use[0], spheres=(family,)),)
+        return Plan((replace(self.use[0], spheres=(family,)),), moment.ledger, moment.memory)
 
     def _build(self, known):
         ball = self.use[0].spheres[0].build(known)
         return replace(ball, radius=self.shrunk * ball.radius)
 
-    def learn(self, moment, problem):
-        pass
-
-    def count(self, problem, point):
-        pass
+    def learn(self, memory, before, after):
+        return memory
 
 
 @pytest.mark.parametrize("kind", WITH_KERNEL)
@@ -133,7 +136,7 @@ def test_the_observer_sees_a_ball_that_is_too_small(kind):
     prob, lam, known = scene(kind, 0.05)
     start = Start(prob.cone.zeros(), lam)
     with pytest.raises(AssertionError):
-        drive(
+        driven(
             Reduction(prob),
             solvers(prob)["gradient"],
             Careless(MGB, 0.02),
@@ -244,7 +247,7 @@ def test_more_accuracy_is_asked_for_where_screened_terms_cost(goal, max_iter, st
     left = Reduction(prob).known(only)
     x = ss.solve(left.problem, 1.0, tol=1e-15, rtol=0.0, screening=()).x
     asked = []
-    outcome = drive(
+    outcome = driven(
         left,
         Still(asked),
         None,
@@ -267,17 +270,17 @@ def test_a_screened_term_that_costs_is_solved_for():
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
-def test_a_hybrid_hands_over_its_best_point(gamma):
+def test_a_relay_hands_over_its_best_point(gamma):
     """The second solver begins where the first has given up, after two sweeps, and ends there."""
     prob, lam, known = scene("dense", gamma)
     first = CoordinateDescent(gives_up=True, patience=2, most_patience=2)
     second = (SMOOTH if gamma > 0.0 else HINGE)["newton"]
     start = Start(prob.cone.zeros(), lam)
     limits = Limits(0.0, 1e-9, 300)
-    alone = drive(Reduction(prob), first, None, start, limits)
+    alone = driven(Reduction(prob), first, None, start, limits)
     assert alone.reason == "stalled" and alone.n_iter == 2
     watch = Watch(prob, known)
-    both = drive(Reduction(prob), Hybrid(first, second), None, start, limits, watch)
+    both = driven(Reduction(prob), Relay(first, second), None, start, limits, watch)
     assert both.reason == "converged" and 2 < both.n_iter < 300
     gaps = [now.gap for now in both.history if now.iteration == 2]
     assert len(gaps) == 2 and min(gaps) == gaps[1] or gamma == 0.0
@@ -291,15 +294,17 @@ def test_what_is_known_of_the_larger_problem_is_dropped():
     status[::2] = 2  # more than is certain, so that the gap of what is left is larger
     smaller, kept = prob.reduce_by(status)
     assert 0 < len(smaller) < len(prob)
-    trace = Trace(Start(optimum.x, lam), Limits(0.0, 1e-9, 9))
-    trace.move(prob, Point(optimum.x, alpha=optimum.alpha))
-    before = trace.best
-    trace.reduce(smaller, kept)
+    trace = Trace.begin(Start(optimum.x, lam), Limits(0.0, 1e-9, 9))
+    trace = trace.moved(prob, Point(optimum.x, alpha=optimum.alpha))
+    before = trace.best.evaluation
+    trace = trace.reduced(smaller, kept)
     expected = smaller.evaluate(optimum.x, lam, optimum.alpha[kept])
-    assert trace.best is not before and trace.best.gap == expected.gap > before.gap
-    assert np.array_equal(trace.best_dual_point.unpack(), optimum.alpha[kept])
-    trace.move(smaller, Point(np.zeros_like(optimum.x), iterations=1, alpha=optimum.alpha[kept]))
-    assert trace.evaluation.gap > trace.best.gap == expected.gap
+    assert trace.best.evaluation.gap == expected.gap > before.gap
+    assert np.array_equal(trace.best.dual_point.unpack(), optimum.alpha[kept])
+    trace = trace.moved(
+        smaller, Point(np.zeros_like(optimum.x), iterations=1, alpha=optimum.alpha[kept])
+    )
+    assert trace.evaluation.gap > trace.best.evaluation.gap == expected.gap
 
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")

@@ -3,15 +3,14 @@ of the whole problem.
 """
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import safescreen as ss
+from naive.loop import driven
 from safescreen.solvers.counted import Counted
-from safescreen.solvers.drive import Interrupted, drive
-from safescreen.solvers.feature_trials import FeatureTrials
+from safescreen.solvers.drive import Interrupted
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH, without_features
 from safescreen.solvers.reduction import Reduction
@@ -30,55 +29,6 @@ def problem(penalty=0.1, n=60, d=30, seed=0, gamma=0.05, **options):
     terms = ss.Triplets.from_labels(X, y, k=4, diagonal=True, **options)
     linear = None if penalty is None else np.full(d, -penalty * terms.total()[0].max())
     return ss.Problem(terms, ss.SmoothedHinge(gamma), linear=linear)
-
-
-def at(gap):
-    return SimpleNamespace(evaluation=SimpleNamespace(gap=gap))
-
-
-def test_when_it_is_asked():
-    prob = problem()
-    work, cost = prob.terms.work, prob.terms.features_work
-    assert cost == 2.0 * len(prob) * prob.cone.d
-    n = int(cost / work) + 1
-    trials = FeatureTrials()
-    point = SimpleNamespace(iterations=n - 1, others=0)
-    trials.count(prob, point)
-    assert not trials.are_due(prob, at(1.0))
-    trials.count(prob, SimpleNamespace(iterations=0, others=1))
-    assert trials.are_due(prob, at(1.0))
-    assert not trials.are_due(prob, at(0.1))  # the iterations have been spent
-    trials.count(prob, SimpleNamespace(iterations=n, others=0))
-    assert not trials.are_due(prob, at(0.5))
-    assert trials.are_due(prob, at(0.49))
-    trials.count(prob, SimpleNamespace(iterations=n, others=0))
-    assert not trials.are_due(prob, at(0.49))
-    trials.terms_left()
-    assert trials.are_due(prob, at(0.49))
-
-
-def test_the_neighbouring_lam_pays_for_the_first_trial():
-    prob = problem()
-    trials = FeatureTrials(expected=2.0 * prob.terms.features_work / prob.terms.work)
-    trials.count(prob, SimpleNamespace(iterations=0, others=0))
-    assert trials.are_due(prob, at(1.0))
-    trials.count(prob, SimpleNamespace(iterations=0, others=0))
-    assert not trials.are_due(prob, at(0.1))
-
-
-@pytest.mark.parametrize(("expected", "iterations"), [(0.0, 3), (2.0, 1)])
-def test_to_the_operation(expected, iterations):
-    """A trial is due at as many operations as it costs, and not at one less."""
-    for cost, is_due in ((3.0, True), (3.5, False)):
-        terms = SimpleNamespace(work=1.0, features_work=cost)
-        prob = SimpleNamespace(terms=terms)
-        trials = FeatureTrials(expected)
-        for done in (iterations, 0):
-            trials.count(prob, SimpleNamespace(iterations=done, others=0))
-        assert trials.are_due(prob, at(1.0)) is is_due
-        if is_due:
-            trials.count(prob, SimpleNamespace(iterations=2, others=0.5))
-            assert not trials.are_due(prob, at(0.1))
 
 
 def test_who_is_asked():
@@ -130,7 +80,7 @@ def test_the_solver_works_with_the_features_that_are_left():
     reduction = Reduction(prob)
     start = Start(prob.cone.zeros(), lam)
     limits = Limits(tol=0.0, rtol=1e-10, max_iter=500)
-    outcome = drive(reduction, SMOOTH["gradient"], None, start, limits, watch, FeatureTrials())
+    outcome = driven(reduction, SMOOTH["gradient"], None, start, limits, watch, has_features=True)
     assert outcome.reason == "converged"
     assert sizes[0] == 30 and sizes[-1] < 15
     assert sorted(sizes, reverse=True) == sizes
@@ -222,7 +172,7 @@ def test_ctrl_c_where_features_have_left():
     limits = Limits(tol=0.0, rtol=1e-12, max_iter=500)
     start = Start(prob.cone.zeros(), lam)
     with pytest.raises(Interrupted) as pressed:
-        drive(Reduction(prob), SMOOTH["gradient"], None, start, limits, press, FeatureTrials())
+        driven(Reduction(prob), SMOOTH["gradient"], None, start, limits, press, has_features=True)
     e = pressed.value.outcome.evaluation
     assert e.x.size == 30 and e.gap == pytest.approx(prob.gap(e.x, lam), rel=1e-6)
 

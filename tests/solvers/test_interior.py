@@ -10,12 +10,12 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import safescreen as ss
+from naive.loop import driven
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.solvers import _heavy_terms
 from safescreen.solvers import _interior_kernels as kernels
 from safescreen.solvers._heavy_terms import HeavyTerms
 from safescreen.solvers._scalings import central, scaling_of
-from safescreen.solvers.drive import drive
 from safescreen.solvers.interior import InteriorPoint
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.reduction import Reduction, parse_screening
@@ -37,7 +37,7 @@ def run(problem, lam, x=None, rtol=1e-6, most=40, policy=None):
         assert problem.cone.violation(e.x) <= e.x_error
 
     limits = Limits(0.0, rtol, most)
-    outcome = drive(Reduction(problem), InteriorPoint(), policy, start, limits, inside)
+    outcome = driven(Reduction(problem), InteriorPoint(), policy, start, limits, inside)
     return outcome.evaluation, outcome.n_iter
 
 
@@ -427,7 +427,7 @@ def test_terms_removed_on_the_way(diagonal, smoothing):
     reduction = Reduction(problem)
     left = []
     start = Start(problem.cone.zeros(), lam)
-    outcome = drive(
+    outcome = driven(
         reduction,
         InteriorPoint(),
         policy,
@@ -563,9 +563,9 @@ def test_numbers_out_of_range_end_the_steps(diagonal):
     )
     lam = 0.1 * problem.lam_max()
     start = Start(problem.cone.zeros(), lam)
-    trace = Trace(start, Limits(0.0, 1e-6, 40))
+    trace = Trace.begin(start, Limits(0.0, 1e-6, 40))
     point, state = InteriorPoint().init(problem, start, trace)
-    trace.move(problem, point)
+    trace = trace.moved(problem, point)
     assert InteriorPoint().step(problem, trace, state) is not None
     wide = replace(state, x=1e160 * state.x, S=1e-160 * state.S)
     assert InteriorPoint().step(problem, trace, wide) is None

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 import safescreen as ss
+from naive.loop import driven
 from safescreen.rules import Screened
-from safescreen.solvers.drive import ROUNDS, Interrupted, Moment, drive
+from safescreen.solvers.drive import ROUNDS, Interrupted
 from safescreen.solvers.limits import Limits
+from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction, parse_screening
-from safescreen.solvers.trace import Point, Start
+from safescreen.solvers.setup import Plan
+from safescreen.solvers.trace import Start
 
 X = np.array([[1.0], [1.0], [3.0], [-2.0]])
 SIGNS = np.array([1, -1, 1, -1])
@@ -59,28 +62,28 @@ class Due:
     use: tuple
     asked: list = field(default_factory=list)
     learned: int = 0
-    counted: int = 0
     is_automatic = False
+
+    def begin(self, memory):
+        return memory
 
     def is_due(self, trace):
         return trace.n_iter in self.iterations
 
-    def tests(self, moment):
+    def plan(self, moment):
         self.asked.append(moment)
-        return self.use
+        return Plan(self.use, moment.ledger, moment.memory)
 
-    def learn(self, moment, problem):
+    def learn(self, memory, before, after):
         self.learned += 1
-
-    def count(self, problem, point):
-        self.counted += point.iterations
+        return memory
 
 
 def run(points, limits, policy=None, observe=None, reduction=None, alpha=None, gamma=0.05):
     reduction = Reduction(problem(gamma)) if reduction is None else reduction
     solver = Told(tuple(points))
     start = Start(np.zeros(1), 1.0, alpha)
-    return drive(reduction, solver, policy, start, limits, observe), solver.log
+    return driven(reduction, solver, policy, start, limits, observe), solver.log
 
 
 def best_gap(points, gamma=0.05):
@@ -153,7 +156,7 @@ def test_more_is_asked_for_where_screened_terms_cost(goal, n_steps):
     reduction, x = wrong_reduction()
     start = Start(np.full(1, x), 1.0)
     solver = Told((x,) * 40)
-    outcome = drive(reduction, solver, None, start, Limits(goal, 0.0, 99))
+    outcome = driven(reduction, solver, None, start, Limits(goal, 0.0, 99))
     assert [tol for _, tol in solver.log] == pytest.approx(goal * 0.1 ** np.arange(1, n_steps + 1))
     assert outcome.problem is reduction.whole and outcome.evaluation.gap > 0.1
     assert outcome.reason == ("stalled" if n_steps else "converged")
@@ -207,7 +210,7 @@ def test_a_width_is_returned_in_place_of_a_dual_point():
     blocks = ss.Problem(ss.ProductTriplets(X, [0, 0, 1, 1]), ss.Hinge())
     first, second = (Point(np.full((1, 1), size), width=size) for size in (0.2, 0.01))
     start = Start(np.zeros((1, 1)), 1.0)
-    outcome = drive(Reduction(blocks), Told((second,), first), None, start, HARD)
+    outcome = driven(Reduction(blocks), Told((second,), first), None, start, HARD)
     assert outcome.dual_point.width in (0.2, 0.01) and not outcome.dual_point.packed
 
 
@@ -216,7 +219,7 @@ def test_screening_when_it_is_due():
     policy = Due((1, 3), use)
     outcome, log = run([0.45, 0.5, 0.5, 0.5], HARD, policy=policy)
     assert [moment.evaluation.x[0] for moment in policy.asked] == [0.45, 0.5]
-    assert policy.learned == 2 and policy.counted == 4
+    assert policy.learned == 2 and outcome.ledger.evaluations == 4
     plain, _ = run([0.45, 0.5, 0.5, 0.5], HARD)
     assert outcome.evaluation.gap <= plain.evaluation.gap * (1.0 + 1e-9)
     policy = Due((0, 1, 2, 3, 4), ())
@@ -234,10 +237,6 @@ def test_terms_that_leave():
     assert len(kept) == 1 and 0 < len(kept[0][1]) < 4
     assert [size for size, _ in log if size != "kept"] == [4, *[len(kept[0][1])] * 2]
     assert outcome.history[-1].n_terms == len(kept[0][1])
-
-
-def test_a_moment_knows_no_lams_to_come_unless_told():
-    assert Moment(None, None, 0.0, 1.0).lams_to_come == 0.0
 
 
 def test_ctrl_c():

@@ -9,7 +9,8 @@ from scipy import sparse
 import safescreen as ss
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.newton import Descent, Newton
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.point import Point
+from safescreen.solvers.trace import Start, Trace
 
 KINDS = ("dense", "csr", "kernel")
 
@@ -123,12 +124,12 @@ def reached(primals, stalled=3):
     solver = Told(stalled=stalled)
     problem = SimpleNamespace(cone=ss.cones.FreeSpace(1))
     start = Start(np.zeros(1), 1.0)
-    trace = Trace(start, Limits(1e-9, 0.0, 99))
+    trace = Trace.begin(start, Limits(1e-9, 0.0, 99))
     point, state = solver.init(problem, start, trace)
     assert point.x is start.x and point.iterations == 0
     for number, primal in enumerate(primals):
         e = SimpleNamespace(x=point.x, primal=primal, gap=1.0, dual=0.0)
-        trace.move(problem, Point(point.x, point.iterations, evaluation=e))
+        trace = trace.moved(problem, Point(point.x, point.iterations, evaluation=e))
         following = solver.step(problem, trace, state)
         if following is None:
             return number

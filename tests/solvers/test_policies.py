@@ -10,15 +10,16 @@ import pytest
 import safescreen as ss
 from safescreen.solvers.active_set import ActiveSet
 from safescreen.solvers.every import Every
-from safescreen.solvers.hybrid import Hybrid, Turn
 from safescreen.solvers.limits import Limits
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.point import Point
+from safescreen.solvers.relay import Relay
+from safescreen.solvers.trace import Start, Trace, Trial
 from safescreen.solvers.when_fallen import WhenFallen
 
 
 def moment(gap=1.0, tried=math.inf, tried_at=None, n_iter=0):
     evaluation = SimpleNamespace(gap=gap)
-    return SimpleNamespace(evaluation=evaluation, tried=tried, tried_at=tried_at, n_iter=n_iter)
+    return SimpleNamespace(evaluation=evaluation, screened=Trial(tried, tried_at), n_iter=n_iter)
 
 
 def test_every_few_iterations():
@@ -99,9 +100,9 @@ def test_steps_between_two_looks_at_all_terms(freq, max_iter, done, ends, expect
     inner = Counting(ends_after=ends)
     solver = ActiveSet(inner, freq=freq, buffer=0.25)
     x = np.array([1.0 + 1e-9])
-    trace = Trace(Start(x, 0.5), Limits(1e-12, 0.0, max_iter))
+    trace = Trace.begin(Start(x, 0.5), Limits(1e-12, 0.0, max_iter))
     point, state = solver.init(problem, Start(x, 0.5), trace)
-    trace.move(problem, point._replace(iterations=done))
+    trace = trace.moved(problem, point._replace(iterations=done))
     point, _ = solver.step(problem, trace, state)
     assert inner.sizes == ["init", 12, *[8] * (expected - 1)]
     assert point.iterations == expected and point.evaluation is None
@@ -113,9 +114,9 @@ def test_active_terms_that_are_solved_are_left():
     inner = Counting()
     solver = ActiveSet(inner, freq=5, buffer=0.25)
     x = ss.solve(problem, 0.5, tol=1e-10, screening=()).x
-    trace = Trace(Start(x, 0.5), Limits(1e-6, 0.0, 99))
+    trace = Trace.begin(Start(x, 0.5), Limits(1e-6, 0.0, 99))
     point, state = solver.init(problem, Start(x, 0.5), trace)
-    trace.move(problem, point)
+    trace = trace.moved(problem, point)
     point, _ = solver.step(problem, trace, state)
     assert inner.sizes == ["init", 12] and point.iterations == 1
 
@@ -124,17 +125,17 @@ def test_the_second_solver_begins_where_the_first_gives_up():
     """Once, and for good; where it gives up too, the solve ends."""
     problem = samples()
     first, second = Counting(ends_after=2), Counting(ends_after=3)
-    solver = Hybrid(first, second)
+    solver = Relay(first, second)
     assert solver.pace == 0.25 and solver.needs == ()
     start = Start(np.ones(1), 0.5)
-    trace = Trace(start, Limits(1e-12, 0.0, 99))
+    trace = Trace.begin(start, Limits(1e-12, 0.0, 99))
     following = solver.init(problem, start, trace)
     turns = []
     while following is not None:
         point, state = following
-        assert isinstance(state, Turn)
-        turns.append("first" if state.solver is first else "second")
-        trace.move(problem, point)
+        assert point.solver == "Counting"
+        turns.append(("first", "second")[state.number])
+        trace = trace.moved(problem, point)
         following = solver.step(problem, trace, state)
     assert turns == ["first"] * 3 + ["second"] * 4
     assert first.sizes == ["init", 12, 12] and second.sizes == ["init", 12, 12, 12]

@@ -7,8 +7,8 @@ import pytest
 
 import safescreen as ss
 from instances import instance, points
+from naive.loop import driven
 from safescreen.solvers import solve_screened
-from safescreen.solvers.drive import drive
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH
 from safescreen.solvers.reduction import Reduction
@@ -116,7 +116,7 @@ def test_masks_are_kept_unless_told():
     problem = instance("dense").problem(0.5)
     reduction = Reduction(problem)
     start = Start(problem.cone.zeros(), 1.0)
-    outcome = drive(reduction, SMOOTH["gradient"], None, start, Limits(1e-3, 0.0, 99))
+    outcome = driven(reduction, SMOOTH["gradient"], None, start, Limits(1e-3, 0.0, 99))
     assert solution_of(reduction, outcome).screened is not None
     assert solution_of(reduction, outcome, keep_masks=False).screened is None
 
@@ -127,7 +127,7 @@ def test_callbacks_see_the_last_iteration():
     problem = instance("dense").problem(0.5)
     start = Start(problem.cone.zeros(), 1.0)
     limits = Limits(1e-12, 0.0, 99)
-    outcome = drive(Reduction(problem), SMOOTH["gradient"], None, start, limits, observe)
+    outcome = driven(Reduction(problem), SMOOTH["gradient"], None, start, limits, observe)
     assert [progress.iteration for progress in seen] == [0, 1, 2]
     assert outcome.reason == "callback" and len(outcome.history) == 3
     assert observer(None) is None

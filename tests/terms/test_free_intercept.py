@@ -9,8 +9,8 @@ from scipy import sparse
 
 import safescreen as ss
 from naive.free_intercept import ExactMachine, instance
+from naive.loop import driven
 from safescreen.solvers.coordinate_descent import CoordinateDescent
-from safescreen.solvers.drive import drive
 from safescreen.solvers.every import Every
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH
@@ -367,7 +367,7 @@ def test_sweeps_alone_solve_samples_with_a_kernel(loss, weighted):
         for policy in (None, Every(parse_screening("MGB", problem), 1)):
             start = Start(x=problem.cone.zeros(), lam=lam)
             limits = Limits(0.0, 1e-7, 400)
-            found = drive(Reduction(problem), solver, policy, start, limits)
+            found = driven(Reduction(problem), solver, policy, start, limits)
             assert found.reason == "converged"
             assert found.n_iter < 200
             doubt = found.evaluation.gap + expected.gap + 1e-13 * expected.primal

@@ -10,8 +10,8 @@ import safescreen as ss
 from safescreen.cones import kernel, kernel_matrix
 from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.solvers.coordinate_descent import CoordinateDescent
-from safescreen.solvers.hybrid import Hybrid
 from safescreen.solvers.methods import HINGE
+from safescreen.solvers.relay import Relay
 from safescreen.terms import _gram_kernels, _kernel_matrices
 
 
@@ -224,7 +224,7 @@ def test_no_early_look_where_the_neighbour_was_solved_at_once(small, monkeypatch
             goals.append(goal[0]) or original(*args, goal=goal, **options)
         ),
     )
-    patient = Hybrid(CoordinateDescent(gives_up=True, few=10_000), HINGE["newton"])
+    patient = Relay(CoordinateDescent(gives_up=True, few=10_000), HINGE["newton"])
     monkeypatch.setitem(HINGE, "hybrid", patient)
     prob = ss.Problem(pair()[1], ss.Hinge())
     first, second = ss.path(prob, [0.05, 0.04], tol=0.0, rtol=1e-5, screening="auto")

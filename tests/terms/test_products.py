@@ -210,7 +210,10 @@ def test_equal_anchors_are_worked_once():
         and products.copies.sum() == 70
     )
     part = terms.sample()
-    assert np.array_equal(part.index, terms.index) and terms.work == part.work
+    assert (
+        np.array_equal(part.index, terms.index)
+        and terms.costs().evaluation == part.costs().evaluation
+    )
 
 
 @pytest.mark.slow
@@ -270,15 +273,18 @@ def test_counted_operations_and_samples(k):
     )
     rows = Triplets.from_labels(X, y, k).index if k else None
     assert k is None or np.array_equal(part.index, rows[np.isin(rows[:, 0], part.anchors)])
-    assert 2.5 < terms.work / part.work < 3.5 and terms.screening_work > 0.0
-    assert (terms.preparation_work > 0.0) == (k is None)
+    assert (
+        2.5 < terms.costs().evaluation / part.costs().evaluation < 3.5
+        and terms.costs().screening > 0.0
+    )
+    assert (terms.costs().preparation > 0.0) == (k is None)
     terms.screen_blocks(SimpleNamespace(center=metric(3, size_of(X)), radius=0.0), ss.Hinge())
-    assert terms.preparation_work == 0.0
+    assert terms.costs().preparation == 0.0
 
 
 def test_more_pairs_than_can_be_listed_are_not_prepared(monkeypatch):
     monkeypatch.setattr(_class_products, "LISTED_PAIRS", 100)
-    assert blobs()[0].preparation_work == np.inf
+    assert blobs()[0].costs().preparation == np.inf
 
 
 def test_threshold_is_respected():

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from safescreen.problem import Problem
+from safescreen.solvers.point import Point
 from safescreen.solvers.projected_gradient import ProjectedGradient, Walk
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.trace import Start, Trace
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ActiveSet:
         n_steps = 1
         most = min(self.freq, trace.limits.max_iter - trace.n_iter)
         while n_steps < most:
-            inner = trace.at(active, point)
+            inner = trace.moved(active, point._replace(iterations=0, others=0))
             if trace.limits.reached(inner.evaluation):
                 break
             following = self.solver.step(active, inner, state)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from safescreen.problem import Problem
 from safescreen.rounding import TINY, ElementLike
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.point import Point
+from safescreen.solvers.trace import Start, Trace
 
 
 @dataclass
@@ -157,8 +158,8 @@ class CoordinateDescent:
         """Return whether screening makes a look at the gap before the end worth its cost."""
         if trace.policy is None or not trace.policy.is_automatic:
             return trace.policy is not None
-        if trace.expected > 0.0:
-            return trace.expected >= self.few
+        if trace.start.expected > 0.0:
+            return trace.start.expected >= self.few
         return not problem.terms.costly
 
     def _next_stop(self, problem, trace, tolerance):
@@ -169,7 +170,7 @@ class CoordinateDescent:
         factor, and decide little before that is smaller than a width of margins, 1."""
         if not problem.terms.sees_gap(problem.loss):
             return Stop(tolerance, None, False)
-        e = trace.latest
+        e = trace.evaluation
         limits = trace.limits
         factor = 0.5 * tolerance
         looks = self._looks_early(problem, trace)

@@ -7,13 +7,13 @@ same input makes the same decisions on any machine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from safescreen.problem import Problem
-from safescreen.solvers.drive import Moment
 from safescreen.solvers.reduction import Reduction, Test, reference
-from safescreen.solvers.trace import Point, Trace
+from safescreen.solvers.setup import Moment, Plan
+from safescreen.solvers.trace import Trace
 from safescreen.spheres import SPHERES
 
 CANDIDATES = tuple(Test((SPHERES[name],), "sphere") for name in ("MGB", "PGB"))
@@ -22,11 +22,23 @@ one is enough.
 """
 
 
-@dataclass(frozen=True)
-class Decision:
-    """One decision: at which lam and gap, evaluations expected, operations of one of them and of
-    a pass, the ball that saves most, which part of the operations it saves, and whether
-    screening followed.
+class Decision(NamedTuple):
+    """One decision whether to screen.
+
+    Attributes
+    ----------
+    lam, gap : float
+        At which lam, and at which gap.
+    left : float
+        How many evaluations are expected.
+    work, cost : float
+        Operations of one of them, and of a pass of screening.
+    ball : str
+        The ball that saves most.
+    saved : float
+        Which part of the operations it saves.
+    screens : bool
+        Whether screening followed.
     """
 
     lam: float
@@ -39,9 +51,44 @@ class Decision:
     screens: bool
 
 
-@dataclass
+class Promise(NamedTuple):
+    """A test, which part of the operations it is expected to save, and what part of that a sample
+    has promised, 0 where no sample was looked at.
+    """
+
+    test: Test | None
+    saved: float
+    on_sample: float = 0.0
+
+
+class Memory(NamedTuple):
+    """What is remembered of earlier looks, an immutable value.
+
+    Attributes
+    ----------
+    kept : float
+        What a pass saved over what the sample had promised: terms that share work leave less of it
+        behind there.
+    stage : int
+        How many decisions there were for this lam.
+    saved : dict of int to Promise
+        For each stage the test, and what it saved, at the last lam that came so far.
+    pending : Promise or None
+        That of the test that was used last.
+    decisions : tuple of Decision
+        Those for this lam.
+    """
+
+    kept: float = 1.0
+    stage: int = 0
+    saved: dict[int, Promise] = {}
+    pending: Promise | None = None
+    decisions: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True)
 class Counted:
-    """What ``screening="auto"`` stands for; pass one of your own to see its decisions.
+    """What ``screening="auto"`` stands for; pass one with other options in its place.
 
     Attributes
     ----------
@@ -53,8 +100,6 @@ class Counted:
         Which part of all operations so far may go into looks that led to nothing.
     profit : float
         How many times its cost a pass has to save.
-    decisions : list of Decision
-        Every one but those that nothing was looked at for.
 
     Examples
     --------
@@ -62,10 +107,9 @@ class Counted:
     >>> y = np.where(np.arange(40_000) % 2, 1, -1)
     >>> X = np.random.default_rng(0).standard_normal((40_000, 20)) + 0.5 * (y[:, None] > 0)
     >>> problem = ss.Problem(ss.Samples(X, y), ss.SmoothedHinge(0.05))
-    >>> policy = Counted()
     >>> lams = problem.lam_max() * 0.5 ** np.arange(1, 15)
-    >>> solutions = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=policy)
-    >>> any(decision.screens for decision in policy.decisions)
+    >>> solutions = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=Counted(profit=2.0))
+    >>> any(decision.screens for solution in solutions for decision in solution.decisions)
     True
     """
 
@@ -76,139 +120,98 @@ class Counted:
 
     is_automatic = True
 
-    decisions: list[Decision] = field(default_factory=list, init=False)
-
-    def __post_init__(self):
-        # operations of all iterations, of looks that led to nothing, and what was not saved
-        self.done = 0.0
-        self.spent = 0.0
-        self.missed = 0.0
-        # iterations, and the evaluations that they took
-        self._n_iter = 0.0
-        self._n_evaluations = 0.0
-        # what a pass saved over what the sample had promised: terms that share work leave less of
-        # it behind there
-        self._kept = 1.0
-        # decisions so far for this lam, and for each of them the test and what it saved at the
-        # neighbouring lam
-        self._stage = 0
-        self._saved: dict[int, tuple[Test | None, float]] = {}
-        self._sampled: tuple[Any, Any] = (None, None)
-        self._costs: tuple[Any, float, float] = (None, 0.0, 0.0)
-        self._chosen: Test | None = None
-        self._promised = 0.0
+    def begin(self, memory: Memory | None) -> Memory:
+        """Return what is remembered at the first lam, or the next one."""
+        if memory is None:
+            return Memory()
+        return memory._replace(stage=0, pending=None, decisions=())
 
     def is_due(self, trace: Trace) -> bool:
         """Return whether the gap has fallen far enough for another look."""
-        return trace.evaluation.gap < self.fallen * trace.tried
+        return trace.evaluation.gap < self.fallen * trace.screened.gap
 
-    def count(self, problem: Problem, point: Point) -> None:
-        """Add up the operations of what was evaluated for a point."""
-        work, _ = self._operations(problem)
-        evaluations = point.iterations + point.others
-        self._n_iter += point.iterations
-        self._n_evaluations += evaluations
-        self.done += evaluations * (work + 0.05 * self.call)
-
-    def tests(self, moment: Moment) -> tuple[Test, ...]:
+    def plan(self, moment: Moment) -> Plan:
         """Return the test that saves most, if that is more than it costs."""
-        work, cost = self._operations(moment.problem)
-        self._stage += 1
-        if moment.near is not None:
-            self._stage = 0
-            self._n_iter *= 0.5  # the last lam says most of the next one
-            self._n_evaluations *= 0.5
-        test, saved = self._choose(moment, work, cost)
-        if test is None:
-            return ()
-        left = self._left(moment)
-        profit = left * work * saved - self.profit * cost
-        once = moment.problem.terms.preparation_work
-        screens = profit > 0.0 and self.missed + (1.0 + moment.lams_to_come) * profit >= once
+        memory = moment.memory
+        ledger = moment.ledger
+        memory = memory._replace(stage=0 if moment.near is not None else memory.stage + 1)
+        costs = moment.problem.terms.costs()
+        cost = costs.screening + self.call
+        left = ledger.evaluations_of(moment.left)
+        worth = left * costs.evaluation
+        # what saved enough at this stage of the last lam, or else the best one on a sample
+        promise = memory.saved.get(memory.stage, Promise(None, 0.0))
+        if promise.test is None or worth * promise.saved < self.profit * cost:
+            promise, looked = self._look(moment, worth, cost)
+            ledger = ledger._replace(spent=ledger.spent + looked)
+        if promise.test is None:
+            return Plan((), ledger, memory)
+        profit = worth * promise.saved - self.profit * cost
+        once = costs.preparation
+        screens = profit > 0.0 and ledger.missed + (1.0 + moment.lams_to_come) * profit >= once
         if not screens:
-            self.missed += max(profit, 0.0)
-        self.decisions.append(
-            Decision(
-                lam=moment.evaluation.lam,
-                gap=moment.evaluation.gap,
-                left=left,
-                work=work,
-                cost=cost + once,
-                ball=test.spheres[0].title,
-                saved=saved,
-                screens=screens,
-            )
+            ledger = ledger._replace(missed=ledger.missed + max(profit, 0.0))
+        decision = Decision(
+            lam=moment.evaluation.lam,
+            gap=moment.evaluation.gap,
+            left=left,
+            work=costs.evaluation,
+            cost=cost + once,
+            ball=promise.test.spheres[0].title,
+            saved=promise.saved,
+            screens=screens,
         )
-        return (test,) if screens else ()
+        memory = memory._replace(pending=promise, decisions=(*memory.decisions, decision))
+        return Plan((promise.test,) if screens else (), ledger, memory)
 
-    def learn(self, moment: Moment, problem: Problem) -> None:
+    def learn(self, memory: Memory, before: Problem, after: Problem) -> Memory:
         """Compare what the last test has saved with what was promised."""
-        work, _ = self._operations(moment.problem)
-        saved = 1.0 - problem.terms.work / work
-        if self._promised > 0.0:
-            self._kept = 0.5 * (self._kept + min(saved / self._promised, 1.0))
-        self._saved[self._stage] = (self._chosen, saved)
-        self.decisions[-1] = replace(self.decisions[-1], saved=saved)
+        promise = memory.pending
+        saved = 1.0 - after.terms.costs().evaluation / before.terms.costs().evaluation
+        kept = memory.kept
+        if promise.on_sample > 0.0:
+            kept = 0.5 * (kept + min(saved / promise.on_sample, 1.0))
+        decision = memory.decisions[-1]._replace(saved=saved)
+        return memory._replace(
+            kept=kept,
+            saved=memory.saved | {memory.stage: Promise(promise.test, saved)},
+            pending=None,
+            decisions=(*memory.decisions[:-1], decision),
+        )
 
-    def _choose(self, moment, work, cost):
-        """Return a test and which part of the operations it saves: the one that saved enough at
-        this stage of the last lam, or the best one on a sample; None where neither is worth it.
-        """
-        self._promised = 0.0
-        test, saved = self._saved.get(self._stage, (None, 0.0))
-        worth = self._left(moment) * work
-        if test is None or worth * saved < self.profit * cost:
-            test, self._promised = self._look(moment, worth, cost)
-            saved = self._kept * self._promised
-        self._chosen = test
-        return test, saved
-
-    def _left(self, moment):
-        """Return how many evaluations are expected: as many an iteration as so far."""
-        return moment.left * self._n_evaluations / self._n_iter if self._n_iter else moment.left
-
-    def _operations(self, problem):
-        """Return the operations of an iteration on a problem, and of a pass of screening."""
-        if self._costs[0] is not problem:
-            cost = problem.terms.screening_work + self.call
-            self._costs = (problem, problem.terms.work, cost)
-        return self._costs[1:]
-
-    def _look(self, moment, worth, cost):
-        """Return the test that saves most on a sample of the terms, and which part of the
-        operations; None where looking does not pay.
+    def _look(self, moment: Moment, worth: float, cost: float) -> tuple[Promise, float]:
+        """Return the test that saves most on a sample of the terms, and what looking has cost if
+        it led to nothing; no test where looking does not pay.
         """
         tests = candidates(moment.problem)
         look = len(tests) * self.call
-        if self._is_dear(look, worth, cost):
-            return None, 0.0
-        sample = self._sample(moment.problem)
-        look += len(tests) * sample.terms.screening_work
-        if self._is_dear(look, worth, cost):
-            return None, 0.0
-        work = max(sample.terms.work, 1.0)
+        nothing = Promise(None, 0.0), 0.0
+        if self._is_dear(look, worth, cost, moment.ledger):
+            return nothing
+        sample: Any = moment.problem.sample
+        sampled = sample.terms.costs()
+        look += len(tests) * sampled.screening
+        if self._is_dear(look, worth, cost, moment.ledger):
+            return nothing
+        work = max(sampled.evaluation, 1.0)
         best = None
         most = -1.0
         for test in tests:
             trial = Reduction(sample)
             trial.screen((test,), reference(moment.evaluation), moment.enlargement)
-            saved = 1.0 - trial.problem.terms.work / work
+            saved = 1.0 - trial.problem.terms.costs().evaluation / work
             if saved > most:
                 best = test
                 most = saved
-        if worth * self._kept * most < self.profit * cost:
-            self.spent += look
-        return best, most
+        saved = moment.memory.kept * most
+        has_led_to_nothing = worth * saved < self.profit * cost
+        return Promise(best, saved, on_sample=most), look if has_led_to_nothing else 0.0
 
-    def _is_dear(self, look, worth, cost):
-        is_small = worth < self.profit * (cost + look)
-        return is_small or self.spent + look > self.budget * self.done
-
-    def _sample(self, problem):
-        if self._sampled[0] is not problem:
-            sample = problem.with_terms(problem.terms.sample(), problem.loss)
-            self._sampled = (problem, sample)
-        return self._sampled[1]
+    def _is_dear(self, look, worth, cost, ledger):
+        if worth < self.profit * (cost + look):
+            return True
+        done = ledger.done + 0.05 * self.call * ledger.evaluations
+        return ledger.spent + look > self.budget * done
 
 
 def candidates(problem: Problem) -> tuple[Test, ...]:

@@ -6,19 +6,18 @@ when to screen, and with which tests; the loop does everything else."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from safescreen.problem import Evaluation, Problem
 from safescreen.records import Iteration
-from safescreen.solvers.feature_trials import FeatureTrials
-from safescreen.solvers.limits import Limits
-from safescreen.solvers.reduction import Reduction, Test, reference
+from safescreen.solvers.ledger import Ledger
+from safescreen.solvers.reduction import Reduction, reference
+from safescreen.solvers.setup import Moment, Policy, Setup
 from safescreen.solvers.solution import DualPoint
-from safescreen.solvers.trace import Point, Start, Trace
-from safescreen.spheres.base import PathReference
+from safescreen.solvers.trace import Start, Trace, Trial
 from safescreen.spheres.path import reference_accuracy
 from safescreen.terms.base import LossSums
 
@@ -29,90 +28,6 @@ its solution.
 
 Observe = Callable[[Reduction, Trace], Any]
 """Is shown the trace at every evaluated point; a true value ends the solve."""
-
-
-class Solver(Protocol):
-    """Two methods, and a third for what changes when terms leave: see CONTRIBUTING, "Add a solver".
-
-    A solver is a frozen record of its options; what it learns on the way is its `state`, an object
-    of its own choice that the loop passes back to it."""
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`."""
-        ...
-
-    @property
-    def pace(self) -> float | None:
-        """Named spheres are used again when the gap has fallen to this part of what it was; None:
-        each `freq` iterations.
-        """
-        ...
-
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Any]:
-        """Return the first point and the state."""
-        ...
-
-    def step(self, problem: Problem, trace: Trace, state: Any) -> tuple[Point, Any] | None:
-        """Return the next point and the state, or None where no step makes progress."""
-        ...
-
-    def reduce(self, problem: Problem, state: Any, kept: Any) -> Any:
-        """Return the state for a smaller problem, whose terms had the numbers `kept`."""
-        ...
-
-
-@dataclass(frozen=True)
-class Moment:
-    """An evaluated point at which a policy is asked for tests.
-
-    Attributes
-    ----------
-    problem : Problem
-        What is left.
-    evaluation : Evaluation
-    enlargement : float
-        By how much balls are enlarged.
-    left : float
-        How many iterations are expected from here on.
-    lams_to_come : float
-        As in :class:`~safescreen.solvers.trace.Start`.
-    near : PathReference, optional
-        The solution of the neighbouring lam, given before the first iteration.
-    """
-
-    problem: Problem
-    evaluation: Evaluation
-    enlargement: float
-    left: float
-    lams_to_come: float = 0.0
-    near: PathReference | None = None
-
-
-@runtime_checkable
-class Policy(Protocol):
-    """When to screen, and with which tests."""
-
-    @property
-    def is_automatic(self) -> bool:
-        """Whether the policy may choose not to screen."""
-        ...
-
-    def is_due(self, trace: Trace) -> bool:
-        """Return whether to ask for tests at the last point."""
-        ...
-
-    def tests(self, moment: Moment) -> tuple[Test, ...]:
-        """Return the tests to screen with, none where that does not pay."""
-        ...
-
-    def learn(self, moment: Moment, problem: Problem) -> None:
-        """Note which problem the tests have left."""
-        ...
-
-    def count(self, problem: Problem, point: Point) -> None:
-        """Note what has been done on that problem for a point."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -132,6 +47,10 @@ class Outcome:
         Dual point of the whole problem; None for ``alpha(x)``.
     reason : str
         "converged", "iterations", "time", "callback", "interrupted" or "stalled".
+    solver : str
+        Who made the last point.
+    ledger, memory : Ledger, object
+        Operations so far, and what the policy of screening remembers.
     """
 
     evaluation: Evaluation
@@ -143,16 +62,13 @@ class Outcome:
     n_iter: int
     step: float | None
     history: list[Iteration]
+    solver: str
+    ledger: Ledger
+    memory: Any
 
 
 def drive(
-    reduction: Reduction,
-    solver: Solver,
-    policy: Policy | None,
-    start: Start,
-    limits: Limits,
-    observe: Observe | None = None,
-    features: FeatureTrials | None = None,
+    reduction: Reduction, setup: Setup, start: Start, observe: Observe | None = None
 ) -> Outcome:
     """Solve what a reduction leaves, screen on the way, and judge the best point on the whole
     problem.
@@ -161,29 +77,32 @@ def drive(
     tenth of the gap is asked of that. Where features leave, the solver begins again without them.
     Ctrl-C after the first point raises :class:`Interrupted`."""
     reduction.whole.check_reach(start.lam)
-    trace = Trace(start, limits, policy)
+    solver = setup.solver
+    limits = setup.limits
+    trace = Trace.begin(start, limits, setup.policy)
     point, state = solver.init(reduction.problem, start, trace)
     judged = None
     reason = ""
     try:
         while True:
-            trace.move(reduction.problem, point)
+            trace = trace.moved(reduction.problem, point)
             trace.record(len(reduction.problem), reduction.n_L, reduction.n_R)
-            _count(reduction.problem, point, policy, features)
             ends = observe is not None and observe(reduction, trace)
             reason = _reason(trace, ends)
             if reason == "converged":
                 judged = judge(reduction, trace)
                 if not limits.reached(judged.evaluation):
-                    trace.ask_for_more()
+                    trace = trace.asking_for_more()
                     reason = _reason_to_give_up(trace, ends)
             if reason:
                 break
-            kept = _screen(reduction, policy, trace, limits)
+            trace, kept = _screen(reduction, trace, limits)
             if kept is not None:
                 state = solver.reduce(reduction.problem, state, kept)
-            fewer = _leave_out(reduction, features, trace, limits, kept is not None)
-            if fewer is not None:
+            trace, keep = _leave_out(reduction, setup, trace)
+            if keep is not None:
+                fewer = _start_of(trace, keep)
+                trace = trace.without_features()
                 point, state = solver.init(reduction.problem, fewer, trace)
                 continue
             following = solver.step(reduction.problem, trace, state)
@@ -195,12 +114,12 @@ def drive(
         if not trace.history:
             raise
         raise Interrupted(
-            _outcome(reduction, trace, judge(reduction, trace), "interrupted")
+            _outcome(reduction, setup, trace, judge(reduction, trace), "interrupted")
         ) from None
     if judged is None or reason != "converged":
         judged = judge(reduction, trace)
         reason = "converged" if limits.reached(judged.evaluation) else reason
-    return _outcome(reduction, trace, judged, reason)
+    return _outcome(reduction, setup, trace, judged, reason)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -211,7 +130,7 @@ class Interrupted(KeyboardInterrupt):
         self.outcome = outcome
 
 
-def _outcome(reduction, trace, judged, reason):
+def _outcome(reduction, setup, trace, judged, reason):
     return Outcome(
         evaluation=judged.evaluation,
         problem=judged.problem,
@@ -222,6 +141,9 @@ def _outcome(reduction, trace, judged, reason):
         n_iter=trace.n_iter,
         step=trace.point.step,
         history=trace.history,
+        solver=trace.point.solver or type(setup.solver).__name__,
+        ledger=trace.ledger,
+        memory=trace.memory,
     )
 
 
@@ -236,7 +158,7 @@ class Judged(NamedTuple):
 
 def judge(reduction: Reduction, trace: Trace) -> Judged:
     """Return the best point of a trace, judged on the whole problem."""
-    best = trace.best
+    best = trace.best.evaluation
     eps = reference_accuracy(best)
     # every screened term is in its region at x: nothing is left out
     if eps < reduction.enlargement and reduction.has_all_features:
@@ -253,72 +175,74 @@ def judge(reduction: Reduction, trace: Trace) -> Judged:
     return Judged(evaluation, whole, sums, eps)
 
 
-def screen(reduction: Reduction, policy: Policy, moment: Moment) -> Any:
-    """Screen as a policy says; return the numbers of the terms that are kept, or None where the
-    problem has not changed.
+def screen(reduction: Reduction, policy: Policy, moment: Moment) -> tuple[Ledger, Any, Any]:
+    """Screen as a policy says; return the ledger, the memory of the policy, and the numbers of the
+    terms that are kept, None where the problem has not changed.
     """
-    tests = policy.tests(moment)
-    if not tests:
-        return None
-    kept = reduction.screen(tests, reference(moment.evaluation, moment.near), moment.enlargement)
-    policy.learn(moment, reduction.problem)
-    return kept
+    plan = policy.plan(moment)
+    if not plan.tests:
+        return plan.ledger, plan.memory, None
+    at_point = reference(moment.evaluation, moment.near)
+    kept = reduction.screen(plan.tests, at_point, moment.enlargement)
+    memory = policy.learn(plan.memory, moment.problem, reduction.problem)
+    return plan.ledger, memory, kept
 
 
-def _screen(reduction, policy, trace, limits):
-    """Screen at the last point of a trace, if that is due."""
+def _screen(reduction, trace, limits):
+    """Screen at the last point of a trace, if that is due; return what is known then, and what
+    :func:`screen` returns last.
+    """
+    policy = trace.policy
     if policy is None or not policy.is_due(trace):
-        return None
+        return trace, None
     evaluation = trace.evaluation
     moment = Moment(
         problem=reduction.problem,
         evaluation=evaluation,
         enlargement=limits.enlargement(evaluation),
-        left=trace.iterations_left(limits.goal(evaluation.primal)),
-        lams_to_come=trace.lams_to_come,
+        left=trace.iterations_left(trace.limits.goal(evaluation.primal)),
+        lams_to_come=trace.start.lams_to_come,
+        ledger=trace.ledger,
+        memory=trace.memory,
     )
-    trace.note_trial()
-    kept = screen(reduction, policy, moment)
+    ledger, memory, kept = screen(reduction, policy, moment)
+    tried = Trial(evaluation.gap, trace.n_iter)
+    trace = replace(trace, screened=tried, ledger=ledger, memory=memory)
     if kept is not None:
-        trace.reduce(reduction.problem, kept)
-    return kept
+        trace = trace.reduced(reduction.problem, kept)
+    return trace, kept
 
 
-def _count(problem, point, policy, features):
-    """Tell who counts operations which problem was evaluated for a point."""
-    if policy is not None:
-        policy.count(problem, point)
-    if features is not None:
-        features.count(problem, point)
-
-
-def _leave_out(reduction, features, trace, limits, have_terms_left):
-    """Leave out features at the last point of a trace, if that is due; return where to start with
-    those that are left, or None.
+def _leave_out(reduction, setup, trace):
+    """Leave out features at the last point of a trace, if that is due; return what is known then,
+    and which features are kept, None for all.
     """
-    if features is None:
-        return None
-    if have_terms_left:
-        features.terms_left()
-    if not features.are_due(reduction.problem, trace):
-        return None
+    features = setup.features
+    if features is None or not features.are_due(reduction.problem, trace):
+        return trace, None
     e = trace.evaluation
-    keep = reduction.leave_out(e, limits.slope_enlargement(e, reduction.whole.loss.smoothing))
-    if keep is None:
-        return None
-    trace.forget()
-    return Start(
-        x=e.x[keep],
-        lam=trace.lam,
+    ledger = trace.ledger._replace(since_features=0.0)
+    trace = replace(trace, left_out=Trial(e.gap, trace.n_iter), ledger=ledger)
+    smoothing = reduction.whole.loss.smoothing
+    return trace, reduction.leave_out(e, setup.limits.slope_enlargement(e, smoothing))
+
+
+def _start_of(trace, keep):
+    """Return where to start with the features that are kept."""
+    start = trace.start
+    return replace(
+        start,
+        x=trace.evaluation.x[keep],
+        alpha=None,
         step=trace.point.step,
-        expected=max(trace.expected, trace.n_iter),
-        lams_to_come=trace.lams_to_come,
+        evaluation=None,
+        expected=max(start.expected, trace.n_iter),
     )
 
 
 def _reason(trace, ends):
     """Return why to stop at the last point of a trace, "" if there is no reason."""
-    if trace.limits.reached(trace.best):
+    if trace.limits.reached(trace.best.evaluation):
         return "converged"
     return _reason_to_give_up(trace, ends)
 
@@ -329,14 +253,14 @@ def _reason_to_give_up(trace, ends):
         return "callback"
     if trace.n_iter >= trace.limits.max_iter:
         return "iterations"
-    if trace.seconds >= trace.limits.max_seconds:
+    if trace.is_late:
         return "time"
     return "stalled" if trace.rounds > ROUNDS else ""
 
 
 def _expanded(reduction, trace):
     """Return the best dual point, for the whole problem."""
-    dual_point = trace.best_dual_point
+    dual_point = trace.best.dual_point
     if dual_point is None or reduction.whole.loss.smoothing > 0.0:
         return None
     if not dual_point.packed:

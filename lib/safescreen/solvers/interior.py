@@ -13,7 +13,8 @@ from safescreen.problem import Problem
 from safescreen.solvers import _interior_kernels as kernels
 from safescreen.solvers._heavy_terms import HeavyTerms
 from safescreen.solvers._scalings import Scaling, central, scaling_of
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.point import Point
+from safescreen.solvers.trace import Start, Trace
 from safescreen.terms.pair_system import PairSystem
 
 __all__ = ["InteriorPoint"]
@@ -132,11 +133,11 @@ class InteriorPoint:
         """Return the operations, of about a nanosecond, that a step takes on average.
 
         A quarter of the factorization of all terms, and thirty products with them. A solve takes
-        some 20 steps, one from the solution of the last lam of a path some 6. Gradient steps, which
-        cost ``problem.terms.work`` each, are the better method until they have cost as much."""
+        some 20 steps, one from the solution of the last lam of a path some 6. Gradient steps, of
+        one evaluation each, are the better method until they have cost as much."""
         width = width_of(problem)
         system = 0.005 * width * width * (problem.terms.system_rows + width / 3.0)
-        return system + 30.0 * problem.terms.work
+        return system + 30.0 * problem.terms.costs().evaluation
 
     def is_able(self, problem: Problem) -> bool:
         """Return whether the method can be used for a problem, and has enough memory."""
@@ -208,7 +209,7 @@ class InteriorPoint:
                 moved = self._moved(_Step(problem, parts, trace.lam, state))
         except (np.linalg.LinAlgError, FloatingPointError):
             return None
-        others = int(self.work(problem) / problem.terms.work)
+        others = int(self.work(problem) / problem.terms.costs().evaluation)
         return _point(problem, moved)._replace(others=others), moved
 
     def _moved(self, step):

@@ -1,46 +1,40 @@
-"""Which solver is used: methods by name, and what each needs of the terms."""
+"""How a problem is solved: methods by name, what each needs of the terms, and the one place that
+checks what a caller asks for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from safescreen._checks import check_count
 from safescreen.problem import Problem
 from safescreen.rules.features import can_leave_out, need_features
 from safescreen.solvers.active_set import ActiveSet
-from safescreen.solvers.budgeted import Budgeted
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.counted import Counted
-from safescreen.solvers.drive import Policy, Solver
 from safescreen.solvers.every import Every
-from safescreen.solvers.hybrid import Hybrid
 from safescreen.solvers.interior import InteriorPoint
+from safescreen.solvers.limits import Limits
 from safescreen.solvers.newton import Newton
 from safescreen.solvers.projected_gradient import ProjectedGradient
 from safescreen.solvers.proximal_hinge import ProximalHinge
-from safescreen.solvers.proximal_intercept import ProximalIntercept, penalised
+from safescreen.solvers.proximal_intercept import ProximalIntercept
 from safescreen.solvers.reduction import parse_screening
+from safescreen.solvers.relay import Relay
 from safescreen.solvers.semismooth import Semismooth
+from safescreen.solvers.setup import Features, Policy, Setup, Solver
 from safescreen.solvers.when_fallen import WhenFallen
-
-
-def handover(solver: Solver) -> Solver:
-    """Return a solver that hands over to the interior-point method where it is slow, and takes back
-    what rounding keeps that from solving.
-    """
-    rival = InteriorPoint()
-    return Hybrid(Budgeted(solver, rival), Hybrid(rival, solver))
-
 
 SMOOTH: dict[str, Solver] = {
     "gradient": ProjectedGradient(),
     "semismooth": Semismooth(),
     "interior": InteriorPoint(),
-    "handover": handover(ProjectedGradient()),
+    "handover": Relay(ProjectedGradient(), InteriorPoint(), counted=True),
     "newton": Newton(),
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
-    "hybrid": Hybrid(CoordinateDescent(gives_up=True), Newton()),
+    "hybrid": Relay(CoordinateDescent(gives_up=True), Newton()),
 }
 """Solvers for losses with a slope everywhere."""
 
@@ -53,11 +47,11 @@ HINGE: dict[str, Solver] = {
     "gradient": ProximalHinge(),
     "semismooth": ProximalHinge(Semismooth()),
     "interior": InteriorPoint(),
-    "handover": handover(ProximalHinge(Semismooth())),
+    "handover": Relay(ProximalHinge(Semismooth()), InteriorPoint(), counted=True),
     "newton": NEWTON_HINGE,
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
-    "hybrid": Hybrid(CoordinateDescent(gives_up=True), NEWTON_HINGE),
+    "hybrid": Relay(CoordinateDescent(gives_up=True), NEWTON_HINGE),
 }
 """Solvers for the hinge."""
 
@@ -72,6 +66,43 @@ FEATURES = "features"
 """What the features rule is called among the names of `screening`."""
 
 
+def set_up(
+    prob: Problem,
+    *,
+    tol: float | None,
+    rtol: float | None,
+    max_iter: int,
+    max_seconds: float | None = None,
+    method: str = "auto",
+    screening: str | Iterable[str] | Policy = "auto",
+    freq: int = 10,
+    active_set: bool = False,
+) -> Setup:
+    """Return how a problem is solved, from the arguments of :func:`safescreen.solve`, which are
+    checked.
+    """
+    limits = Limits.checked(tol, rtol, max_iter, max_seconds)
+    method = check_method(method, prob)
+    freq = check_count(freq, "freq")
+    solver = solver_of(method, prob, active_set, freq)
+    policy, features = screening_of(screening, prob, solver, freq)
+    return Setup(
+        limits=limits,
+        solver=solver,
+        policy=policy,
+        features=features,
+        starts_from_alpha=method in DUAL,
+    )
+
+
+def screening_of(
+    screening: str | Iterable[str] | Policy, prob: Problem, solver: Solver, freq: int
+) -> tuple[Policy | None, Features | None]:
+    """Return when terms are screened, and when features are left out, from a user's `screening`."""
+    names, has_features = without_features(screening, prob)
+    return policy_of(names, prob, solver, freq), Features() if has_features else None
+
+
 def check_method(method: str, prob: Problem) -> str:
     """Return the name of a method; "auto" is hybrid where the terms allow it, then handover, and
     elsewhere semismooth for the hinge, or gradient.
@@ -79,10 +110,11 @@ def check_method(method: str, prob: Problem) -> str:
     ValueError for an unknown name, TypeError where the terms lack what the method needs. With a
     free intercept the method is that of the problems with a penalised one.
     """
-    if "intercept" in prob.terms.offers:
-        return check_method(method, penalised(prob, 0.0))
+    terms = prob.terms
+    if "intercept" in terms.offers:
+        terms = terms.penalised_terms
     if method == "auto":
-        offers = prob.terms.offers
+        offers = terms.offers
         if offers.issuperset(SMOOTH["hybrid"].needs):
             return "hybrid"
         if InteriorPoint().is_able(prob):
@@ -92,7 +124,7 @@ def check_method(method: str, prob: Problem) -> str:
         return "semismooth" if is_kinked and can_bend else "gradient"
     if method not in SMOOTH:
         raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
-    prob.terms.require(*SMOOTH[method].needs, by=f"method={method!r}")
+    terms.require(*SMOOTH[method].needs, by=f"method={method!r}")
     return method
 
 
@@ -100,16 +132,17 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
     """Return the solver of a method for a problem, with an active set around its steps if that is
     asked for, or a proximal method for a free intercept.
     """
-    if "intercept" in prob.terms.offers:
-        proximal = ProximalIntercept(solver_of(method, penalised(prob, 0.0), active_set, freq))
-        if method == "hybrid" and "sweeps" in prob.terms.offers:
-            return Hybrid(CoordinateDescent(gives_up=True), proximal)
-        return proximal
     is_kinked = prob.loss.smoothing == 0.0
+    solver = HINGE[method] if is_kinked else SMOOTH[method]
     if active_set and method in ITERATIVE:
         solver = ActiveSet(freq=freq)
-        return ProximalHinge(solver) if is_kinked else solver
-    return HINGE[method] if is_kinked else SMOOTH[method]
+        solver = ProximalHinge(solver) if is_kinked else solver
+    if "intercept" not in prob.terms.offers:
+        return solver
+    proximal = ProximalIntercept(solver)
+    if method == "hybrid" and "sweeps" in prob.terms.offers:
+        return Relay(CoordinateDescent(gives_up=True), proximal)
+    return proximal
 
 
 def policy_of(

@@ -13,7 +13,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from safescreen._threads import large_blas
 from safescreen.problem import Problem
 from safescreen.solvers.line_search import line_search
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.point import Point
+from safescreen.solvers.trace import Start, Trace
 
 
 @dataclass

@@ -8,7 +8,8 @@ from typing import Any
 
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.point import Point
+from safescreen.solvers.trace import Start, Trace
 
 Jump = Callable[[Evaluation, float], "ElementLike | None"]
 
@@ -33,8 +34,8 @@ class Walk:
 
     def wait(self, trace: Trace) -> int:
         """Return how many iterations have not halved the gap."""
-        if trace.halved_at != self.halved_at:
-            self.halved_at = trace.halved_at
+        if trace.fall.halved_at != self.halved_at:
+            self.halved_at = trace.fall.halved_at
             self.waited = 0
         else:
             self.waited += trace.n_iter - self.counted_at
@@ -95,11 +96,11 @@ class ProjectedGradient:
             halfway = back + 0.5 * (e.x - back)
             return Point(halfway, iterations=1, step=state.length), state
         state.n_halvings = 0
-        if trace.n_iter - trace.fell_at >= self.hopeless and trace.is_rounding:
+        if trace.n_iter - trace.fall.fell_at >= self.hopeless and trace.is_rounding:
             return None
         patience = self.patience * (5 if state.is_guarded else 1)
         if state.wait(trace) >= patience:
-            e = trace.best
+            e = trace.best.evaluation
             state.forget()
             state.is_guarded = True
             state.waited = 0

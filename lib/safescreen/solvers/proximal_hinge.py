@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from safescreen.losses import SmoothedHinge
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
-from safescreen.solvers.drive import Solver, drive
+from safescreen.solvers.drive import drive
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.line_search import best_multiple
+from safescreen.solvers.point import Point
 from safescreen.solvers.projected_gradient import ProjectedGradient
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.setup import Setup, Solver
+from safescreen.solvers.trace import Start, Trace
 
 
 @dataclass
@@ -122,7 +124,7 @@ class ProximalHinge:
         if is_slow or not explicit:
             least = self.narrowest if explicit else 1e-3 * self.narrowest
             state.width = max(state.width * self.narrower, least)
-        best = trace.best
+        best = trace.best.evaluation
         limits = trace.limits
         least_gap = 10.0 * max(limits.tol, limits.rtol * abs(best.primal))
         return self._solve(problem, trace, state, self.accuracy * max(best.gap, least_gap))
@@ -159,7 +161,7 @@ class ProximalHinge:
         left = trace.limits_left
         limits = Limits(tol, rtol, left.max_iter - state.iterations, left.max_seconds)
         start = Start(x=state.x, lam=trace.lam, step=state.step)
-        outcome = drive(Reduction(smoothed), self.inner, None, start, limits)
+        outcome = drive(Reduction(smoothed), Setup(limits=limits, solver=self.inner), start)
         state.x = outcome.evaluation.x
         state.step = outcome.step
         state.iterations += outcome.n_iter

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
-from safescreen.solvers.drive import Solver, drive
+from safescreen.solvers.drive import drive
 from safescreen.solvers.limits import Limits
+from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.setup import Setup, Solver
+from safescreen.solvers.trace import Start, Trace
 
 
 @dataclass
@@ -88,7 +90,7 @@ class ProximalIntercept:
             state.high = math.inf
         if state.n_stalled > self.stalled:
             return None
-        goal = trace.limits.goal(trace.best.primal)
+        goal = trace.limits.goal(trace.best.evaluation.primal)
         accuracy = self.accuracy ** (1 + state.n_stalled)
         return self._solve(problem, trace, state, accuracy * max(state.lowest, goal))
 
@@ -104,7 +106,7 @@ class ProximalIntercept:
         left = trace.limits_left
         limits = Limits(tol, rtol, left.max_iter, left.max_seconds)
         start = Start(x=state.x, lam=trace.lam, alpha=state.alpha)
-        outcome = drive(Reduction(around), self.inner, None, start, limits)
+        outcome = drive(Reduction(around), Setup(limits=limits, solver=self.inner), start)
         state.x = outcome.evaluation.x
         if outcome.dual_point is None:
             alpha = around.alpha(state.x)

@@ -12,8 +12,9 @@ import numpy as np
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.line_search import line_search
+from safescreen.solvers.point import Point
 from safescreen.solvers.projected_gradient import ProjectedGradient, Walk
-from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.solvers.trace import Start, Trace
 
 
 @dataclass
@@ -142,7 +143,7 @@ class Semismooth:
         if not problem.cone.norm(y) < math.inf:  # products of lam and squares have overflowed
             return None
         state.origin = e
-        state.gap_before = trace.best.gap
+        state.gap_before = trace.best.evaluation.gap
         return problem.cone.project(y)
 
     def newton_point(

@@ -86,6 +86,10 @@ class Solution:
         Which coordinates screening proved to be 0 at the optimum; None where it did not ask.
     problem : Problem or None
         The problem that was solved. None where an estimator did not keep it.
+    solver : str
+        Which solver made the last point.
+    decisions : tuple of Decision
+        What ``screening="auto"`` decided, see :class:`safescreen.solvers.counted.Decision`.
     """
 
     x: ElementLike
@@ -106,6 +110,8 @@ class Solution:
     dual_point: DualPoint | None = field(default=None, repr=False)
     intercept: float | None = None
     zero_features: NDArray | None = field(default=None, repr=False)
+    solver: str = field(default="", repr=False)
+    decisions: tuple = field(default=(), repr=False)
 
     __repr__ = brief_repr
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from safescreen._checks import check_callback, check_count, check_lam, check_vector
+from safescreen._checks import check_callback, check_lam, check_vector
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
 from safescreen.problem import Problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
-from safescreen.solvers.drive import Interrupted, Observe, Outcome, Policy, drive
-from safescreen.solvers.feature_trials import FeatureTrials
+from safescreen.solvers.drive import Interrupted, Observe, Outcome, drive
 from safescreen.solvers.limits import Limits
-from safescreen.solvers.methods import check_method, policy_of, solver_of, without_features
+from safescreen.solvers.methods import set_up
 from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.setup import Policy
 from safescreen.solvers.solution import Solution, pack
 from safescreen.solvers.trace import Start
 
@@ -118,10 +118,17 @@ def solve(
     prob = check_problem(prob)
     lam = check_lam(lam)
     prob = prob.afresh()
-    limits = Limits.checked(tol, rtol, max_iter, max_seconds)
-    solver = solver_of(check_method(method, prob), prob, active_set, check_count(freq, "freq"))
-    screening, has_features = without_features(screening, prob)
-    policy = policy_of(screening, prob, solver, freq)
+    setup = set_up(
+        prob,
+        tol=tol,
+        rtol=rtol,
+        max_iter=max_iter,
+        max_seconds=max_seconds,
+        method=method,
+        screening=screening,
+        freq=freq,
+        active_set=active_set,
+    )
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
     alpha = None
     if alpha0 is not None:
@@ -130,22 +137,14 @@ def solve(
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
     try:
-        outcome = drive(
-            reduction,
-            solver,
-            policy,
-            Start(x, lam, alpha),
-            limits,
-            observe,
-            FeatureTrials() if has_features else None,
-        )
+        outcome = drive(reduction, setup, Start(x, lam, alpha), observe)
     except Interrupted as pressed:
         if not keep_interrupted:
             raise
         outcome = pressed.outcome
         warn("the solve was interrupted: the best point so far is returned", RuntimeWarning)
     solution = solution_of(reduction, outcome)
-    warn_if_not_converged(solution, limits)
+    warn_if_not_converged(solution, setup.limits)
     return solution
 
 
@@ -194,19 +193,24 @@ def solve_screened(
     prob = check_problem(prob)
     lam = check_lam(lam)
     prob.terms.require("singles", by="solve_screened")
-    limits = Limits.checked(tol, rtol, max_iter, max_seconds)
-    solver = solver_of(check_method(method, prob), prob)
-    screening, has_features = without_features(screening, prob)
-    policy = policy_of(screening, prob, solver, check_count(freq, "freq"))
+    setup = set_up(
+        prob,
+        tol=tol,
+        rtol=rtol,
+        max_iter=max_iter,
+        max_seconds=max_seconds,
+        method=method,
+        screening=screening,
+        freq=freq,
+    )
     reduction = Reduction(prob).known(screened)
     alpha = None
     if alpha0 is not None and prob.loss.smoothing == 0.0:
         alpha = reduction.restrict(alpha0)
-    start = Start(prob.cone.zeros() if x0 is None else x0, lam, alpha)
-    features = FeatureTrials() if has_features else None
-    outcome = drive(reduction, solver, policy, start, limits, features=features)
+    x = prob.cone.zeros() if x0 is None else x0
+    outcome = drive(reduction, setup, Start(x, lam, alpha))
     solution = solution_of(reduction, outcome)
-    warn_if_not_converged(solution, limits)
+    warn_if_not_converged(solution, setup.limits)
     return solution
 
 
@@ -247,6 +251,8 @@ def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True)
         n_R=reduction.n_R,
         eps=outcome.eps,
         step=outcome.step,
+        solver=outcome.solver,
+        decisions=getattr(outcome.memory, "decisions", ()),
         problem=whole,
         packed=pack(reduction.status) if keep_masks and reduction.explicit else None,
         dual_point=outcome.dual_point,

@@ -1,12 +1,11 @@
-"""What a solve is told at its start, and what it has seen so far."""
+"""What a solve is told at its start, and what it knows after each point."""
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
@@ -14,7 +13,9 @@ from numpy.typing import NDArray
 from safescreen.problem import Evaluation, Problem
 from safescreen.records import Iteration
 from safescreen.rounding import ElementLike
+from safescreen.solvers.ledger import Ledger
 from safescreen.solvers.limits import Limits
+from safescreen.solvers.point import Point
 from safescreen.solvers.solution import DualPoint
 
 ROUNDING = 0.5
@@ -24,7 +25,7 @@ ROUNDING = 0.5
 
 @dataclass(frozen=True)
 class Start:
-    """Where a solve starts, and for which lam.
+    """Where a solve starts, for which lam, and what the neighbouring lam tells it.
 
     Attributes
     ----------
@@ -32,7 +33,7 @@ class Start:
     alpha : array, optional
         A dual point of the problem that is left.
     step : float, optional
-        Length of the last gradient step for a neighbouring lam.
+        Length of the last gradient step for the neighbouring lam.
     evaluation : Evaluation, optional
         That of the problem that is left at x, if it has been made.
     tried : float
@@ -41,6 +42,12 @@ class Start:
         How many iterations the neighbouring lam took, 0 if that is not known.
     lams_to_come : float
         How many lam are still to be solved after this one, as far as is known.
+    solver : str
+        Which of several solvers solved the neighbouring lam.
+    ledger : Ledger
+        Operations so far.
+    memory : object
+        What the policy of screening remembers.
     """
 
     x: ElementLike
@@ -51,127 +58,148 @@ class Start:
     tried: float = math.inf
     expected: float = 0.0
     lams_to_come: float = 0.0
+    solver: str = ""
+    ledger: Ledger = Ledger()
+    memory: Any = None
 
 
-class Point(NamedTuple):
-    """Where a solver goes on to, and after how many iterations.
+class Best(NamedTuple):
+    """The evaluation with the lowest gap, and its dual point, None for ``alpha(x)``."""
 
-    `alpha` is the dual point of the problem that is left that belongs to x; without it that is
-    ``alpha(x)``. Terms that have no numbers give a `width` in its place: ``alpha(x)`` of the
-    smoothed hinge of that width is meant. `evaluation` is given if the solver has made it. `step`
-    is the length of its last gradient step. `others` is how many evaluations of all terms went into
-    it besides one an iteration."""
-
-    x: ElementLike
-    iterations: int = 0
-    others: int = 0
-    alpha: NDArray | None = None
-    width: float = 0.0
-    evaluation: Evaluation | None = None
-    step: float | None = None
-
-    def evaluated(self, problem: Problem, lam: float) -> Evaluation:
-        """Return the evaluation of a problem at this point."""
-        if self.evaluation is not None:
-            return self.evaluation
-        if self.width > 0.0:
-            return problem.assemble(problem.terms.hinge_sums(self.x, self.width), self.x, lam)
-        return problem.evaluate(self.x, lam, self.alpha)
-
-    def dual_point(self) -> DualPoint | None:
-        """Return the dual point as it is stored, None for ``alpha(x)``."""
-        if self.width > 0.0:
-            return DualPoint(width=self.width)
-        return None if self.alpha is None else DualPoint(self.alpha)
+    evaluation: Evaluation
+    dual_point: DualPoint | None
 
 
-class Trace:
-    """What the loop has seen so far; it writes, solvers and policies read.
+class Fall(NamedTuple):
+    """When the gap fell.
 
     Attributes
     ----------
-    lam, limits : float, Limits
-        `limits` may ask for a smaller gap than the caller did, see :func:`drive.drive`.
-    point : Point
-        The last one.
-    latest : Evaluation
-        The last one made. After a screening it may be that of the problem before it;
-        :attr:`evaluation` never is.
-    n_iter : int
-    history : list of Iteration
     halved_at, fell_at : int
-        At which iteration the gap last fell to half of what it was when that last happened, and by
-        a hundredth.
-    tried, tried_at : float, int or None
-        Gap and iteration at which a policy was asked last.
-    expected, lams_to_come : float
-        As in :class:`Start`.
-    rounds : int
-        How often `limits` have been set.
-    policy : Policy or None
-        Which policy of screening there is.
+        At which iteration it last fell to half of what it was when that last happened, and by a
+        hundredth.
+    to_halve, lowest : float
+        What it was then.
     """
 
-    def __init__(self, start: Start, limits: Limits, policy: Any = None):
-        self.lam = start.lam
-        self.limits = limits
-        self.expected = start.expected
-        self.lams_to_come = start.lams_to_come
-        self.policy = policy
-        self.history: list[Iteration] = []
-        self.n_iter = 0
-        self.tried = start.tried
-        self.tried_at: int | None = None
-        self.halved_at = 0
-        self.fell_at = 0
-        self.latest: Any = start.evaluation
-        self.point: Any = None
-        self.best_dual_point: DualPoint | None = None
-        self._problem: Any = None
-        self._is_evaluated = False
-        self.rounds = 1
-        self._best: Evaluation | None = None
-        self._to_halve = math.inf
-        self._lowest = math.inf
-        self._started = time.perf_counter()
+    halved_at: int = 0
+    fell_at: int = 0
+    to_halve: float = math.inf
+    lowest: float = math.inf
+
+    def after(self, gap: float, n_iter: int, has_new_problem: bool) -> Self:
+        """Return the same after another evaluation."""
+        fall = self
+        if has_new_problem or gap < 0.5 * self.to_halve:
+            fall = fall._replace(halved_at=n_iter, to_halve=gap)
+        if gap < 0.99 * self.lowest:
+            fall = fall._replace(fell_at=n_iter, lowest=gap)
+        return fall
+
+
+class Trial(NamedTuple):
+    """The gap and the iteration at which something was tried last; None if it was not."""
+
+    gap: float = math.inf
+    n_iter: int | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What is known after a point. The loop makes each one from the one before; solvers and
+    policies read it.
+
+    Attributes
+    ----------
+    start, limits : Start, Limits
+        `limits` may ask for a smaller gap than the caller did, see :func:`drive.drive`.
+    policy : Policy or None
+        Which policy of screening there is.
+    n_iter : int
+    point, evaluation : Point, Evaluation
+        The last point, and its evaluation of the problem that is left.
+    best : Best
+        The best point of that problem.
+    has_new_problem : bool
+        Whether the next point is the first one of a problem, and so the best one.
+    fall : Fall
+    screened, left_out : Trial
+        When a policy was asked for tests of terms last, and when features were.
+    ledger, memory : Ledger, object
+        Operations so far, and what the policy remembers.
+    rounds : int
+        How often `limits` have been set.
+    history : list of Iteration
+        All points so far; it grows with the solve.
+    started : float
+    """
+
+    start: Start
+    limits: Limits
+    policy: Any = None
+    n_iter: int = 0
+    point: Any = None
+    evaluation: Any = None
+    best: Any = None
+    has_new_problem: bool = False
+    fall: Fall = Fall()
+    screened: Trial = Trial()
+    left_out: Trial = Trial()
+    ledger: Ledger = Ledger()
+    memory: Any = None
+    rounds: int = 1
+    history: list[Iteration] = field(default_factory=list)
+    started: float = 0.0
+
+    @classmethod
+    def begin(cls, start: Start, limits: Limits, policy: Any = None) -> Self:
+        """Return what is known before the first point."""
+        memory = start.memory
+        if memory is None and policy is not None:
+            memory = policy.begin(None)
+        return cls(
+            start=start,
+            limits=limits,
+            policy=policy,
+            evaluation=start.evaluation,
+            screened=Trial(start.tried),
+            ledger=start.ledger,
+            memory=memory,
+            started=time.perf_counter(),
+        )
+
+    @property
+    def lam(self) -> float:
+        """The regularization parameter."""
+        return self.start.lam
 
     @property
     def seconds(self) -> float:
         """Seconds since the start."""
-        return time.perf_counter() - self._started
+        return time.perf_counter() - self.started
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the seconds are over; without a limit no clock is read."""
+        return self.limits.max_seconds < math.inf and self.seconds >= self.limits.max_seconds
 
     @property
     def limits_left(self) -> Limits:
         """The limits with the iterations and seconds that are left."""
         limits = self.limits
-        return Limits(
-            tol=limits.tol,
-            rtol=limits.rtol,
+        return replace(
+            limits,
             max_iter=limits.max_iter - self.n_iter,
             max_seconds=limits.max_seconds - self.seconds,
         )
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """That of the problem that is left at the last point."""
-        if not self._is_evaluated:
-            self.latest = self.point.evaluated(self._problem, self.lam)
-            self._is_evaluated = True
-            self._compare(self.latest)
-        return self.latest
-
-    @property
-    def best(self) -> Evaluation:
-        """The evaluation of the problem that is left with the lowest gap."""
-        current = self.evaluation
-        return current if self._best is None else self._best
 
     @property
     def is_rounding(self) -> bool:
         """Whether most of the lowest gap is an allowance for rounding, so that more iterations
         bring nothing.
         """
-        return max(self.best.primal - self.best.dual, 0.0) < ROUNDING * self.best.gap
+        best = self.best.evaluation
+        return max(best.primal - best.dual, 0.0) < ROUNDING * best.gap
 
     @property
     def starts_at_rounding(self) -> bool:
@@ -180,51 +208,55 @@ class Trace:
         """
         if self.n_iter > 0 or not self.is_rounding:
             return False
-        allowance = self.best.gap - max(self.best.primal - self.best.dual, 0.0)
-        return allowance > self.limits.goal(self.best.primal)
+        best = self.best.evaluation
+        allowance = best.gap - max(best.primal - best.dual, 0.0)
+        return allowance > self.limits.goal(best.primal)
 
-    def move(self, problem: Problem, point: Point) -> None:
-        """Go on to a point of the problem that is left."""
-        self._problem = problem
-        self.point = point
-        self.n_iter += point.iterations
-        self._is_evaluated = False
-
-    def reduce(self, problem: Problem, kept: Any) -> None:
-        """Go on with a smaller problem, at the same x; `kept` are the numbers of its terms."""
-        alpha = None if self.point.alpha is None else self.point.alpha[kept]
-        self.move(
-            problem, self.point._replace(iterations=0, others=0, alpha=alpha, evaluation=None)
+    def moved(self, problem: Problem, point: Point) -> Self:
+        """Return what is known after a point of the problem that is left."""
+        evaluation = point.evaluated(problem, self.lam)
+        n_iter = self.n_iter + point.iterations
+        best = self.best
+        is_first = best is None or self.has_new_problem
+        is_better = is_first or evaluation.gap < best.evaluation.gap
+        return replace(
+            self,
+            n_iter=n_iter,
+            point=point,
+            evaluation=evaluation,
+            best=Best(evaluation, point.dual_point()) if is_better else best,
+            has_new_problem=False,
+            fall=self.fall.after(evaluation.gap, n_iter, is_first),
+            ledger=self.ledger.after(problem, point),
         )
-        self._best = None
 
-    def forget(self) -> None:
-        """Forget the best point and the last trial: they belong to a problem with more features."""
-        self._best = None
-        self.tried = math.inf
-        self.tried_at = None
-
-    def at(self, problem: Problem, point: Point) -> Self:
-        """Return a trace of a solve that goes on at a point of another problem; this one does not
-        change.
+    def reduced(self, problem: Problem, kept: Any) -> Self:
+        """Return what is known at the same x of a smaller problem; `kept` are the numbers of its
+        terms.
         """
-        elsewhere = copy.copy(self)
-        elsewhere.move(problem, point._replace(iterations=0, others=0))
-        return elsewhere
+        alpha = None if self.point.alpha is None else self.point.alpha[kept]
+        point = self.point._replace(iterations=0, others=0, alpha=alpha, evaluation=None)
+        fewer = replace(self, has_new_problem=True, left_out=Trial())
+        return fewer.moved(problem, point)
 
-    def note_trial(self) -> None:
-        """Note that a policy is asked at the last point."""
-        self.tried = self.evaluation.gap
-        self.tried_at = self.n_iter
+    def without_features(self) -> Self:
+        """Return what is known where features leave: the best point and the last trial belong to a
+        problem with more of them.
+        """
+        return replace(self, has_new_problem=True, screened=Trial())
+
+    def asking_for_more(self) -> Self:
+        """Return the same with a tenth of the gap as the one to reach."""
+        limits = replace(self.limits, tol=0.1 * self.limits.tol, rtol=0.1 * self.limits.rtol)
+        return replace(self, rounds=self.rounds + 1, limits=limits)
 
     def record(self, n_terms: int, n_L: int, n_R: int) -> None:
         """Append the last point to the history."""
-        evaluation = self.evaluation
         self.history.append(
             Iteration(
                 iteration=self.n_iter,
-                primal=evaluation.primal,
-                gap=evaluation.gap,
+                primal=self.evaluation.primal,
+                gap=self.evaluation.gap,
                 n_terms=n_terms,
                 n_L=n_L,
                 n_R=n_R,
@@ -232,34 +264,20 @@ class Trace:
             )
         )
 
-    def ask_for_more(self) -> None:
-        """Ask for a tenth of the gap."""
-        self.rounds += 1
-        limits = self.limits
-        self.limits = replace(limits, tol=0.1 * limits.tol, rtol=0.1 * limits.rtol)
-
     def iterations_left(self, goal: float) -> float:
         """Return how many iterations are expected before the gap reaches `goal`."""
-        return iterations_left(self.history, self.expected, self.latest.gap, goal)
+        return iterations_left(self.history, self.start.expected, self.evaluation.gap, goal)
 
     def best_start(self) -> Start:
         """Return the best point as the start of another solver."""
         best = self.best
-        alpha = None
-        if self.best_dual_point is not None and self.best_dual_point.packed:
-            alpha = self.best_dual_point.unpack()
-        return Start(x=best.x, lam=self.lam, alpha=alpha, evaluation=best)
-
-    def _compare(self, e):
-        if self._best is None or e.gap < self._best.gap:
-            if self._best is None or e.gap < 0.5 * self._to_halve:
-                self._to_halve = e.gap
-                self.halved_at = self.n_iter
-            self._best = e
-            self.best_dual_point = self.point.dual_point()
-        if e.gap < 0.99 * self._lowest:
-            self._lowest = e.gap
-            self.fell_at = self.n_iter
+        has_numbers = best.dual_point is not None and best.dual_point.packed
+        return Start(
+            x=best.evaluation.x,
+            lam=self.lam,
+            alpha=best.dual_point.unpack() if has_numbers else None,
+            evaluation=best.evaluation,
+        )
 
 
 def iterations_left(history: list[Iteration], expected: float, gap: float, goal: float) -> float:

@@ -4,6 +4,7 @@ import numpy as np
 
 from safescreen.terms import _class_kernels as kernels
 from safescreen.terms._listed_products import SERIAL_WORK, ListedProducts
+from safescreen.terms.base import Costs
 from safescreen.terms.neighbors import AnchorLists
 
 BLOCK_BYTES = 1 << 26
@@ -56,17 +57,18 @@ class ClassProducts:
         # an entry of X'W and a degree are sums over the anchors; the last product has length n
         self.length = n + rows.size + 24
 
-    @property
-    def work(self):
-        """Operations of an evaluation, of a screening, and of what a screening needs first; one
-        takes about a nanosecond.
-        """
+    def costs(self):
+        """Return the counted operations; what a screening needs first are lists."""
         n_pairs = float(self.p.sum() + self.q.sum())
         d = self.points.d
         listing = 10.0 * n_pairs if self._listed is None else 0.0
         if n_pairs > LISTED_PAIRS:
             listing = np.inf
-        return n_pairs * (0.2 * d + 14.0), n_pairs * (1.5 * d + 42.0), listing
+        return Costs(
+            evaluation=n_pairs * (0.2 * d + 14.0),
+            screening=n_pairs * (1.5 * d + 42.0),
+            preparation=listing,
+        )
 
     def part(self, numbers):
         """Return the products of some of the anchors."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from safescreen.terms import _product_kernels as kernels
 from safescreen.terms import _product_screening as screening
+from safescreen.terms.base import Costs
 from safescreen.terms.neighbors import AnchorLists
 
 SERIAL_WORK = 2_000_000
@@ -90,13 +91,11 @@ class ListedProducts:
         """Bytes of memory of the lists."""
         return 4 * (self.lists.same.size + self.lists.other.size)
 
-    @property
-    def work(self):
-        """Operations of an evaluation, of a screening, and of what a screening needs first; one
-        takes about a nanosecond.
-        """
+    def costs(self):
+        """Return the counted operations."""
         n_pairs = float(self.p.sum() + self.q.sum())
-        return n_pairs * (1.7 * self.points.d + 42.0), n_pairs * (1.5 * self.points.d + 42.0), 0.0
+        d = self.points.d
+        return Costs(evaluation=n_pairs * (1.7 * d + 42.0), screening=n_pairs * (1.5 * d + 42.0))
 
     def part(self, numbers):
         """Return the products of some of the anchors."""

@@ -12,7 +12,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +110,24 @@ def needs(*capabilities: str) -> Callable:
     return declare
 
 
+class Costs(NamedTuple):
+    """Counted operations; one takes about a nanosecond.
+
+    Attributes
+    ----------
+    evaluation : float
+        Of an iteration, as far as their number falls with the number of terms.
+    screening : float
+        Of one pass of the sphere rule, and of removing the terms that it screens.
+    preparation : float
+        Of what only screening needs and is computed once, such as the norms; 0 once it is there.
+    """
+
+    evaluation: float
+    screening: float
+    preparation: float = 0.0
+
+
 class Terms(ABC):
     """A finite family of elements a_t of a Euclidean space, one for each loss term.
 
@@ -142,24 +160,9 @@ class Terms(ABC):
         """Whether terms are screened one by one; otherwise they are screened in whole blocks."""
         return "singles" in self.offers
 
-    # ------------------------------------------ counted operations; one takes about a nanosecond
-
-    @property
-    def work(self) -> float:
-        """Operations of an iteration, as far as their number falls with the number of terms."""
-        return 4.0 * len(self)
-
-    @property
-    def screening_work(self) -> float:
-        """Operations of one pass of the sphere rule, and of removing the terms that it screens."""
-        return 12.0 * len(self)
-
-    @property
-    def preparation_work(self) -> float:
-        """Operations of computing the norms of all terms, which only screening needs; 0 once they
-        have been computed.
-        """
-        return 0.0
+    def costs(self) -> Costs:
+        """Return how many operations the terms take."""
+        return Costs(4.0 * len(self), 12.0 * len(self))
 
     def sample(self) -> Terms:
         """Return some thousand of the terms in short runs that are spread evenly, or all terms if
@@ -423,11 +426,6 @@ class Terms(ABC):
         ("features").
         """
         self.require("features", by="the features rule")
-
-    @property
-    def features_work(self) -> float:
-        """Operations of computing :attr:`feature_norms`."""
-        return 2.0 * len(self) * self.cone.d
 
     def on_features(self, keep: NDArray) -> Any:
         """Return the terms in the coordinates of the boolean mask `keep` only ("features")."""

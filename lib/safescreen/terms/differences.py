@@ -18,7 +18,7 @@ from safescreen.losses import Loss
 from safescreen.rounding import FLOOR, UNIT, ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import InnerProducts, LossSums, Terms
+from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pair_system import PairSystem
 from safescreen.terms.pairs import PairTable, Points
@@ -275,28 +275,21 @@ class PairDifferences(Terms):
         total, error = self._gram(*weights)
         return undecided, total, error, numbers
 
-    @property
-    def work(self) -> float:
-        """Operations of an evaluation: two products with the points, two passes over the pairs and
-        one over the terms. ``benchmarks/fit_counts.py`` measures them.
+    def costs(self) -> Costs:
+        """Return the operations of an evaluation (two products with the points, two passes over the
+        pairs and one over the terms), of a pass of the sphere rule, and of the norms.
+
+        ``benchmarks/fit_counts.py`` measures them.
         """
-        return self._products_work(4.0) + 2.0 * len(self)
-
-    @property
-    def screening_work(self) -> float:
-        """Operations of one pass of the sphere rule, and of removing the terms that it screens."""
-        return self._products_work(8.0) + 4.0 * len(self)
-
-    @property
-    def preparation_work(self) -> float:
-        """Operations of computing the norms; 0 once they have been computed."""
-        return (4.0 * self.points.d + 8.0) * len(self) if self._norms is None else 0.0
-
-    def _products_work(self, a_pair):
+        d = self.points.d
         # a diagonal metric is not multiplied with the points
-        products = 0.0 if self.points.diagonal else 0.06 * self.points.X.size * self.points.d
+        products = 0.0 if self.points.diagonal else 0.06 * self.points.X.size * d
         n_pairs = len(self.same_pairs) + len(self.other_pairs)
-        return products + (self.points.d + a_pair) * n_pairs
+        return Costs(
+            evaluation=products + (d + 4.0) * n_pairs + 2.0 * len(self),
+            screening=products + (d + 8.0) * n_pairs + 4.0 * len(self),
+            preparation=(4.0 * d + 8.0) * len(self) if self._norms is None else 0.0,
+        )
 
     def sample(self) -> Self:
         """Return some of the terms as :meth:`Terms.sample` does, with norms computed for them

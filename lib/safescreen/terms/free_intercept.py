@@ -16,7 +16,7 @@ from safescreen.rounding import UNIT, ElementLike, gamma, upper
 from safescreen.terms._intercepts import balanced_sum, best_intercept, certain_bound
 from safescreen.terms._kernel_matrices import kernel_of
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs
+from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs
 from safescreen.terms.intercept import add_intercept
 from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.samples import Samples
@@ -154,17 +154,16 @@ class FreeIntercept(Terms):
     def __repr__(self):
         return f"<{self.penalised_terms!r} with a free intercept>"
 
-    @property
-    def work(self) -> float:
-        """Operations of the penalised samples, and of the sorting in an evaluation."""
-        return self.penalised_terms.work + 20.0 * len(self)
-
-    @property
-    def screening_work(self) -> float:
-        """Operations of the penalised samples, and of the two sortings that the bounds of the
-        intercept need.
+    def costs(self) -> Costs:
+        """Return the operations of the penalised samples, of the sorting in an evaluation, of the
+        two sortings that the bounds of the intercept need, and of the distances from the mean.
         """
-        return self.penalised_terms.screening_work + 200.0 * len(self)
+        penalised = self.penalised_terms.costs()
+        return Costs(
+            evaluation=penalised.evaluation + 20.0 * len(self),
+            screening=penalised.screening + 200.0 * len(self),
+            preparation=penalised.screening if self._spreads is None else 0.0,
+        )
 
     @property
     def norms(self) -> NDArray:
@@ -183,11 +182,6 @@ class FreeIntercept(Terms):
             else:
                 self._spreads = self._around_mean()
         return self._spreads
-
-    @property
-    def preparation_work(self) -> float:
-        """Operations of the distances from the mean; 0 once they have been computed."""
-        return 0.0 if self._spreads is not None else self.penalised_terms.screening_work
 
     def _around_mean(self):
         """Return upper bounds of ``||y_t a_t - m||``, whose squares are

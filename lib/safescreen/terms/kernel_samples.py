@@ -28,7 +28,7 @@ from safescreen.terms._kernel_matrices import (
 )
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms._recent_sums import RecentSums
-from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs, check_weights
 
 ROUNDS = 20
 """How often a sweep computes its products anew, at most; they drift as its working sets are
@@ -213,19 +213,13 @@ class KernelSamples(Terms):
     def __repr__(self):
         return f"<{len(self)} samples with a kernel, in the span of {self.cone.signs.size}>"
 
-    @property
-    def work(self) -> float:
-        """Operations of n updates of the solver. Updates leave many samples out anyway, so this is
-        a part of the operations of n full updates.
+    def costs(self) -> Costs:
+        """Return how many operations the samples take. Updates leave many samples out anyway, so an
+        evaluation counts as a part of n full updates. If the kernel matrix is not kept, the
+        entries that a pass of screening needs are computed for it.
         """
-        return 0.3 * float(len(self)) ** 2
-
-    @property
-    def screening_work(self) -> float:
-        """Operations of one pass of the sphere rule, and of removing the samples that it screens.
-        If the kernel matrix is not kept, the entries that the pass needs are computed for it.
-        """
-        return 12.0 * len(self) + self.cone.matrix.entry_work * float(len(self)) ** 2
+        n = float(len(self))
+        return Costs(evaluation=0.3 * n**2, screening=12.0 * n + self.cone.matrix.entry_work * n**2)
 
     @property
     def norms(self) -> NDArray:

@@ -15,7 +15,7 @@ from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._class_products import ClassProducts
 from safescreen.terms._listed_products import ListedProducts
 from safescreen.terms._triplet_kernels import fill_products
-from safescreen.terms.base import InnerProducts, LossSums, Terms
+from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pair_system import PairSystem
 from safescreen.terms.pairs import PairTable, Points
@@ -126,24 +126,11 @@ class ProductTriplets(Terms):
         """The numbers of the points that have triplets, an int32 array."""
         return self._products.anchors
 
-    @property
-    def work(self) -> float:
-        """Operations of an evaluation: one for each pair in the distances, and more in the sums
-        over the pair.
+    def costs(self) -> Costs:
+        """Return the operations of an evaluation, of :meth:`screen_blocks`, and of listing the
+        pairs, which are infinite if there are too many pairs to list.
         """
-        return self._products.work[0]
-
-    @property
-    def screening_work(self) -> float:
-        """Operations of one pass of :meth:`screen_blocks`."""
-        return self._products.work[1]
-
-    @property
-    def preparation_work(self) -> float:
-        """Operations of listing the pairs, which only screening needs; infinite if there are too
-        many pairs to list.
-        """
-        return self._products.work[2]
+        return self._products.costs()
 
     def sample(self) -> ProductTriplets:
         """Return the triplets of a hundred anchors."""

@@ -15,7 +15,7 @@ from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms._sample_kernels import sweep
-from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs, check_weights
 
 
 class Samples(Terms):
@@ -82,20 +82,15 @@ class Samples(Terms):
         """How many numbers a pass over all samples reads."""
         return self._Z.nnz if sparse.issparse(self._Z) else self._Z.size
 
-    @property
-    def work(self) -> float:
-        """Operations of a sweep that screening may save. Sweeps leave many samples out anyway, so
-        this is a part of the operations of a full sweep.
-        """
-        return 0.6 * self.stored + 5.0 * len(self)
-
-    @property
-    def screening_work(self) -> float:
-        """Operations of one pass of the sphere rule, and of removing the samples that it
-        screens.
+    def costs(self) -> Costs:
+        """Return how many operations the samples take. Sweeps leave many samples out anyway, so an
+        evaluation counts as a part of a full sweep.
         """
         a_number = 2.0 if sparse.issparse(self._Z) else 1.5
-        return a_number * self.stored + 8.0 * len(self)
+        return Costs(
+            evaluation=0.6 * self.stored + 5.0 * len(self),
+            screening=a_number * self.stored + 8.0 * len(self),
+        )
 
     @property
     def norms(self) -> NDArray:

@@ -21,6 +21,7 @@ import numpy as np
 import safescreen as ss
 from safescreen._checks import check_count, check_scalar
 from safescreen.solvers.methods import check_method, policy_of, solver_of
+from safescreen.solvers.setup import Plan
 from safescreen_book import datasets
 
 K_OF_PAPER = {
@@ -103,23 +104,25 @@ class TimedPolicy:
         """Ask the policy."""
         return self.policy is not None and self.policy.is_due(trace)
 
-    def tests(self, moment):
+    def begin(self, memory):
+        """Ask the policy."""
+        return memory if self.policy is None else self.policy.begin(memory)
+
+    def plan(self, moment):
         """Ask the policy, and look at the clock."""
+        if self.policy is None:
+            return Plan((), moment.ledger, moment.memory)
         self._started = time.process_time()
-        tests = () if self.policy is None else self.policy.tests(moment)
-        if not tests:
+        plan = self.policy.plan(moment)
+        if not plan.tests:
             self.seconds += time.process_time() - self._started
-        return tests
+        return plan
 
-    def learn(self, moment, problem):
+    def learn(self, memory, before, after):
         """Look at the clock: the tests are done."""
-        self.policy.learn(moment, problem)
+        memory = self.policy.learn(memory, before, after)
         self.seconds += time.process_time() - self._started
-
-    def count(self, problem, point):
-        """Tell the policy."""
-        if self.policy is not None:
-            self.policy.count(problem, point)
+        return memory
 
 
 @dataclass(frozen=True)
