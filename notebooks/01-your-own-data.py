@@ -3,167 +3,152 @@
 #
 # You have a table with a column of labels. Which distance between rows puts rows of one label together? In this
 # notebook you learn a metric for many weights of the regularization, and choose one of them by validation. You see
-# which features the metric uses, which neighbours it changes, and how many triplets screening left out. At the end
-# you see whether the metric helps at all, compared with Euclid's distance, NCA and LMNN.
+# whether the metric helps at all, compared with Euclid's distance, NCA and LMNN, which features it uses, which
+# neighbours it changes, and how many triplets screening left out.
 #
-# Put your own file and label into the next cell, or a data frame of yours in the place of `table` further down. From
-# a terminal: `papermill notebooks/01-your-own-data.ipynb out.ipynb -p file my.csv -p label species`.
+# Put your own file and label into the next cell, or a data frame of yours in the place of `frame` further down. From
+# a terminal: `papermill notebooks/01-your-own-data.ipynb out.ipynb -p file my.csv -p label species`. A name or a word that
+# looks like a number is given with `-r`: `-r label 4`.
 
 # %% tags=["parameters"]
-file = ""  # a CSV file with a header, also .csv.gz, .tsv, or a .parquet file; empty: one is written for the example
+file = ""  # text with a line of names and then a row a line, also .gz, .bz2, .xz, or a .parquet file; empty: one is written for the example
 label = "class"  # the column that holds the classes
 drop = ""  # columns to leave out, with commas between them
-words = "refuse"  # what to do with columns of words: "refuse", or "encode": a column of 0 and 1 for each word
+keep = ""  # columns to use although they look like numbers of rows, names of rows or dates, or have many words
+words = "refuse"  # what to do with columns of words: "refuse", "encode" (a column of 0 and 1 for each word) or "drop"
 gaps = "refuse"  # what to do with rows that have gaps: "refuse" or "drop"
+missing = ""  # words that stand for a gap, with commas between them, beside an empty value, NA, null and the like
+sep = ""  # what stands between two values: a character, "tab" or "blanks"; empty: it is found out, as are the next three
+decimal = ""  # the decimal mark, such as ","
+thousands = ""  # the mark between thousands
+encoding = ""  # such as "utf-8" or "cp1252"
 k = 5  # triplets of each row: its k nearest of the same class x its k nearest of others
 validation = 0.3  # share of the rows that is set aside
-most = 1000  # rows for the comparison with other methods, at most: NCA's time grows with the square of their number
+most = 5000  # rows to learn from and to validate with, at most; of a longer table so many are drawn
+compared = 600  # rows for the comparison with other methods, at most
+seconds = 60.0  # for all that is learned, about; what takes longer ends early, and that is said
 seed = 0
 
 # %%
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from scipy import stats
 from sklearn.datasets import load_wine
-from sklearn.model_selection import RepeatedStratifiedKFold, train_test_split
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors, NeighborhoodComponentsAnalysis
+from sklearn.decomposition import PCA
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler
 
 import safescreen as ss
 from safescreen_book import figures
+from safescreen_book.datasets import tables
 from safescreen_book.parameters import check_injected
+from safescreen_book.protocols.neighbours import compare, error_of, factor_of, span
 
 check_injected()  # parameters that papermill has put in
 
 is_example = not file
 if is_example:
     example = load_wine(as_frame=True)
-    table = example.frame.rename(columns={"target": label})
-    table[label] = np.array(example.target_names)[table[label]]
+    frame = example.frame.rename(columns={"target": label})
+    frame[label] = np.array(example.target_names)[frame[label]]
     file = Path(tempfile.mkdtemp()) / "wine.csv"
-    table.to_csv(file, index=False)
+    frame.to_csv(file, index=False)
 
 # %% [markdown]
 # ## Read it
 #
-# You decide what to do with columns that are not numbers, and with rows that have missing values. Nothing is repaired
-# without a word.
+# What the file does not say is found out: the encoding, what stands between the values, how numbers are written, and which
+# columns are dates or number the rows. Nothing is repaired without a word: each line below that begins with a parameter
+# says what was found, and that parameter overrules it. You decide what to do with columns of words and with rows that have
+# gaps.
 
 # %%
-if not Path(file).is_file():
-    raise FileNotFoundError(f"file: there is no file {str(file)!r} in {Path.cwd()}; give its whole path")
-if Path(file).suffix in (".xlsx", ".xls", ".ods"):
-    raise ValueError(f"file: {file} is a spreadsheet; save it as CSV")
-if Path(file).suffix == ".parquet":
-    table = pd.read_parquet(file)  # needs pyarrow
-else:
-    between = "tabs" if ".tsv" in Path(file).suffixes else "commas"
-    try:
-        table = pd.read_csv(file, skipinitialspace=True, sep={"commas": ",", "tabs": "\t"}[between])
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"file: {file} is not UTF-8 ({error}); save it as UTF-8, or read it with pd.read_csv(file, encoding=...)"
-        ) from None
-    except (EOFError, OSError, ValueError) as error:
-        reason = str(error).rpartition("C error: ")[2].strip()
-        raise ValueError(
-            f"file: {file} is no table with {between} between its columns: {reason}; "
-            "its first line must name the columns, and every other line must hold a value for each of them"
-        ) from None
-unnamed = [name for name in table.columns if str(name).startswith("Unnamed:") and pd.api.types.is_integer_dtype(table[name])]
-numbered = [name for name in unnamed if table[name].is_monotonic_increasing and table[name].is_unique]  # from 0, or from 1 as R does
-if numbered:
-    print("left out, the numbers of the rows:", ", ".join(numbered))
-    table = table.drop(columns=numbered)
-given = {"label": [label], "drop": [name.strip() for name in drop.split(",") if name.strip()]}
-for parameter, wanted in given.items():
-    for name in wanted:
-        if name not in table.columns:
-            hint = "; is it separated by commas?" if len(table.columns) == 1 else ""
-            raise ValueError(f"{parameter}: no column {name!r} in the file, it has {', '.join(table.columns)}{hint}")
-table = table.drop(columns=given["drop"])
-if table.empty:
-    raise ValueError("file: it has no rows")
-with_words = [name for name in table.columns.drop(label) if not pd.api.types.is_numeric_dtype(table[name])]
-with_gaps = list(table.columns[table.isna().any()])
-wrong = []
-if with_words and words != "encode":
-    wrong.append(f"these columns do not hold numbers; set words to 'encode', or name them in drop: {', '.join(with_words)}")
-if with_gaps and gaps != "drop":
-    wrong.append(f"these columns have missing values; fill them, name them in drop, or set gaps to 'drop' to leave the rows out: {', '.join(with_gaps)}")
-if wrong:
-    raise ValueError("\n".join(wrong))
-if with_gaps:
-    print(f"gaps in {', '.join(with_gaps)}: {table.isna().any(axis=1).sum()} of {len(table)} rows are left out")
-    table = table.dropna()
-if with_words:
-    print("words:", ", ".join(f"{name} ({table[name].nunique()})" for name in with_words))
-    table = pd.get_dummies(table, columns=with_words, dtype=float)
-rows = table[label].value_counts()
-if len(rows) < 2:
-    raise ValueError(f"label: {label!r} has the one class {rows.index[0]!r}, and two are needed: take another column")
-if rows.min() < 2:
-    alone = ", ".join(map(repr, rows.index[rows == 1][:5]))
-    raise ValueError(f"label: each class of {label!r} must have two rows; join these classes with others, or drop them: {alone}")
-names = list(table.columns.drop(label))
-X, y = table[names].to_numpy(float), table[label].to_numpy()
+frame, notes = tables.read_any(file, sep=sep, encoding=encoding)
+table = tables.prepare(
+    frame, label, drop=drop, keep=keep, words=words, gaps=gaps, missing=missing, decimal=decimal, thousands=thousands
+)
+train, test, drawn = tables.split(table.y, validation, seed, most)
+print(*notes, *table.notes, *drawn, f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features", sep="\n")
+X, y, names = table.X, table.y, table.names
 pd.Series(y).value_counts().rename("rows").to_frame()
 
 # %% [markdown]
-# If features have very different sizes, the largest decide which rows are near. So each feature is scaled to $[0, 1]$ by
-# the rows for training.
+# ## Learn a metric
+#
+# If features have very different sizes, the largest decide which rows are near. So each feature is scaled to $[0, 1]$ by the
+# rows for training. Each triplet wants a row nearer to one of its own class than to one of another. For the largest
+# $\lambda$ every triplet is in the linear region, and the solution is known. From there on each solution is the start for
+# the next $\lambda$, and proves that most triplets need not be looked at there. With more features than rows the metric is
+# sought in the span of the rows, where the optimum lies.
 
 # %%
-train, test = train_test_split(np.arange(len(y)), test_size=validation, random_state=seed, stratify=y)
 scaler = MinMaxScaler().fit(X[train])
 A, B = scaler.transform(X[train]), scaler.transform(X[test])
 classes, codes = np.unique(y[train], return_inverse=True)
-triplets = ss.Triplets.from_labels(A, codes, k=k)
-print(f"{len(triplets):,} triplets of {len(A)} rows; each wants a row nearer to one of its own class than to one of another")
-
-# %% [markdown]
-# ## Solve a path
-#
-# For the largest $\lambda$ every triplet is in the linear region, and the solution is known. From there on each solution is
-# the start for the next $\lambda$, and proves that most triplets need not be looked at there.
-
-# %%
+k = min(k, len(train) - 2)
+coordinates, basis = span(A)  # the rows themselves, and None, if there are more rows than features
+triplets = ss.Triplets.from_labels(A, codes, k=k, coordinates=coordinates)
 prob = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
 if not prob.lam_max() > 0.0:
-    raise ValueError("in no direction are rows farther from other classes than from their own: try another k or other columns")
-path = ss.path(prob, prob.lam_max() * np.geomspace(0.9, 1e-5, 25), rtol=1e-4, screening=("RRPB", "PGB"))
-assert all(solution.converged for solution in path)
+    raise ValueError("k: in no direction are rows farther from other classes than from their own; try another k or other columns")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ss.ConvergenceWarning)  # of the last one, if the time is over
+    lams = prob.lam_max() * np.geomspace(0.9, 1e-5, 25)
+    path = ss.path(prob, lams, rtol=1e-4, screening=("RRPB", "PGB"), max_seconds=seconds / 6)
 
-errors = []
-for solution in path:
-    values, vectors = np.linalg.eigh(solution.x)
-    L = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    model = KNeighborsClassifier(3).fit(A @ L.T, y[train])
-    errors.append(1.0 - model.score(B @ L.T, y[test]))
-before = 1.0 - KNeighborsClassifier(3).fit(A, y[train]).score(B, y[test])
+
+def validated(L):
+    """Return the error of the three nearest neighbours after the map L, balanced if classes are uneven."""
+    model = KNeighborsClassifier(min(3, len(A))).fit(A @ L.T, y[train])
+    return error_of(model.predict(B @ L.T), y[test], is_balanced=table.is_uneven)
+
+
+what = "balanced validation error" if table.is_uneven else "validation error"
+errors = [validated(factor_of(solution.x, basis)) for solution in path]
+before = error_of(
+    KNeighborsClassifier(min(3, len(A))).fit(A, y[train]).predict(B), y[test], is_balanced=table.is_uneven
+)
 best = int(np.argmin(errors))
-print(f"{len(path)} values of lambda; 3-nearest-neighbour error {before:.3f} before, {errors[best]:.3f} at the best of them")
+chosen = path[best]
+L = factor_of(chosen.x, basis)
+print(f"{len(triplets):,} triplets of {len(A):,} rows; {len(path)} values of lambda")
+print(f"{what} of the 3 nearest neighbours: {before:.3f} before, {errors[best]:.3f} at the best lambda")
+if path.reason == "time":
+    print(f"the time is over at lambda {path.lams[-1]:.3g}, and smaller ones are not tried; raise seconds")
 
 # %%
-fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.2), layout="constrained")
-left.semilogx(path.lams, errors, "o-", label="learned metric")
-left.axhline(before, color="0.5", ls="--", label="scaled features")
-left.axvline(path.lams[best], color="C3", lw=1)
-left.set(xlabel=r"$\lambda$", ylabel="validation error", title="Choosing $\\lambda$")
-left.legend()
-right.semilogx(path.lams, [s.n_L / len(prob) for s in path], label="proved linear (L)")
-right.semilogx(path.lams, [s.n_R / len(prob) for s in path], label="proved zero (R)")
-right.semilogx(path.lams, path.path_rates, "k:", label="both, before the first iteration")
-right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="What never had to be looked at", ylim=(0, 1))
-right.legend()
+shown = [each for each in pd.Series(y).value_counts().index[:8]]
+planes = {"Scaled features": PCA(2 if A.shape[1] > 1 else 1).fit(A).components_, "Learned metric": L[:2]}
+fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")
+for ax, (title, plane) in zip(axes, planes.items(), strict=True):
+    points = np.column_stack((B @ plane.T, np.zeros(len(B))))[:, :2]
+    for colour, each in enumerate(shown):
+        ax.scatter(*points[y[test] == each].T, s=14, color=plt.get_cmap("tab10")(colour), label=str(each)[:20])
+    ax.set(title=title, xlabel="first direction", ylabel="second direction")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", title=label, frameon=False)
 figures.show(
-    f"Left, the validation error against lambda, with a dashed line at that of the scaled features, {before:.3f}, and the choice marked, {errors[best]:.3f}. "
+    f"The {len(test):,} rows for validation as dots, coloured by class. Left, along the two directions in which the scaled features vary most. "
+    "Right, along the two directions to which the learned metric gives the largest weights."
+)
+
+# %%
+fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")
+left.semilogx(path.lams, errors, "o-", color=figures.OTHERS[0], label="learned metric")
+left.axhline(before, color="0.5", ls="--", label="scaled features")
+left.axvline(path.lams[best], color=figures.COLOURS["R"], lw=1, label="choice")
+left.set(xlabel=r"$\lambda$", ylabel=what, title="Choosing $\\lambda$")
+right.semilogx(path.lams, [s.n_L / len(prob) for s in path], color=figures.COLOURS["L"], label="proved linear (L)")
+right.semilogx(path.lams, [s.n_R / len(prob) for s in path], color=figures.COLOURS["R"], label="proved zero (R)")
+right.semilogx(path.lams, path.path_rates, "k:", label="both, before the start")
+right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="What never had to be looked at", ylim=(0, 1))
+for ax in (left, right):
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False, fontsize=8, handlelength=1.5)
+figures.show(
+    f"Left, the {what} against lambda, with a dashed line at that of the scaled features, {before:.3f}, and the choice marked, {errors[best]:.3f}. "
     "Right, the shares of triplets against lambda that are proved linear and proved zero at the end of each solve, and, dotted, both before its first iteration."
 )
 
@@ -172,22 +157,60 @@ figures.show(
 # the least time.
 
 # %% [markdown]
+# ## Does it help?
+#
+# A single split says little. So every method is tried on the same ten splits (five folds, twice), and makes all its choices
+# within the training rows. `TripletMetricCV` chooses $\lambda$ by cross-validation, NCA is that of scikit-learn, and LMNN is
+# the problem of this notebook with one more linear term, which pulls each row towards its target neighbours
+# ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)). The first row answers with the most frequent class every
+# time. If the largest class has more than three times the rows of the smallest, errors are *balanced*: the mean of the errors
+# of the classes, so that a rare class counts as much as a frequent one.
+
+# %% tags=["nbval-ignore-output"]
+part, drawn = tables.drawn(y, compared, seed)
+print(*(line.replace("most", "compared") for line in drawn), sep="\n")
+result = compare(X[part], y[part], k=k, seconds=0.6 * seconds, seed=seed, is_balanced=table.is_uneven)
+print(*result.remarks(), sep="\n")
+result.table()
+
+# %% tags=["nbval-ignore-output"]
+fig, ax = plt.subplots(figsize=(7.5, 0.9 + 0.4 * result.errors.shape[1]), layout="constrained")
+for row, method in enumerate(result.errors):
+    ax.plot(result.errors[method], np.full(len(result.errors), row), "o", ms=4, color="0.75")
+    ax.plot(result.errors[method].mean(), row, "D", ms=8, color=figures.COLOURS["L"])
+ax.set(yticks=range(result.errors.shape[1]), yticklabels=result.errors, xlabel=result.measure)
+ax.invert_yaxis()
+ax.margins(y=0.15)
+figures.show(
+    f"The {result.measure} of each method: a grey dot for each split, and a diamond at their mean. Means: {figures.listed(result.errors.mean().to_dict(), '{:.3f}')}."
+)
+print(result.verdict())
+
+# %% [markdown]
+# For each class, the share of its rows that got their class from the nearest neighbours:
+
+# %% tags=["nbval-ignore-output"]
+result.found.drop(columns="most frequent class").round(3)
+
+# %% [markdown]
 # ## What the metric looks at
 
 # %%
-chosen = path[best]
-M = chosen.x
-fig, ax = plt.subplots(figsize=(6.2, 4.8), layout="constrained")
+weights = (L * L).sum(axis=0)  # the diagonal of M = L'L
+order = np.argsort(-weights, kind="stable")
+largest = np.sort(order[:20])
+M = L[:, largest].T @ L[:, largest]
+side = 2.6 + 0.17 * len(largest)
+fig, ax = plt.subplots(figsize=(side + 1.0, side), layout="constrained")
 size = np.abs(M).max()
 image = ax.imshow(M, cmap="RdBu_r", vmin=-size, vmax=size)
-ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-ax.set_yticks(range(len(names)), names, fontsize=7)
-ax.set_title("The learned matrix M")
-fig.colorbar(image)
+ax.set_xticks(range(len(largest)), [names[i][:30] for i in largest], rotation=90, fontsize=7)
+ax.set_yticks(range(len(largest)), [names[i][:30] for i in largest], fontsize=7)
+ax.set_title("The learned matrix M" + f", {len(largest)} largest of {len(names):,}" * (len(largest) < len(names)), fontsize=10)
+fig.colorbar(image, shrink=0.7)
 figures.show(
-    f"The learned matrix as a square of {len(names)} by {len(names)} coloured cells, red above zero and blue below, with the names of the features along both sides."
+    f"The learned matrix as a square of {len(largest)} by {len(largest)} coloured cells, red above zero and blue below, with the names of the features along both sides."
 )
-order = np.argsort(np.diag(M))[::-1]
 print("weighs most:", ", ".join(names[i] for i in order[:3]))
 
 # %% [markdown]
@@ -196,11 +219,8 @@ print("weighs most:", ", ".join(names[i] for i in order[:3]))
 # For each validation row, count how many of its seven nearest training rows have its class. The table shows the rows for
 # which this number grows most.
 
+
 # %%
-values, vectors = np.linalg.eigh(M)
-L = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-
-
 def own(P, Q):
     """Return, for each row of P, how many of its seven nearest rows of Q have its class."""
     nearest = NearestNeighbors(n_neighbors=min(7, len(Q))).fit(Q).kneighbors(P, return_distance=False)
@@ -220,100 +240,32 @@ shares.assign(gain=shares["after"] - shares["before"]).sort_values(["gain", "row
 # %%
 from sklearn.pipeline import make_pipeline
 
+n_neighbors = min(3, len(A))
 lam_ratio = float(chosen.lam / prob.lam_max())
-metric = ss.TripletMetric(k=k, lam_ratio=lam_ratio, with_path=True, n_neighbors=3, screening=("RRPB", "PGB"))
-model = make_pipeline(MinMaxScaler(), metric).fit(X[train], y[train])
-assert np.linalg.norm(metric.get_mahalanobis_matrix() - M) <= chosen.eps + np.sqrt(2 * metric.dual_gap_ / metric.lam_)
-print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {metric.screening_.rate:.0%} of the triplets screened")
+options = {"k": k, "n_neighbors": n_neighbors, "max_seconds": seconds / 12}
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of a class with fewer than k rows
+    model = make_pipeline(MinMaxScaler(), ss.TripletMetric(lam_ratio=lam_ratio, screening=("RRPB", "PGB"), **options))
+    model.fit(X[train], y[train])
+solution = model[-1].solution_
+apart = np.linalg.norm(solution.x - chosen.x)
+assert apart <= chosen.eps + np.sqrt(2 * solution.gap / solution.lam)
+print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {solution.screening_rate:.0%} of the triplets screened")
 
 # %% [markdown]
 # `TripletMetricCV` chooses $\lambda$ too, by cross-validation within the training rows, with one path for each fold. The rows
 # that are set aside play no part in the choice, so they are a fair test.
 
 # %%
-model = make_pipeline(MinMaxScaler(), ss.TripletMetricCV(ss.TripletMetric(k=k, n_neighbors=3), lams=9, cv=3)).fit(X[train], y[train])
+cv = int(np.clip(np.bincount(codes).max(), 2, 3))
+options |= {"k": min(k, len(A) * (cv - 1) // cv - 2), "n_neighbors": min(3, len(A) // 2), "max_seconds": seconds / 40}
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of a class with fewer rows than folds, and of paths that end early
+    model = make_pipeline(MinMaxScaler(), ss.TripletMetricCV(ss.TripletMetric(**options), lams=9, cv=cv))
+    model.fit(X[train], y[train])
 metric = model[-1]
 print("cross-validated errors:", " ".join(f"{1.0 - score:.3f}" for score in metric.scores_.mean(axis=0)))
 print(f"chosen: {metric.lam_ / metric.lams_[0]:.2g} lambda_max; error on the rows set aside {1.0 - model.score(X[test], y[test]):.3f}")
-
-# %% [markdown]
-# ## Does it help?
-#
-# A single split says little. So every method is tried on the same ten splits (five folds, twice), and makes all its choices
-# within the training rows. NCA is that of scikit-learn. LMNN is the problem of this notebook with one more linear term,
-# which pulls each row towards its target neighbours ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)). From a
-# longer table `most` rows are drawn.
-
-
-# %% tags=["nbval-ignore-output"]
-def euclid(X, y):
-    return lambda points: points
-
-
-def ours(X, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of classes with fewer than k rows
-        return ss.TripletMetricCV(ss.TripletMetric(k=k, n_neighbors=3), lams=7, cv=3).fit(X, y).transform
-
-
-def nca(X, y):
-    return NeighborhoodComponentsAnalysis(max_iter=50, random_state=seed).fit(X, y).transform
-
-
-def lmnn(X, y):
-    lists = ss.Triplets.from_labels(X, y, k=k)
-    targets = np.unique(lists.index[:, :2], axis=0)
-    problem = ss.Problem(lists, ss.SmoothedHinge(0.05), linear=ss.pull(X, targets))
-    values, vectors = np.linalg.eigh(ss.solve(problem, 1e-3 * ss.Problem(lists, problem.loss).lam_max(), tol=0.0, rtol=1e-4).x)
-    return lambda points: points @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-
-
-def compare(methods, splits):
-    """Return errors of the 3 nearest neighbours, a row a split, and seconds of each method."""
-    errors, seconds = np.zeros((len(splits), len(methods))), np.zeros(len(methods))
-    for row, (inside, outside) in enumerate(splits):
-        rescale = MinMaxScaler().fit(X[inside])
-        P, Q = rescale.transform(X[inside]), rescale.transform(X[outside])
-        for column, method in enumerate(methods):
-            start = time.perf_counter()
-            into = method(P, y[inside])
-            seconds[column] += time.perf_counter() - start
-            errors[row, column] = 1.0 - KNeighborsClassifier(3).fit(into(P), y[inside]).score(into(Q), y[outside])
-    return errors, seconds / len(splits)
-
-
-methods = (euclid, ours, nca, lmnn)
-part = np.arange(len(y))
-if len(y) > most:
-    part = train_test_split(part, train_size=most, random_state=seed, stratify=y)[0]
-    print(f"{most} of {len(y)} rows")
-n_folds = max(2, min(5, np.unique(y[part], return_counts=True)[1].min()))
-folds = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=2, random_state=seed).split(part, y[part])
-splits = [(part[inside], part[outside]) for inside, outside in folds]
-found, seconds = compare(methods, splits)
-
-# folds share training rows: the interval of a mean of differences is widened for that (Nadeau and Bengio 2003)
-widening = np.sqrt(1.0 / len(splits) + 1.0 / (n_folds - 1.0))
-quantile = stats.t.ppf(0.975, len(splits) - 1)
-gains = found[:, :1] - found
-half = quantile * widening * gains.std(axis=0, ddof=1)
-pd.DataFrame(
-    {
-        "error": found.mean(axis=0).round(4),
-        "less than Euclid's by": [""] + [f"{gain:+.4f} ± {h:.4f}" for gain, h in zip(gains.mean(axis=0)[1:], half[1:], strict=True)],
-        "seconds a fit": seconds.round(3),
-    },
-    index=["Euclid", "TripletMetricCV", "NCA", "LMNN"],
-)
-
-# %%
-gain, spread = gains.mean(axis=0)[1], half[1]
-if gain - spread > 0.0:
-    print(f"The metric helps: {gain:.4f} ± {spread:.4f} fewer errors a row.")
-elif gain + spread < 0.0:
-    print(f"The metric harms: {-gain:.4f} ± {spread:.4f} more errors a row. Use Euclid's, or other features.")
-else:
-    print(f"No difference can be told: {gain:+.4f} ± {spread:.4f}. Unless you have more rows, Euclid's distance is simpler.")
 
 # %% [markdown]
 # ## When something is wrong
@@ -328,8 +280,9 @@ mistakes = {
     "gaps": lambda: ss.TripletMetric().fit(data.mask(data > 0.99), codes),
     "a column that is missing later": lambda: ss.TripletMetric(k=k).fit(data, codes).predict(data[names[1:]]),
 }
-for mistake, run in mistakes.items():
-    try:
-        run()
-    except ValueError as message:
-        print(f"{mistake}: {message}\n")
+if is_example:
+    for mistake, run in mistakes.items():
+        try:
+            run()
+        except ValueError as message:
+            print(f"{mistake}: {message}\n")

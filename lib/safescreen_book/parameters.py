@@ -13,6 +13,9 @@ from safescreen_book._common import BookError, plain, unknown
 PLACES = ("output_dir", "rows_dir")
 """Parameters that say where files are: the runner sets them, and they change no result."""
 
+PAPERMILL = "papermill"
+"""Where parameters come from that are given on its command line."""
+
 _MAY_BE_0 = ("n_lams", "seed")  # the first stands for no limit then
 
 
@@ -32,9 +35,12 @@ def assigned(source: str, where: str) -> dict[str, Any]:
         try:
             found[target.id] = plain(ast.literal_eval(node.value), target.id)
         except ValueError as error:
+            as_text = ""
+            if where == PAPERMILL and isinstance(node.value, ast.Constant):
+                as_text = f"; if it is a text, give it with -r {target.id} {node.value.value}"
             raise BookError(
                 f"{where}: parameter {target.id} = {ast.unparse(node.value)} is not a plain "
-                "number, boolean or string"
+                f"number, boolean or string{as_text}"
             ) from error
     return found
 
@@ -61,7 +67,7 @@ def check(given: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> 
         ) != (kind is bool):
             raise BookError(
                 f"{where}: {name} = {value!r} is of another type than the notebook's {name} "
-                f"= {default!r}"
+                f"= {default!r}{_as_text(name, value, kind, where)}"
             )
         low = (
             -math.inf
@@ -75,6 +81,11 @@ def check(given: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> 
             )
 
 
+def _as_text(name, value, kind, where):
+    """Return how papermill is made to hand over a text that looks like something else."""
+    return f"; give it as text with -r {name} {value}" if where == PAPERMILL and kind is str else ""
+
+
 def check_injected() -> None:
     """Call `check`, within a notebook, on the values that papermill has put in place of its
     parameters.
@@ -83,4 +94,4 @@ def check_injected() -> None:
     cells = shell.user_ns.get("In", []) if shell else []
     for own, given in zip(cells, cells[1:], strict=False):
         if given.startswith("# Parameters\n"):
-            check(assigned(given, "papermill"), assigned(own, "notebook"), "papermill")
+            check(assigned(given, PAPERMILL), assigned(own, "notebook"), PAPERMILL)

@@ -41,6 +41,19 @@ def dense(X):
     return X.toarray()
 
 
+def span(X):
+    """Return the points in the space of a full metric, and a basis of that space, (d, n); None for
+    the space of X itself.
+
+    With more features than points ``(X - mean)' = Q R``. The rows of R' have the same differences
+    as the points have in the basis Q.
+    """
+    if X.shape[0] >= X.shape[1]:
+        return X, None
+    basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
+    return coordinates.T, basis
+
+
 @dataclass(frozen=True)
 class Posed:
     """A problem of metric learning.
@@ -98,16 +111,8 @@ class Mahalanobis(LinearMap):
         return Posed(self._problem(made), basis, lambda: self)
 
     def _coordinates(self, X):
-        """Return the points in the space of the metric, and a basis of that space, (d, n); None for
-        the space of X itself.
-
-        With more features than points ``(X - mean)' = Q R``. The rows of R' have the same
-        differences as the points have in the basis Q.
-        """
-        if self.diagonal or X.shape[0] >= X.shape[1]:
-            return X, None
-        basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
-        return coordinates.T, basis
+        """Return :func:`span` of the points; a diagonal metric has no smaller space."""
+        return (X, None) if self.diagonal else span(X)
 
     def _problem(self, terms):
         return Problem(terms, SmoothedHinge(check_lam(self.smoothing, "smoothing")))

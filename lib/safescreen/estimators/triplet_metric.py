@@ -117,7 +117,8 @@ class TripletMetric(Mahalanobis, Metric):
         Certified duality gap, in units of the objective. With more features than points, it
         certifies the problem in the coordinates of the points in their span, which are rounded.
     screening_ : Screened or None
-        Which triplets were screened; None for products.
+        Which triplets were screened; None for products, and after a path over more than 100,000
+        triplets, of which `solution_` has the numbers ``n_L`` and ``n_R``.
     path_ : Path or None
         The path, if there is one. Ctrl-C ends it: the finished part is kept, and the metric is that
         of its last lam, `lam_`.

@@ -6,6 +6,7 @@ three times those bytes, 64 bytes for each number, 256 for each byte of the long
 megabyte.
 """
 
+from safescreen_book.datasets.readers.delimited import read_any
 from safescreen_book.datasets.readers.idx import read_idx
 from safescreen_book.datasets.readers.npz import load_arrays, read_npz
 from safescreen_book.datasets.readers.text import (
@@ -20,6 +21,7 @@ from safescreen_book.datasets.readers.unpack import UNPACKERS, unpack
 __all__ = [
     "UNPACKERS",
     "load_arrays",
+    "read_any",
     "read_idx",
     "read_libsvm",
     "read_nips_sparse",

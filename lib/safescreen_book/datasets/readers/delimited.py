@@ -1,0 +1,236 @@
+"""Tables that people keep: lines of values with something between them, in any encoding, as a data
+frame of text. What the file does not say is found out, and a note says how.
+"""
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from safescreen_book.datasets.readers.unpack import unpack
+
+BLANKS = "blanks"
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", BLANKS: BLANKS}
+WRITTEN = {"tab": "\t", "\\t": "\t", "space": BLANKS, " ": BLANKS, "": None}
+"""Other ways to give `sep`."""
+
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+FOREIGN = {
+    r"<(!doctype|html|\?xml)": "a web page or XML",
+    r"[{\[]\s*[\[{\"]": "JSON",
+    r"%PDF": "a PDF document",
+    r"(%.*\s+)*@relation": "ARFF",
+}
+"""How texts begin that are no table, and what they are."""
+
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
+SAMPLE = 200
+"""Lines by which the separator is told."""
+
+HEADINGS = 20
+"""The most lines above the one that names the columns."""
+
+_NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*%?")
+
+
+def read_any(file, *, sep: str = "", encoding: str = ""):
+    """Read a file of lines, or a .parquet file; return a frame and notes of what was found out.
+
+    Parameters
+    ----------
+    file : str or path
+        It may be packed: .gz, .bz2 or .xz.
+    sep : str
+        What stands between two values: a character, ``"tab"`` or ``"blanks"``; found out if empty.
+    encoding : str
+        One that Python knows; found out if empty.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        Of text, as it is written in the file. ``attrs["sep"]`` is the separator. A .parquet file has its own types.
+    notes : list of str
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        The file is no such table. The message says what was found and what to do.
+    """
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"file: there is no file {str(file)!r} in {Path.cwd()}; give its whole path"
+        )
+    if path.suffix.lower() in SPREADSHEETS:
+        raise ValueError(f"file: {path.name} is a spreadsheet; save it as CSV")
+    if path.suffix.lower() == ".parquet":
+        return _parquet(path), []
+    try:
+        raw = unpack(path)
+    except ValueError as error:
+        raise ValueError(f"file: {error}; pack it again, or give the unpacked file") from None
+    text, notes = _decoded(raw, path, encoding)
+    for begin, what in FOREIGN.items():
+        if re.match(rf"\s*{begin}", text, re.IGNORECASE):
+            raise ValueError(f"file: {path.name} is {what}, not a table; save it as CSV")
+    if not text.strip():
+        raise ValueError(f"file: {path.name} is empty")
+    rows, sep, said = _parted(text, path, sep)
+    frame, named = _framed(rows, path)
+    frame.attrs["sep"] = sep
+    return frame, [*notes, *said, *named]
+
+
+def _parquet(path):
+    try:
+        return pd.read_parquet(path)
+    except ImportError:
+        raise ValueError(
+            f"file: {path.name} is a Parquet file, which needs pyarrow: pip install pyarrow, or "
+            "save it as CSV"
+        ) from None
+    except Exception as error:  # of pyarrow, which has its own kinds
+        raise ValueError(f"file: {path.name} is no readable Parquet file: {error}") from None
+
+
+def _decoded(raw, path, encoding):
+    """Return the text, and a note if it is not UTF-8."""
+    if encoding:
+        try:
+            return raw.decode(encoding), []
+        except LookupError:
+            raise ValueError(
+                f"encoding: no encoding is called {encoding!r}; usual ones are utf-8, cp1252 "
+                "(Windows), latin-1, mac_roman, utf-16, shift_jis"
+            ) from None
+        except UnicodeError as error:
+            raise ValueError(
+                f"encoding: {path.name} is not {encoding} ({error}); leave encoding out, and it is "
+                "found out"
+            ) from None
+    for mark, name in MARKS.items():
+        if raw.startswith(mark):
+            encoding = name
+    if not encoding and (b"\0" in raw or raw.startswith(b"\x89PNG")):
+        raise ValueError(f"file: {path.name} is no text; save the table as CSV")
+    for name in (encoding or "utf-8", "cp1252", "latin-1"):
+        try:
+            text = raw.decode(name)
+        except UnicodeError:
+            continue
+        if name.startswith("utf-8"):
+            return text, []
+        return text, [f"encoding: the file is read as {name}; if words look odd, set encoding"]
+    raise AssertionError("latin-1 decodes all")
+
+
+def _rows(text, sep):
+    """Return the values of each line with a value, as lists of text."""
+    if sep == BLANKS:
+        return [line.split() for line in text.splitlines() if line.strip()]
+    blank = re.search(rf'{re.escape(sep)} +"', text) is not None
+    lines = csv.reader(
+        io.StringIO(text, newline=""), delimiter=sep, skipinitialspace=blank, strict=True
+    )
+    return [row for row in lines if any(value.strip() for value in row)]
+
+
+def _parted(text, path, sep):
+    """Return rows, separator and notes."""
+    first = re.match(r"sep=(.)\r?\n", text)  # a line that Excel writes
+    if first:
+        text = text[first.end() :]
+    given = WRITTEN.get(sep, sep) or (first[1] if first else None)
+    if given is not None and given not in SEPARATORS and len(given) != 1:
+        raise ValueError(f"sep: it must be one character, 'tab' or 'blanks', found {given!r}")
+    sample = "\n".join(text.splitlines()[:SAMPLE])
+    found = given or max(SEPARATORS, key=lambda each: _fit(sample, each))
+    try:
+        rows = _rows(text, found)
+    except csv.Error as error:
+        where = "a quotation mark opens a value and none closes it"
+        if "limit" not in str(error) and "end of data" not in str(error):
+            where = "a value goes on behind its closing quotation mark"
+        raise ValueError(
+            f"file: {path.name} is no table: {where}; take the quotation marks out, or write each "
+            "of them twice"
+        ) from None
+    if given is not None or found == ",":
+        return rows, found, []
+    return rows, found, [f"sep: the values have {SEPARATORS[found]} between them"]
+
+
+def _fit(sample, sep):
+    """Return how well a separator explains lines, to be compared: whether they have several values
+    at all, whether the line with the names has no number, the share of lines with as many values as
+    most have, and that number.
+    """
+    try:
+        rows = _rows(sample, sep)
+    except csv.Error:
+        # a quotation mark in a line that the sample cuts
+        rows = [line.split(sep) for line in sample.splitlines() if line.strip()]
+    if not rows:
+        return (False,)
+    top, width = _layout(rows)
+    share = sum(len(row) == width for row in rows) / len(rows)
+    numbers = any(_NUMBER.fullmatch(value.strip()) for value in rows[top])
+    return width > 1, not numbers, sep != BLANKS, -top, share, width
+
+
+def _layout(rows):
+    """Return the row that names the columns, and the number of values that most rows have."""
+    sizes = Counter(len(row) for row in rows[1 : SAMPLE + 1]) or Counter([len(rows[0])])
+    width = max(sizes, key=lambda size: (sizes[size], size))
+    for top, row in enumerate(rows[:HEADINGS]):
+        if len(row) in (width - 1, width) and len(row) > 1:
+            return top, width
+    return 0, width
+
+
+def _framed(rows, path):
+    """Return a frame of rows of text, and notes."""
+    top, width = _layout(rows)
+    notes = []
+    if top:
+        notes.append(f"left out, {_counted(top, 'line')} above the one that names the columns")
+    header = [value.strip() for value in rows[top]]
+    body = rows[top + 1 :]
+    if len(header) == width - 1:
+        # R writes the names of rows without a name for them, others a separator at each end
+        is_open = all(len(row) < width or not row[-1].strip() for row in body)
+        header = [*header, ""] if is_open else ["", *header]
+    if len(header) > 1 and all(_NUMBER.fullmatch(name) for name in header):
+        raise ValueError(
+            f"file: the first line of {path.name} holds the numbers {', '.join(header[:5])}: put "
+            "a line above it that names the columns"
+        )
+    for number, row in enumerate(body, start=top + 2):
+        if len(row) > len(header):
+            raise ValueError(
+                f"file: {path.name} is no table: row {number} has {len(row)} values and the row of "
+                f"names has {len(header)}; put values that hold a separator in quotation marks, or "
+                "set sep"
+            )
+    short = sum(len(row) < len(header) for row in body)
+    if short:
+        notes.append(f"{_counted(short, 'row')} with too few values, filled up with gaps")
+    frame = pd.DataFrame(
+        [row + [""] * (len(header) - len(row)) for row in body],
+        columns=[name or f"Unnamed: {place}" for place, name in enumerate(header)],
+        dtype=str,
+    )
+    if width == 1:
+        raise ValueError(
+            f"file: {path.name} has the one column {header[0]!r}; a label and a feature are needed. "
+            "Set sep to what stands between its values, if they are several"
+        )
+    return frame, notes
+
+
+def _counted(number, what):
+    return f"{number:,} {what}" + "s" * (number != 1)

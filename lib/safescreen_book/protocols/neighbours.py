@@ -1,0 +1,343 @@
+"""Metrics compared on a table: the errors of the nearest neighbours over repeated splits, each
+method making all its choices within the rows for learning.
+"""
+
+import time
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.preprocessing import MinMaxScaler
+
+import safescreen as ss
+from safescreen.estimators._mahalanobis import span
+
+__all__ = ["Compared", "compare", "error_of", "factor_of", "span"]
+
+FREQUENT = "most frequent class"
+EUCLID = "Euclid"
+OURS = "TripletMetricCV"
+NEIGHBOURS = 3
+EVERY = 5.0
+"""Seconds between two lines that say how long it will take."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What was found.
+
+    Attributes
+    ----------
+    errors : pandas.DataFrame
+        A row a split, a column a method.
+    found : pandas.DataFrame
+        A row a class: its rows, and for each method the share of them that got their class.
+    seconds : pandas.Series
+        Of a fit, by method.
+    ended : dict of int
+        For each method how many of its fits were ended by the clock.
+    left_out : dict of str
+        Methods that were left out, and why.
+    n_folds : int
+    is_balanced : bool
+        Whether errors are means over classes.
+    """
+
+    errors: pd.DataFrame = field(repr=False)
+    found: pd.DataFrame = field(repr=False)
+    seconds: pd.Series = field(repr=False)
+    ended: dict[str, int]
+    left_out: dict[str, str]
+    n_folds: int
+    is_balanced: bool
+
+    def gain(self, method: str, over: str = EUCLID):
+        """Return by how much a method errs less than another one, and half the length of the 95 %
+        interval.
+
+        Folds share rows for learning, so the interval is widened (Nadeau and Bengio 2003).
+        """
+        gains = self.errors[over] - self.errors[method]
+        widening = np.sqrt(1.0 / len(gains) + 1.0 / (self.n_folds - 1.0))
+        quantile = stats.t.ppf(0.975, len(gains) - 1)
+        return float(gains.mean()), float(quantile * widening * gains.std(ddof=1))
+
+    def table(self):
+        """Return a frame with a row for each method."""
+        rows = {}
+        for method in self.errors:
+            gain, half = self.gain(method)
+            rows[method] = {
+                self.measure: round(self.errors[method].mean(), 4),
+                "less than Euclid's by": "" if method == EUCLID else f"{gain:+.4f} ± {half:.4f}",
+                "seconds a fit": round(self.seconds[method], 3),
+            }
+        return pd.DataFrame(rows).T
+
+    @property
+    def measure(self) -> str:
+        """The name of the errors."""
+        return "balanced error" if self.is_balanced else "error"
+
+    def remarks(self):
+        """Return a sentence for each method that the clock has ended or left out."""
+        n_splits = len(self.errors)
+        said = [
+            f"{method}: the clock ended {count} of {n_splits} fits early; raise seconds"
+            for method, count in self.ended.items()
+            if count
+        ]
+        return said + [f"left out, {method}: {why}" for method, why in self.left_out.items()]
+
+    def verdict(self) -> str:
+        """Return in a sentence or two whether the learned metric helps."""
+        if OURS not in self.errors:
+            return f"The metric was not learned: {self.left_out[OURS]}."
+        gain, half = self.gain(OURS)
+        mean = self.errors.mean()
+        useful = [method for method in (EUCLID, OURS) if self._beats_constant(method)]
+        if not useful:
+            return (
+                "Neither Euclid's distance nor the metric tells the classes apart better than the "
+                f"answer of the most frequent class every time: the {self.measure} is "
+                f"{mean[OURS]:.4f} with the metric, {mean[EUCLID]:.4f} with Euclid's distance and "
+                f"{mean[FREQUENT]:.4f} without any. These columns say little about the label, or "
+                "the rows are too few."
+            )
+        if gain - half > 0.0:
+            return f"The metric helps: its {self.measure} is lower by {gain:.4f} ± {half:.4f}."
+        if gain + half < 0.0:
+            return (
+                f"The metric harms: its {self.measure} is higher by {-gain:.4f} ± {half:.4f}. Use "
+                "Euclid's distance, or other columns."
+            )
+        if (self.errors[OURS] == self.errors[EUCLID]).all():
+            return (
+                "The metric makes as many errors as Euclid's distance in every split "
+                f"({mean[OURS]:.4f} on average). Euclid's distance is simpler."
+            )
+        return (
+            f"No difference can be told: {gain:+.4f} ± {half:.4f}. Unless you have more rows, "
+            "Euclid's distance is simpler."
+        )
+
+    def _beats_constant(self, method):
+        gain, half = self.gain(method, over=FREQUENT)
+        return gain - half > 0.0
+
+
+def error_of(predicted, y, *, is_balanced: bool) -> float:
+    """Return the share of wrong answers, or, balanced, the mean of the shares of the classes.
+
+    >>> y = np.array([0, 0, 0, 1])
+    >>> error_of(np.zeros(4), y, is_balanced=False), error_of(np.zeros(4), y, is_balanced=True)
+    (0.25, 0.5)
+    """
+    wrong = predicted != y
+    if not is_balanced:
+        return float(wrong.mean())
+    return float(np.mean([wrong[y == each].mean() for each in np.unique(y)]))
+
+
+def factor_of(M, basis=None):
+    """Return L with ``L'L = M``, the largest directions first; in the space of the features if M is
+    given in a basis of a smaller one, as :func:`span` returns it.
+    """
+    values, vectors = np.linalg.eigh(M)
+    L = np.sqrt(np.maximum(values, 0.0))[::-1, None] * vectors.T[::-1]
+    return L if basis is None else L @ basis.T
+
+
+def compare(
+    X, y, *, k=5, seconds: float = 40.0, seed: int = 0, is_balanced=False, shown=True
+) -> Compared:
+    """Try all methods on the same splits.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n, d) and (n,)
+        Every class has two rows.
+    k : int
+        Triplets of a row, as in :class:`safescreen.TripletMetric`.
+    seconds : float
+        For all fits together, about. A fit that takes more than its share ends early. A method that
+        cannot be ended is left out after its first fit.
+    seed : int
+    is_balanced : bool
+        Whether an error is the mean of those of the classes.
+    shown : bool
+        Print how many seconds are left, now and then.
+    """
+    counts = np.unique(y, return_counts=True)[1]
+    n_folds = int(max(2, min(5, counts.max())))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes with fewer rows than folds, or than k
+        folds = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=2, random_state=seed)
+        splits = list(folds.split(X, y))
+        run = _Run(X, y, k, seconds / (len(splits) * len(LEARNED)), seed, is_balanced)
+        started = said = time.perf_counter()
+        for number, split in enumerate(splits, start=1):
+            run.add(*split, len(splits))
+            now = time.perf_counter()
+            if shown and now - said > EVERY and number < len(splits):
+                said = now
+                left = (now - started) / number * (len(splits) - number)
+                print(f"split {number} of {len(splits)}, about {left:.0f} seconds to go")
+    return run.compared(n_folds)
+
+
+class _Run:
+    """All methods on one split after another; `answers` counts those that are right."""
+
+    def __init__(self, X, y, k, share, seed, is_balanced):
+        self.X = X
+        self.y = y
+        self.k = k
+        self.share = share
+        self.seed = seed
+        self.is_balanced = is_balanced
+        self.errors = {method: [] for method in METHODS}
+        self.seconds = {method: [] for method in METHODS}
+        self.right = {method: np.zeros(len(y)) for method in METHODS}
+        self.ended = dict.fromkeys(METHODS, 0)
+        self.left_out = {}
+        self.asked = np.zeros(len(y))
+
+    def add(self, inside, outside, n_splits):
+        """Fit all methods on the rows inside, and ask them about those outside."""
+        scaler = MinMaxScaler().fit(self.X[inside])
+        P = scaler.transform(self.X[inside])
+        Q = scaler.transform(self.X[outside])
+        basis = span(P)[1]
+        if basis is not None:
+            # a point outside is as far from the span for all of them: its neighbours are the same
+            P, Q = P @ basis, Q @ basis
+        self.asked[outside] += 1.0
+        for method in METHODS:
+            if method not in self.left_out:
+                self._ask(method, P, Q, inside, outside, n_splits)
+
+    def _ask(self, method, P, Q, inside, outside, n_splits):
+        start = time.perf_counter()
+        fit = Fit(P, self.y[inside], self.k, self.share, self.seed, self.is_balanced)
+        try:
+            predict, is_ended = METHODS[method](fit)
+        except (MemoryError, ValueError) as error:
+            self.left_out[method] = str(error).split("\n")[0]
+            return
+        taken = time.perf_counter() - start
+        if method in LEARNED and taken > EVERY + 3.0 * self.share:
+            self.left_out[method] = (
+                f"a fit takes {taken:.0f} seconds, and its share is {self.share:.1f}; raise seconds "
+                f"to {taken * n_splits * len(LEARNED):.0f}, or take fewer columns"
+            )
+            return
+        predicted = predict(Q)
+        y = self.y[outside]
+        self.seconds[method].append(taken)
+        self.ended[method] += is_ended
+        self.errors[method].append(error_of(predicted, y, is_balanced=self.is_balanced))
+        self.right[method][outside] += predicted == y
+
+    def compared(self, n_folds):
+        """Return what was found."""
+        methods = [method for method in METHODS if method not in self.left_out]
+        found = pd.DataFrame({method: self.right[method] / self.asked for method in methods})
+        by_class = found.groupby(self.y).mean()
+        by_class.insert(0, "rows", pd.Series(self.y).value_counts().reindex(by_class.index))
+        return Compared(
+            errors=pd.DataFrame({method: self.errors[method] for method in methods}),
+            found=by_class.rename_axis("class"),
+            seconds=pd.Series({method: np.mean(self.seconds[method]) for method in methods}),
+            ended={method: self.ended[method] for method in methods},
+            left_out=self.left_out,
+            n_folds=n_folds,
+            is_balanced=self.is_balanced,
+        )
+
+
+# ------------------------------------------------------------------ methods
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a method learns from: scaled points, labels, and the seconds it may take."""
+
+    P: np.ndarray
+    y: np.ndarray
+    k: int
+    seconds: float
+    seed: int
+    is_balanced: bool
+
+    def neighbours(self, mapped):
+        """Return a function that answers by the nearest of the points; `mapped` maps points."""
+        n_neighbors = min(NEIGHBOURS, len(self.y))
+        model = KNeighborsClassifier(n_neighbors).fit(mapped(self.P), self.y)
+        return lambda points: model.predict(mapped(points))
+
+
+def frequent(fit):
+    """Answer with the most frequent class."""
+    return DummyClassifier().fit(fit.P, fit.y).predict, False
+
+
+def euclid(fit):
+    """Scaled features as they are."""
+    return fit.neighbours(lambda points: points), False
+
+
+def ours(fit):
+    """:class:`safescreen.TripletMetricCV`."""
+    counts = np.unique(fit.y, return_counts=True)[1]
+    cv = int(max(2, min(3, counts.max())))
+    n_inside = len(fit.y) * (cv - 1) // cv
+    metric = ss.TripletMetric(
+        k=min(fit.k, n_inside - 2),
+        n_neighbors=min(NEIGHBOURS, n_inside),
+        max_seconds=fit.seconds / (cv + 1),
+    )
+    scoring = "balanced_accuracy" if fit.is_balanced else None
+    search = ss.TripletMetricCV(metric, lams=7, cv=cv, scoring=scoring).fit(fit.P, fit.y)
+    is_ended = bool(np.isnan(search.scores_).any()) or search.best_estimator_.reason_ == "time"
+    return fit.neighbours(search.transform), is_ended
+
+
+def nca(fit):
+    """scikit-learn's neighbourhood components analysis."""
+    last = []
+    deadline = time.perf_counter() + fit.seconds
+
+    def look(transformation, _):
+        last[:] = [transformation.reshape(-1, fit.P.shape[1]).copy()]
+        if time.perf_counter() > deadline:
+            raise TimeoutError
+
+    model = NeighborhoodComponentsAnalysis(max_iter=50, random_state=fit.seed, callback=look)
+    try:
+        return fit.neighbours(model.fit(fit.P, fit.y).transform), False
+    except TimeoutError:
+        return fit.neighbours(lambda points: points @ last[0].T), True
+
+
+def lmnn(fit):
+    """The problem of triplets with one more linear term, which pulls each row towards its nearest
+    rows of the same class.
+    """
+    lists = ss.Triplets.from_labels(fit.P, fit.y, k=min(fit.k, len(fit.y) - 2))
+    targets = np.unique(lists.index[:, :2], axis=0)
+    loss = ss.SmoothedHinge(0.05)
+    problem = ss.Problem(lists, loss, linear=ss.pull(fit.P, targets))
+    lam = 1e-3 * ss.Problem(lists, loss).lam_max()
+    solution = ss.solve(problem, lam, tol=0.0, rtol=1e-4, max_seconds=fit.seconds)
+    L = factor_of(solution.x)
+    return fit.neighbours(lambda points: points @ L.T), solution.reason == "time"
+
+
+METHODS = {FREQUENT: frequent, EUCLID: euclid, OURS: ours, "NCA": nca, "LMNN": lmnn}
+LEARNED = (OURS, "NCA", "LMNN")
