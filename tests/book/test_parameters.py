@@ -37,6 +37,18 @@ def test_what_is_accepted(given):
     check(given, DEFAULTS, "run a")
 
 
+def test_papermill_is_told_how_to_give_a_text():
+    """`papermill -p label 4` hands over a number, and `-p label None` a None."""
+    with pytest.raises(
+        BookError, match="label = 4 is of another type .*'class'; give it as text with -r label 4"
+    ):
+        check(assigned("label = 4", "papermill"), {"label": "class"}, "papermill")
+    with pytest.raises(
+        BookError, match="label = None .*; if it is a text, give it with -r label None"
+    ):
+        assigned("label = None", "papermill")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

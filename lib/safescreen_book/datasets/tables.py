@@ -19,6 +19,9 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from safescreen_book.datasets.readers import read_any
+from safescreen_book.datasets.readers.delimited import counted
+
+__all__ = ["Table", "drawn", "prepare", "read_any", "split"]
 
 GAPS = frozenset(
     ("", "#N/A", "#NA", "#NULL!", "<NA>", "N/A", "n/a", "NA", "NaN", "nan", "NULL", "null", "None")
@@ -27,6 +30,9 @@ GAPS = frozenset(
 
 MOST_VALUES = 30
 """A column of words with more values is not encoded."""
+
+LISTED = 5
+"""The most columns that get a sentence each."""
 
 LARGEST = 1e150
 """Numbers beyond it have no squares."""
@@ -40,6 +46,7 @@ _DATE = rf"(({_DAY})([T ].*)?|\d{{1,2}}:\d{{2}}(:\d{{2}}.*)?)"
 _COMPACT = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"  # 20261231
 _NAMES_ID = re.compile(r"(?:.*[\W_])?(id|uuid|guid|key|index|row|no|nr)", re.IGNORECASE)
 _UNIT = r"[%€$£]"
+_WORD_UNIT = r"[^\W\d_]{1,6}"
 _BETWEEN = " '\u2019\u00a0\u202f"  # between thousands, beside point and comma
 
 
@@ -68,14 +75,6 @@ class Table:
         """Whether some classes are much larger than others."""
         counts = np.unique(self.y, return_counts=True)[1]
         return bool(counts.max() > UNEVEN * counts.min())
-
-
-def read_table_of(file, label, *, sep="", encoding="", **options) -> Table:
-    """Read a file with :func:`read_any`, and return :func:`prepare` of it."""
-    frame, notes = read_any(file, sep=sep, encoding=encoding)
-    found = prepare(frame, label, **options)
-    found.notes[:0] = notes
-    return found
 
 
 def prepare(
@@ -131,7 +130,7 @@ def prepare(
     _need_columns(frame, "keep", kept)
     if len(frame) == 0:
         raise ValueError("file: it has no rows")
-    frame = frame.drop(columns=_listed(drop)).reset_index(drop=True)
+    frame = _as_text(frame.drop(columns=_listed(drop)).reset_index(drop=True))
     if label not in frame:
         raise ValueError(f"drop: {label!r} is the label; leave it in, or give another label")
     marks = set(_listed(missing))
@@ -256,19 +255,29 @@ def _need_columns(frame, parameter, wanted):
             )
 
 
+def _as_text(frame):
+    """Return the frame with columns of text, numbers and times only; of text gaps are empty."""
+    return frame.apply(
+        lambda column: (
+            column
+            if _is_typed(column)
+            else column.astype(object).where(column.notna(), "").map(str)
+        )
+    )
+
+
 # ------------------------------------------------------------------ labels
 
 
 def _labels(column, label, marks, notes):
     """Return labels as text, missing where there are none."""
-    text = column.astype(object).where(column.notna(), "")
-    text = text.map(str)
+    text = column.astype(object).where(column.notna(), "").map(str)
     bare = text.str.strip()
     if (bare != text).any():
-        notes.append(f"label: blanks around {(bare != text).sum():,} labels are taken off")
+        notes.append(f"label: blanks are taken off {counted((bare != text).sum(), 'label')}")
     kept = [each for each in bare.unique() if each in GAPS - marks and each]
     if kept:
-        words = ", ".join(f"{each!r} ({(bare == each).sum():,} rows)" for each in kept)
+        words = ", ".join(f"{each!r} ({counted((bare == each).sum(), 'row')})" for each in kept)
         notes.append(
             f"label: {words} is kept as a label; if it means that the label is missing, set "
             f"missing to {','.join(kept)} (papermill: -r missing {','.join(kept)})"
@@ -302,7 +311,11 @@ def _classes(y, label, notes):
         )
         y = y[~y.isin(alone)]
     numbers = pd.to_numeric(y, errors="coerce")
-    if numbers.notna().all() and (numbers == np.rint(numbers)).all() and numbers.abs().max() < 2**53:
+    if (
+        numbers.notna().all()
+        and (numbers == np.rint(numbers)).all()
+        and numbers.abs().max() < 2**53
+    ):
         return numbers.astype(np.int64)
     return y.astype(object)
 
@@ -354,7 +367,7 @@ def _form(frame, plain, sep, decimal, thousands, notes):
         if not _is_typed(frame[name]):
             found.update(frame[name].head(20 if name in plain else 2000))
     seen = [str(value).strip() for value in found]
-    seen = [re.sub(rf"^{_UNIT}\s*|\s*{_UNIT}$", "", value) for value in seen]
+    seen = [re.sub(rf"^{_UNIT}\s*|\s*({_UNIT}|{_WORD_UNIT})$", "", value) for value in seen]
 
     def count(pattern):
         return sum(re.fullmatch(rf"[-+]?{pattern}", value) is not None for value in seen)
@@ -415,13 +428,16 @@ class _Columns:
         self.left |= {"names of rows": [], "dates": [], "words that differ in every row": []}
         self.truths = []
         self.units = []
+        self.days = []
         for name in frame.columns:
             self._add(name, frame[name])
         self.notes = [self._of_left(*each) for each in self.left.items() if each[1]]
         if self.truths:
             self.notes.append(f"true and false are read as 1 and 0: {_named(self.truths)}")
+        if self.days:
+            self.notes.append(f"dates are read as days since the first: {_named(self.days)}")
         if self.units:
-            self.notes.append(f"signs such as % are taken off: {_named(self.units)}")
+            self.notes.append(f"units and signs such as % are taken off: {_named(self.units)}")
 
     def _of_left(self, what, names):
         advice = f"; name them in keep to use them{' as days' if what == 'dates' else ''}"
@@ -433,7 +449,10 @@ class _Columns:
             self.truths.append(name)
             self.numbers[name] = column.astype(float)
         elif pd.api.types.is_numeric_dtype(column):
-            self._add_number(name, column.astype(float), whole=pd.api.types.is_integer_dtype(column))
+            values = column.astype(float)
+            marks = [float(mark) for mark in self.marks if re.fullmatch(r"-?\d+\.?\d*", mark)]
+            is_whole = pd.api.types.is_integer_dtype(column)
+            self._add_number(name, values.mask(values.isin(marks)), is_whole)
         elif _is_typed(column):
             self._add_dates(name, column)
         elif name in self.plain and not self._may_stand_for_more(column):
@@ -455,7 +474,7 @@ class _Columns:
         return bool(cells.str.strip().str.fullmatch(r"\d+").all())
 
     def _add_text(self, name, column):
-        column = column.astype(object).where(column.notna(), "").map(str).str.strip()
+        column = column.str.strip()
         text = column.where(~column.isin(self.marks))
         cells = text.dropna()
         if cells.empty:
@@ -469,11 +488,16 @@ class _Columns:
             self.truths.append(name)
             self.numbers[name] = (lower == "true").astype(float).reindex(self.index)
             return
+        unit = ""
+        parts = cells.str.extract(rf"^([-+]?[\d.,' ]*\d)\s*({_WORD_UNIT})$")
+        if parts[1].notna().all() and parts[1].nunique() == 1:
+            unit = f" ({parts[1].iloc[0]})"
+            cells = parts[0]
         values = self.form.read(cells)
         share = values.notna().mean()
         if share == 1.0:
-            if cells.str.contains(_UNIT).any():
-                self.units.append(name)
+            if unit or cells.str.contains(_UNIT).any():
+                self.units.append(name + unit)
             self._add_number(name, values.reindex(self.index), self._is_whole(cells, values))
         elif cells.str.fullmatch(_DATE).mean() > 0.9:
             self._add_dates(name, self._days_of(text))
@@ -504,6 +528,7 @@ class _Columns:
         if name not in self.kept:
             self.left["dates"].append(name)
             return
+        self.days.append(name)
         dates = pd.to_datetime(dates, utc=True, errors="coerce")
         self.numbers[name] = (dates - dates.min()) / pd.Timedelta(days=1)
 
@@ -518,7 +543,9 @@ class _Columns:
 
     def refuse(self, words, gaps, unlabelled):
         """Raise a ValueError for all that the reader has to decide."""
-        wrong = [self._of_strays(*each) for each in self.strays.items()]
+        wrong = [self._of_strays(*each) for each in list(self.strays.items())[:LISTED]]
+        if len(self.strays) > LISTED:
+            wrong.append(f"so do {len(self.strays) - LISTED:,} more columns")
         if self.words and words == "refuse":
             several = (f"{name} ({text.nunique():,})" for name, text in self.words.items())
             wrong.append(
@@ -534,9 +561,9 @@ class _Columns:
                 names.append(f"the label ({unlabelled.sum():,})")
             left = (~self._rows_with_gaps(words) & ~unlabelled).sum()
             wrong.append(
-                f"these columns have missing values (in brackets in how many rows): {_named(names)}; "
-                f"fill them, name them in drop, or set gaps to 'drop' to use the {left:,} of "
-                f"{len(self.index):,} rows that have none"
+                "these columns have missing values (in brackets in how many rows): "
+                f"{_named(names)}; fill them, name them in drop, or set gaps to 'drop' to use the "
+                f"{left:,} of {counted(len(self.index), 'row')} that have none"
             )
         if wrong:
             raise ValueError("\n".join(wrong))
@@ -558,9 +585,9 @@ class _Columns:
             huge = values[values.abs() > LARGEST]
             if len(huge):
                 yield (
-                    f"{name} holds {huge.iloc[0]:g} in {len(huge):,} rows: write numbers below "
-                    f"{LARGEST:g} or leave the values empty, set missing to inf,-inf if these are "
-                    f"gaps, or name {name} in drop"
+                    f"{name} holds {huge.iloc[0]:g} in {counted(len(huge), 'row')}: write numbers "
+                    f"below {LARGEST:g} or leave the values empty, set missing to inf,-inf if "
+                    f"these are gaps, or name {name} in drop"
                 )
 
     def _with_gaps(self, words):

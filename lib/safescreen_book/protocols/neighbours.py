@@ -4,6 +4,7 @@ method making all its choices within the rows for learning.
 
 import time
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +23,8 @@ __all__ = ["Compared", "compare", "error_of", "factor_of", "span"]
 FREQUENT = "most frequent class"
 EUCLID = "Euclid"
 OURS = "TripletMetricCV"
+ENDED = "the clock ended it early; raise seconds"
+UNCHOSEN = "lambda is a hundredth of the largest, because no class has three rows to choose it by"
 NEIGHBOURS = 3
 EVERY = 5.0
 """Seconds between two lines that say how long it will take."""
@@ -39,8 +42,8 @@ class Compared:
         A row a class: its rows, and for each method the share of them that got their class.
     seconds : pandas.Series
         Of a fit, by method.
-    ended : dict of int
-        For each method how many of its fits were ended by the clock.
+    said : dict of int
+        What is to be said of fits, and of how many.
     left_out : dict of str
         Methods that were left out, and why.
     n_folds : int
@@ -51,7 +54,7 @@ class Compared:
     errors: pd.DataFrame = field(repr=False)
     found: pd.DataFrame = field(repr=False)
     seconds: pd.Series = field(repr=False)
-    ended: dict[str, int]
+    said: dict[str, int]
     left_out: dict[str, str]
     n_folds: int
     is_balanced: bool
@@ -85,13 +88,11 @@ class Compared:
         return "balanced error" if self.is_balanced else "error"
 
     def remarks(self):
-        """Return a sentence for each method that the clock has ended or left out."""
+        """Return a sentence for each method whose fits are not what they should be, or that was
+        left out.
+        """
         n_splits = len(self.errors)
-        said = [
-            f"{method}: the clock ended {count} of {n_splits} fits early; raise seconds"
-            for method, count in self.ended.items()
-            if count
-        ]
+        said = [f"in {count} of {n_splits} fits, {what}" for what, count in self.said.items()]
         return said + [f"left out, {method}: {why}" for method, why in self.left_out.items()]
 
     def verdict(self) -> str:
@@ -174,15 +175,16 @@ def compare(
         Print how many seconds are left, now and then.
     """
     counts = np.unique(y, return_counts=True)[1]
-    n_folds = int(max(2, min(5, counts.max())))
+    # balanced errors are means over the same classes only if each fold has them all
+    n_folds = int(np.clip(counts.min() if is_balanced else counts.max(), 2, 5))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with fewer rows than folds, or than k
         folds = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=2, random_state=seed)
         splits = list(folds.split(X, y))
-        run = _Run(X, y, k, seconds / (len(splits) * len(LEARNED)), seed, is_balanced)
+        run = _Run(X, y, k, seconds / len(splits), seed, is_balanced)
         started = said = time.perf_counter()
         for number, split in enumerate(splits, start=1):
-            run.add(*split, len(splits))
+            run.add(*split)
             now = time.perf_counter()
             if shown and now - said > EVERY and number < len(splits):
                 said = now
@@ -194,21 +196,21 @@ def compare(
 class _Run:
     """All methods on one split after another; `answers` counts those that are right."""
 
-    def __init__(self, X, y, k, share, seed, is_balanced):
+    def __init__(self, X, y, k, seconds_of_split, seed, is_balanced):
         self.X = X
         self.y = y
         self.k = k
-        self.share = share
+        self.seconds_of_split = seconds_of_split
         self.seed = seed
         self.is_balanced = is_balanced
         self.errors = {method: [] for method in METHODS}
         self.seconds = {method: [] for method in METHODS}
         self.right = {method: np.zeros(len(y)) for method in METHODS}
-        self.ended = dict.fromkeys(METHODS, 0)
+        self.said = Counter()
         self.left_out = {}
         self.asked = np.zeros(len(y))
 
-    def add(self, inside, outside, n_splits):
+    def add(self, inside, outside):
         """Fit all methods on the rows inside, and ask them about those outside."""
         scaler = MinMaxScaler().fit(self.X[inside])
         P = scaler.transform(self.X[inside])
@@ -220,27 +222,29 @@ class _Run:
         self.asked[outside] += 1.0
         for method in METHODS:
             if method not in self.left_out:
-                self._ask(method, P, Q, inside, outside, n_splits)
+                self._ask(method, P, Q, inside, outside)
 
-    def _ask(self, method, P, Q, inside, outside, n_splits):
+    def _ask(self, method, P, Q, inside, outside):
         start = time.perf_counter()
-        fit = Fit(P, self.y[inside], self.k, self.share, self.seed, self.is_balanced)
+        allowed = SHARES.get(method, 1.0) * self.seconds_of_split
+        fit = Fit(P, self.y[inside], self.k, allowed, self.seed, self.is_balanced)
         try:
-            predict, is_ended = METHODS[method](fit)
+            predict, remark = METHODS[method](fit)
         except (MemoryError, ValueError) as error:
             self.left_out[method] = str(error).split("\n")[0]
             return
         taken = time.perf_counter() - start
-        if method in LEARNED and taken > EVERY + 3.0 * self.share:
+        if method in SHARES and taken > EVERY + 3.0 * allowed:
             self.left_out[method] = (
-                f"a fit takes {taken:.0f} seconds, and its share is {self.share:.1f}; raise seconds "
-                f"to {taken * n_splits * len(LEARNED):.0f}, or take fewer columns"
+                f"a fit takes {taken:.0f} seconds of its {allowed:.1f}; raise seconds, or take "
+                "fewer columns"
             )
             return
         predicted = predict(Q)
         y = self.y[outside]
         self.seconds[method].append(taken)
-        self.ended[method] += is_ended
+        if remark:
+            self.said[f"{method}: {remark}"] += 1
         self.errors[method].append(error_of(predicted, y, is_balanced=self.is_balanced))
         self.right[method][outside] += predicted == y
 
@@ -254,7 +258,7 @@ class _Run:
             errors=pd.DataFrame({method: self.errors[method] for method in methods}),
             found=by_class.rename_axis("class"),
             seconds=pd.Series({method: np.mean(self.seconds[method]) for method in methods}),
-            ended={method: self.ended[method] for method in methods},
+            said=dict(self.said),
             left_out=self.left_out,
             n_folds=n_folds,
             is_balanced=self.is_balanced,
@@ -284,16 +288,18 @@ class Fit:
 
 def frequent(fit):
     """Answer with the most frequent class."""
-    return DummyClassifier().fit(fit.P, fit.y).predict, False
+    return DummyClassifier().fit(fit.P, fit.y).predict, ""
 
 
 def euclid(fit):
     """Scaled features as they are."""
-    return fit.neighbours(lambda points: points), False
+    return fit.neighbours(lambda points: points), ""
 
 
 def ours(fit):
-    """:class:`safescreen.TripletMetricCV`."""
+    """:class:`safescreen.TripletMetricCV`; without the choice of lam if folds of it had no class
+    with two rows.
+    """
     counts = np.unique(fit.y, return_counts=True)[1]
     cv = int(max(2, min(3, counts.max())))
     n_inside = len(fit.y) * (cv - 1) // cv
@@ -301,11 +307,14 @@ def ours(fit):
         k=min(fit.k, n_inside - 2),
         n_neighbors=min(NEIGHBOURS, n_inside),
         max_seconds=fit.seconds / (cv + 1),
+        tol=1e-3,
     )
+    if counts.max() < 3:
+        return fit.neighbours(metric.fit(fit.P, fit.y).transform), UNCHOSEN
     scoring = "balanced_accuracy" if fit.is_balanced else None
     search = ss.TripletMetricCV(metric, lams=7, cv=cv, scoring=scoring).fit(fit.P, fit.y)
     is_ended = bool(np.isnan(search.scores_).any()) or search.best_estimator_.reason_ == "time"
-    return fit.neighbours(search.transform), is_ended
+    return fit.neighbours(search.transform), ENDED if is_ended else ""
 
 
 def nca(fit):
@@ -320,9 +329,9 @@ def nca(fit):
 
     model = NeighborhoodComponentsAnalysis(max_iter=50, random_state=fit.seed, callback=look)
     try:
-        return fit.neighbours(model.fit(fit.P, fit.y).transform), False
+        return fit.neighbours(model.fit(fit.P, fit.y).transform), ""
     except TimeoutError:
-        return fit.neighbours(lambda points: points @ last[0].T), True
+        return fit.neighbours(lambda points: points @ last[0].T), ENDED
 
 
 def lmnn(fit):
@@ -336,8 +345,11 @@ def lmnn(fit):
     lam = 1e-3 * ss.Problem(lists, loss).lam_max()
     solution = ss.solve(problem, lam, tol=0.0, rtol=1e-4, max_seconds=fit.seconds)
     L = factor_of(solution.x)
-    return fit.neighbours(lambda points: points @ L.T), solution.reason == "time"
+    remark = ENDED if solution.reason == "time" else ""
+    return fit.neighbours(lambda points: points @ L.T), remark
 
 
+# each returns a function that answers for points, and a remark
 METHODS = {FREQUENT: frequent, EUCLID: euclid, OURS: ours, "NCA": nca, "LMNN": lmnn}
-LEARNED = (OURS, "NCA", "LMNN")
+SHARES = {OURS: 0.6, "NCA": 0.2, "LMNN": 0.2}
+"""Of the seconds of a split."""

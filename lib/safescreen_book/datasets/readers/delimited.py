@@ -52,7 +52,8 @@ def read_any(file, *, sep: str = "", encoding: str = ""):
     Returns
     -------
     frame : pandas.DataFrame
-        Of text, as it is written in the file. ``attrs["sep"]`` is the separator. A .parquet file has its own types.
+        Of text, as it is written in the file. ``attrs["sep"]`` is the separator. A .parquet file
+        has its own types.
     notes : list of str
 
     Raises
@@ -185,7 +186,7 @@ def _fit(sample, sep):
 def _layout(rows):
     """Return the row that names the columns, and the number of values that most rows have."""
     sizes = Counter(len(row) for row in rows[1 : SAMPLE + 1]) or Counter([len(rows[0])])
-    width = max(sizes, key=lambda size: (sizes[size], size))
+    width = max(sizes, key=lambda size: (sizes[size], size == len(rows[0]), size))
     for top, row in enumerate(rows[:HEADINGS]):
         if len(row) in (width - 1, width) and len(row) > 1:
             return top, width
@@ -197,7 +198,7 @@ def _framed(rows, path):
     top, width = _layout(rows)
     notes = []
     if top:
-        notes.append(f"left out, {_counted(top, 'line')} above the one that names the columns")
+        notes.append(f"left out, {counted(top, 'line')} above the one that names the columns")
     header = [value.strip() for value in rows[top]]
     body = rows[top + 1 :]
     if len(header) == width - 1:
@@ -218,7 +219,7 @@ def _framed(rows, path):
             )
     short = sum(len(row) < len(header) for row in body)
     if short:
-        notes.append(f"{_counted(short, 'row')} with too few values, filled up with gaps")
+        notes.append(f"{counted(short, 'row')} with too few values, filled up with gaps")
     frame = pd.DataFrame(
         [row + [""] * (len(header) - len(row)) for row in body],
         columns=[name or f"Unnamed: {place}" for place, name in enumerate(header)],
@@ -226,11 +227,12 @@ def _framed(rows, path):
     )
     if width == 1:
         raise ValueError(
-            f"file: {path.name} has the one column {header[0]!r}; a label and a feature are needed. "
-            "Set sep to what stands between its values, if they are several"
+            f"file: {path.name} has the one column {header[0]!r}, and a label and a feature are "
+            "needed; set sep to what stands between its values, if they are several"
         )
     return frame, notes
 
 
-def _counted(number, what):
-    return f"{number:,} {what}" + "s" * (number != 1)
+def counted(number, what):
+    """Return ``"1 row"``, ``"2 rows"``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,116 @@
+"""Metrics compared by their neighbours: who is compared, what an error is, and what is said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from safescreen_book.protocols import neighbours
+from safescreen_book.protocols.neighbours import EUCLID, FREQUENT, OURS, Compared, compare, span
+
+RNG = np.random.default_rng(0)
+
+
+def found(errors, *, is_balanced=False, left_out=None):
+    """Errors over ten splits, five folds twice."""
+    frame = pd.DataFrame({name: np.broadcast_to(values, 10) for name, values in errors.items()})
+    methods = list(errors)
+    return Compared(
+        errors=frame,
+        found=pd.DataFrame(),
+        seconds=pd.Series(0.0, methods),
+        said={},
+        left_out=left_out or {},
+        n_folds=5,
+        is_balanced=is_balanced,
+    )
+
+
+NOISE = 0.1 * np.tile([-1.0, 1.0], 5)
+
+
+@pytest.mark.parametrize(
+    ("frequent", "euclid", "ours", "words"),
+    [
+        (0.6, 0.3, 0.1, "The metric helps: its error is lower by 0.2000 ± 0.0000"),
+        (0.6, 0.1, 0.3, "The metric harms: its error is higher by 0.2000"),
+        (0.6, 0.2, 0.2 + NOISE, r"No difference can be told: [-+]0\.0000 ± 0\.1"),
+        (0.6, 0.2, 0.2, "The metric makes as many errors as Euclid's distance in every split"),
+        (0.03, 0.03, 0.03, "Neither Euclid's distance nor the metric .* than the answer of the"),
+        (0.5, 0.5 + NOISE, 0.49, "The metric helps|No difference"),
+        (0.5, 0.6, 0.55, "Neither"),
+    ],
+)
+def test_verdicts(frequent, euclid, ours, words):
+    result = found({FREQUENT: frequent, EUCLID: euclid, OURS: ours})
+    assert pd.Series([result.verdict()]).str.match(words).all(), result.verdict()
+
+
+def test_what_is_left_out_is_said():
+    result = found({FREQUENT: 0.5, EUCLID: 0.1}, left_out={OURS: "too small"})
+    assert result.verdict() == "The metric was not learned: too small."
+    assert result.remarks() == [f"left out, {OURS}: too small"]
+
+
+def test_the_interval_is_widened():
+    """Half of it is t(0.975, 9) sqrt(1/10 + 1/4) s, Nadeau and Bengio 2003."""
+    gains = np.arange(10.0)
+    gain, half = found({FREQUENT: 9.0, EUCLID: gains, OURS: 0.0}).gain(OURS)
+    assert gain == 4.5
+    np.testing.assert_allclose(half, 2.2621572 * np.sqrt(0.1 + 0.25) * gains.std(ddof=1), rtol=1e-7)
+
+
+@pytest.mark.parametrize("d", [3, 60])
+def test_all_methods_on_a_few_rows(d):
+    """Also with more features than rows, where all are compared in the span of the rows."""
+    y = np.repeat(["a", "b"], [20, 10])
+    X = RNG.normal(size=(30, d)) + 4.0 * (y == "b")[:, None]
+    result = compare(X, y, k=2, seconds=1000.0, shown=False)
+    assert list(result.errors) == [FREQUENT, EUCLID, OURS, "NCA", "LMNN"]
+    assert result.errors.shape == (10, 5) and not result.left_out
+    np.testing.assert_allclose(result.errors[FREQUENT], 1 / 3)
+    assert result.errors[[EUCLID, OURS, "NCA", "LMNN"]].to_numpy().max() < 0.2
+    assert result.found["rows"].to_dict() == {"a": 20, "b": 10}
+    assert result.found.loc["b", FREQUENT] == 0.0 and result.found.loc["a", FREQUENT] == 1.0
+    assert result.table().loc[OURS, "error"] == round(result.errors[OURS].mean(), 4)
+
+
+def test_neighbours_are_the_same_in_the_span():
+    P, Q = RNG.normal(size=(20, 50)), RNG.normal(size=(7, 50))
+    basis = span(P)[1]
+    near = [
+        np.argsort(((A[:, None] - B) ** 2).sum(axis=2), axis=1)
+        for A, B in ((Q, P), (Q @ basis, P @ basis))
+    ]
+    np.testing.assert_array_equal(*near)
+
+
+def test_a_rare_class_counts_as_much_when_balanced():
+    y = np.repeat(["stay", "go"], [97, 3])
+    X = np.c_[RNG.normal(size=100), (y == "go") * 9.0]
+    result = compare(X, y, k=2, seconds=1000.0, is_balanced=True, shown=False)
+    assert result.n_folds == 3 and set(result.errors[FREQUENT]) == {0.5}
+    assert result.measure == "balanced error" and result.table().columns[0] == "balanced error"
+
+
+def test_small_classes():
+    y = np.repeat(np.arange(8), 3)
+    X = RNG.normal(size=(24, 2)) + 9.0 * y[:, None]
+    result = compare(X, y, seconds=1000.0, shown=False)
+    assert result.n_folds == 3 and not result.left_out
+    assert result.errors[OURS].mean() < 0.2
+    assert result.remarks() == [
+        f"in 6 of 6 fits, {OURS}: lambda is a hundredth of the largest, because no class has three "
+        "rows to choose it by"
+    ]
+
+
+def test_the_clock_ends_fits_or_leaves_methods_out(monkeypatch):
+    """A fit that is ended has a metric all the same."""
+    y = np.repeat(["a", "b"], 20)
+    X = RNG.normal(size=(40, 5)) + 4.0 * (y == "b")[:, None]
+    result = compare(X, y, k=2, seconds=1e-9, shown=False)
+    said = f"in 10 of 10 fits, {OURS}: the clock ended it early; raise seconds"
+    assert said in result.remarks() and len(result.remarks()) == 3
+    monkeypatch.setattr(neighbours, "EVERY", -1.0)
+    result = compare(X, y, k=2, seconds=1e-9, shown=False)
+    assert set(result.left_out) == {OURS, "NCA", "LMNN"} and EUCLID in result.errors
