@@ -257,13 +257,12 @@ def _need_columns(frame, parameter, wanted):
 
 def _as_text(frame):
     """Return the frame with columns of text, numbers and times only; of text gaps are empty."""
-    return frame.apply(
-        lambda column: (
-            column
-            if _is_typed(column)
-            else column.astype(object).where(column.notna(), "").map(str)
-        )
-    )
+    texts = {
+        name: frame[name].astype(object).where(frame[name].notna(), "").map(str)
+        for name in frame.columns
+        if not _is_typed(frame[name]) and (frame[name].dtype != "str" or frame[name].hasnans)
+    }
+    return frame.assign(**texts)
 
 
 # ------------------------------------------------------------------ labels
