@@ -69,7 +69,8 @@ class Training:
                 f"batch must be at most {self.T}, the number of triplets of positive weight, "
                 f"got {settings.batch}"
             )
-        largest = settings.scale * float(np.abs(constraints.X.data).max(initial=0.0)) ** 2
+        entry = float(np.abs(constraints.X.data).max(initial=0.0))
+        largest = settings.scale * entry * entry
         if largest > LARGEST_MARGIN:
             raise ValueError(
                 f"scale must be smaller: {settings.scale:g} makes margins of size {largest:.3g}, "

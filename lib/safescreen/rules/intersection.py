@@ -53,7 +53,8 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     t0 = 0.5 * (1.0 + (r1 - r2) / distance * ((r1 + r2) / distance))
     h = math.sqrt(max((r1 - distance * t0) * (r1 + distance * t0), 0.0))
     # how far apart at least; the square is rounded within the 16 units of the kernel
-    D_square = max(cone.norm_lower(apart) - 4.0 * UNIT * cone.magnitude(apart), 0.0) ** 2
+    shortest = max(cone.norm_lower(apart) - 4.0 * UNIT * cone.magnitude(apart), 0.0)
+    D_square = shortest * shortest
 
     def decide(products, norms, low, high, in_L, in_R):
         """Decide a chunk of terms: by either ball, then by both together."""

@@ -62,6 +62,9 @@ class ProximalIntercept:
         How many times the proximal step the next center may lie away at most.
     stalled : int
         So many rounds without progress end a solve.
+    lost : float
+        And so does a gap that is so many times as large as the lowest one: then the residual is
+        nothing but rounding, and the steps that it asks for have no bound.
     """
 
     inner: Solver
@@ -69,6 +72,7 @@ class ProximalIntercept:
     accuracy: float = 0.1
     far: float = 10.0
     stalled: int = 8
+    lost: float = 1e9
 
     needs = ("singles", "intercept")
     pace = 1.0
@@ -88,7 +92,7 @@ class ProximalIntercept:
         if state.n_stalled:  # of solutions that were not accurate enough
             state.low = -math.inf
             state.high = math.inf
-        if state.n_stalled > self.stalled:
+        if state.n_stalled > self.stalled or not gap <= self.lost * trace.best.gap:
             return None
         goal = trace.limits.goal(trace.best.evaluation.primal)
         accuracy = self.accuracy ** (1 + state.n_stalled)
@@ -125,7 +129,7 @@ class ProximalIntercept:
         """
         center = state.b
         s = terms.residual(alpha)[0]
-        step = terms.constant**2 * s / lam
+        step = terms.constant * terms.constant * s / lam
         nearest = center + step
         if s > 0.0:
             state.low = max(state.low, nearest)

@@ -107,7 +107,8 @@ def dome(
                 f"{a.C:g}, got {b.C:g}"
             )
         R = norm_of_ball(cone, ball_of(prob, b.w, b.C, b.alpha, "MGB"))[1]
-    square = cone.norm_lower(near.center) ** 2
+    norm = cone.norm_lower(near.center)
+    square = norm * norm
     shift = upper(near.radius * (near.radius + R), 4)
     return Dome(
         Sphere(cone.zeros(), R, None, "DT"),

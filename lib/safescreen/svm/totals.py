@@ -141,8 +141,10 @@ def _optimum(prob, C, reference):
     w = cone.check_feasible(reference.w, "reference.w")
     e = prob.evaluate(w, lam, reference.alpha)
     low, high = total_loss(prob.terms, w, prob.loss)
-    square_low = 0.5 * lam * cone.norm_lower(w) ** 2
-    square_high = 0.5 * lam * cone.norm_upper(w) ** 2
+    shortest = cone.norm_lower(w)
+    longest = cone.norm_upper(w)
+    square_low = 0.5 * lam * (shortest * shortest)
+    square_high = 0.5 * lam * (longest * longest)
     allowance = 8.0 * UNIT * (high + square_high + e.gap)
     P_low = low + square_low - e.gap - allowance
     P_high = high + square_high + allowance
@@ -159,8 +161,8 @@ def _total(C, bounds):
     P_high = min(P_highs)
     norm_low = max(norm_lows)
     norm_high = min(norm_highs)
-    square_low = 0.5 * norm_low**2 / C
-    square_high = 0.5 * norm_high**2 / C
+    square_low = 0.5 * (norm_low * norm_low) / C
+    square_high = 0.5 * (norm_high * norm_high) / C
     low = P_low - square_high - 8.0 * UNIT * (abs(P_low) + square_high)
     high = P_high - square_low + 8.0 * UNIT * (P_high + square_low)
     return max(low, 0.0), high

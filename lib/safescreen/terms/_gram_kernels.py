@@ -167,7 +167,8 @@ class _Point(NamedTuple):
         Q *= 1.0 / lam
         Q[np.diag_indices(rows.size)] += smoothing / weights
         slopes = -signs * self.forces(chosen)
-        enough = max(enough, self._rounded(chosen) ** 2 / (4.0 * float(np.diagonal(Q).max())))
+        rounded = self._rounded(chosen)
+        enough = max(enough, rounded * (rounded / (4.0 * float(np.diagonal(Q).max()))))
         before = signs * weights * self.alpha[chosen]
         v = before.copy()
         largest = weights * cap

@@ -120,7 +120,8 @@ class PairDifferences(Terms):
         """Upper bound of the norms: differences of points are at most twice as long as the longest
         point.
         """
-        return 8.0 * float(self.points.norms.max(initial=0.0)) ** 2
+        norm = float(self.points.norms.max(initial=0.0))
+        return 8.0 * norm * norm
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the inner products with x. The values of the pairs are computed here; a margin is

@@ -298,7 +298,8 @@ class ProductTriplets(Terms):
         """Upper bound of the norms: differences of points are at most twice as long as the longest
         point.
         """
-        return 8.0 * float(self.points.norms.max(initial=0.0)) ** 2
+        norm = float(self.points.norms.max(initial=0.0))
+        return 8.0 * norm * norm
 
     def select(self, keep: NDArray) -> Terms:
         """Return the triplets of the mask `keep`, as a list unless all are kept; ValueError beyond
