@@ -4,7 +4,7 @@ and what was found.
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -15,6 +15,9 @@ from safescreen.rounding import Element, ElementLike
 
 PointsLike: TypeAlias = Any
 """What makes an array of points, one a row, or a sparse matrix of them."""
+
+LARGEST_INT = 2**63 - 1
+"""Of the counts of kernels."""
 
 
 def check_scalar(
@@ -32,7 +35,12 @@ def check_scalar(
         value, numbers.Real | np.floating | np.integer
     ):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
-    value = float(value)
+    try:
+        value = float(value) + 0.0  # -0.0 is 0.0
+    except OverflowError:
+        raise ValueError(
+            f"{name} must be finite as a float, got {_shown(value)}, beyond 1.8e308"
+        ) from None
     if not np.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value}")
     if low is not None and (value < low or (open_low and value == low)):
@@ -57,8 +65,26 @@ def check_count(value: Any, name: str, *, optional: bool = False) -> Any:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
     if value < 1:
-        raise ValueError(f"{name} must be {wanted}, got {value}")
+        raise ValueError(f"{name} must be {wanted}, got {_shown(value)}")
+    if value > LARGEST_INT:
+        raise ValueError(f"{name} must be at most {LARGEST_INT}, got {_shown(value)}")
     return int(value)
+
+
+def check_kind(value: Any, kind: type, name: str, what: str | None = None) -> Any:
+    """Return `value` if it is of a kind; TypeError otherwise, which says `what` was expected."""
+    if not isinstance(value, kind):
+        expected = f"a {kind.__name__}" if what is None else what
+        raise TypeError(f"{name} must be {expected}, got {_named(value)}")
+    return value
+
+
+def check_choice(value: Any, choices: Iterable[str], name: str) -> str:
+    """Return `value` if it is one of some words."""
+    choices = tuple(choices)
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+    return value
 
 
 def check_grid(values: ArrayLike, name: str, *, falling: bool = False) -> NDArray:
@@ -198,6 +224,18 @@ def need_memory(n_bytes: float, what: str, instead: str) -> None:
         raise MemoryError(
             f"{what} would take {n_bytes / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free: {instead}"
         )
+
+
+def _named(value) -> str:
+    """Return the name of the type of a value, or that of a type itself."""
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def _shown(value) -> str:
+    """Return a number as text; of an int with hundreds of digits how large it is."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1} or more"
+    return str(value)
 
 
 def _reals(value, name) -> NDArray:

@@ -16,7 +16,7 @@ from safescreen._checks import check_callback, check_grid, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.solvers.drive import drive, screen
 from safescreen.solvers.ledger import Ledger
@@ -24,7 +24,7 @@ from safescreen.solvers.methods import screening_of, set_up
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.setup import Moment, Policy, Setup
 from safescreen.solvers.solution import Solution
-from safescreen.solvers.solve import check_problem, shortfall, solution_of
+from safescreen.solvers.solve import shortfall, solution_of
 from safescreen.solvers.trace import Start
 from safescreen.spheres import relaxed_path_bound
 from safescreen.spheres.base import PathReference
@@ -236,7 +236,7 @@ def path(
     )
     before = setup.policy
     if dynamic is not None:
-        policy, features = screening_of(dynamic, prob, setup.solver, freq)
+        policy, features = screening_of(dynamic, prob, setup.solver, freq, "dynamic")
         setup = replace(setup, policy=policy, features=features)
     limits = setup.limits
     callback = check_callback(callback)

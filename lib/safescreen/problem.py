@@ -23,13 +23,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_lam, check_mask, check_vector, need_memory
+from safescreen._checks import (
+    check_kind,
+    check_lam,
+    check_mask,
+    check_scalar,
+    check_vector,
+    need_memory,
+)
 from safescreen._repr import brief_repr
 from safescreen._threads import with_small_blas
 from safescreen.losses import Loss
 from safescreen.memory import problem_bytes
 from safescreen.rounding import UNIT, ElementLike, magnitude, upper
-from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.base import LossSums, Terms, check_terms
 
 __all__ = ["Evaluation", "Problem"]
 
@@ -137,21 +144,15 @@ class Problem:
     def __init__(
         self, terms: Terms, loss: Loss, *, linear: ElementLike | None = None, constant: float = 0.0
     ):
-        if not isinstance(terms, Terms):
-            raise TypeError(
-                "terms must be a family of terms such as Triplets or Samples, got "
-                f"{type(terms).__name__}"
-            )
-        if not isinstance(loss, Loss) or isinstance(loss, type):
-            name = loss.__name__ if isinstance(loss, type) else type(loss).__name__
-            raise TypeError(f"loss must be a Loss such as SmoothedHinge(0.05), got {name}")
+        check_terms(terms)
+        check_kind(loss, Loss, "loss", "a Loss such as SmoothedHinge(0.05)")
         if not loss.has_linear_region:
             terms.require("singles", by=f"{loss!r}, which has no linear region,")
         self.terms = terms
         self.loss = loss
         self.cone = terms.cone
         self.linear = None if linear is None else self.cone.check(linear, "linear")
-        self.constant = float(constant)
+        self.constant = check_scalar(constant, "constant")
         self.linear_error = 0.0
         n_bytes = problem_bytes(
             math.prod(self.cone.shape),
@@ -444,3 +445,18 @@ def _linear_from(value, limit):
     if limit > 0.0:
         return max(0.0, value / limit)
     return np.inf if value > 0.0 or limit < 0.0 else 0.0
+
+
+def check_problem(prob: Problem) -> Problem:
+    """Return `prob` if it is a Problem; TypeError otherwise."""
+    return check_kind(prob, Problem, "prob")
+
+
+def evaluated(
+    prob: Problem, x: ElementLike, lam: float, alpha: Any = None, name: str = "lam"
+) -> Evaluation:
+    """Return the evaluation of a problem at a point and a lam that users give, which are checked;
+    `name` is what they call that lam.
+    """
+    x = check_problem(prob).cone.check_feasible(x)
+    return prob.evaluate(x, check_lam(lam, name), alpha)

@@ -18,17 +18,17 @@ from safescreen._checks import (
 )
 from safescreen._threads import with_small_blas
 from safescreen.losses import Hinge, Loss, SmoothedHinge
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
 from safescreen.solvers.dual_points import dual_point
 from safescreen.solvers.methods import without_features
 from safescreen.solvers.reduction import Reduction, parse_screening
-from safescreen.solvers.solve import check_problem
 from safescreen.spheres import Sphere
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.path import reference_accuracy
 from safescreen.terms import Samples, Triplets, add_intercept
+from safescreen.terms.base import check_weights
 from safescreen.terms.indices import check_judgements
 
 __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
@@ -241,7 +241,8 @@ def screen_samples(
         X = add_intercept(X, intercept_scaling)
         b = check_scalar(intercept, "intercept")
         w = np.append(w, b / intercept_scaling)
-    samples = Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=sample_weight)
+    weights = check_weights(sample_weight, X.shape[0], "sample_weight")
+    samples = Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=weights)
     prob = Problem(samples, Hinge() if loss is None else loss)
     x = prob.cone.check(w, "w")
     alpha = dual_point(prob, x, C0) if alpha is None else alpha
@@ -292,6 +293,7 @@ def screen_triplets(
     terms = Triplets(X, triplets[used], diagonal=np.ndim(M) == 1, weights=weights)
     prob = Problem(terms, SmoothedHinge(0.05) if loss is None else loss)
     alpha = None if alpha is None else check_vector(alpha, len(triplets), "alpha")[used]
+    M = prob.cone.check_feasible(M, "M")
     certificate = screen(prob, M, lam, alpha, lam0=lam0, screening=screening)
     masks = np.zeros((2, len(triplets)), dtype=bool)
     masks[:, used] = certificate.in_L, certificate.in_R

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from safescreen._checks import check_count, check_lam, check_scalar, check_vector
 from safescreen._repr import brief_repr
 from safescreen._threads import with_small_blas
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.rounding import UNIT, ElementLike, upper
 from safescreen.rules import sphere
 from safescreen.solvers import Solution, solve
 from safescreen.spheres import Sphere
 from safescreen.spheres.gap import from_evaluation_mgb, midpoint
 from safescreen.terms import Terms
+from safescreen.terms.base import check_terms
 
 __all__ = ["HeldOut", "LamChoice", "MarginBounds", "choose_lam", "leave_one_out_bounds"]
 
@@ -134,7 +135,8 @@ class HeldOut:
     """
 
     def __init__(self, prob: Problem, terms: Terms, weights: ArrayLike | None = None):
-        terms.require("singles", by="HeldOut")
+        check_problem(prob)
+        check_terms(terms).require("singles", by="HeldOut")
         if "intercept" in prob.terms.offers:
             terms.require("intercept", by="a problem with a free intercept")
         if terms.cone.shape != prob.cone.shape or type(terms.cone) is not type(prob.cone):
@@ -327,7 +329,7 @@ def leave_one_out_bounds(
     >>> bounds.error()
     (0.25, 0.25)
     """
-    prob.terms.require("singles", by="leave_one_out_bounds")
+    check_problem(prob).terms.require("singles", by="leave_one_out_bounds")
     lam = check_lam(lam)
     x = prob.cone.check_feasible(x)
     if alpha is None:
@@ -466,7 +468,12 @@ def choose_lam(
     >>> choice.error == (1 / 3, 1 / 3), choice.epsilon, choice.n_solves
     (True, 0.0, 2)
     """
-    folds = [folds] if isinstance(folds, HeldOut) else list(folds)
+    if isinstance(folds, HeldOut):
+        folds = [folds]
+    elif isinstance(folds, Iterable):
+        folds = list(folds)
+    else:
+        folds = []
     if not folds or not all(isinstance(fold, HeldOut) for fold in folds):
         raise TypeError(f"folds must be a HeldOut or several, got {folds!r}")
     low, high = _interval(low, high)

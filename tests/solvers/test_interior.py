@@ -556,6 +556,22 @@ def test_from_anywhere_with_a_linear_term_that_pulls_towards_zero(fraction):
     assert solution.converged and solution.n_iter < 40
 
 
+@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.05)])
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("n_triplets", [1, 20])
+def test_linear_terms_of_any_size_that_pull_out(n_triplets, diagonal, loss):
+    """The objective is negative at the best multiple of the identity, where the steps begin."""
+    rng = np.random.default_rng(0)
+    index = np.array([rng.choice(8, 3, replace=False) for _ in range(n_triplets)])
+    terms = ss.Triplets(rng.standard_normal((8, 3)), index, diagonal=diagonal)
+    A = rng.standard_normal((3, 5))
+    linear = A @ A.T
+    linear = np.diag(linear).copy() if diagonal else linear
+    for size in (1e-8, 1.0, 1e2, 1e4, 1e8, 1e12):
+        problem = ss.Problem(terms, loss, linear=size * linear)
+        assert ss.solve(problem, 1.0, method="interior", max_iter=40).converged
+
+
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_numbers_out_of_range_end_the_steps(diagonal):
     problem = ss.Problem(

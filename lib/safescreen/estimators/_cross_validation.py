@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from functools import wraps
 from typing import Any, NamedTuple, Self
@@ -23,6 +24,7 @@ from sklearn.utils import get_tags, metadata_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, check_is_fitted
 
+from safescreen._checks import LARGEST_INT, check_kind
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._metric import Metric
@@ -371,6 +373,10 @@ def collect(tasks, keep, n_jobs=None):
     A task returns ``(found, is_complete)``. ``keep(number, found)`` is called for each task in
     order.
     """
+    if n_jobs is not None:
+        check_kind(n_jobs, numbers.Integral, "n_jobs", "an int or None")
+        if abs(n_jobs) > LARGEST_INT:
+            raise ValueError(f"n_jobs must be at most {LARGEST_INT}, got more")
     results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(tasks)
     try:
         for number, (result, is_complete) in enumerate(results):

@@ -48,7 +48,7 @@ def check_values(values, name, spaced, single, *, falling=False):
         raise ValueError(
             f"{name} must stand for at least 2 values, got {values}: for one value use {single}"
         )
-    return np.geomspace(*spaced, int(values))
+    return np.geomspace(*spaced, check_count(values, name))
 
 
 def read(model, X, *y, reset=False, min_features=1):

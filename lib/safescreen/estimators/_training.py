@@ -133,9 +133,9 @@ def solver_options(model, *names):
     return {
         "tol": 0.0,
         "rtol": check_lam(model.tol, "tol"),
-        "screening": model.screening
-        if isinstance(model.screening, str)
-        else tuple(model.screening),
+        "screening": tuple(model.screening)
+        if isinstance(model.screening, list)
+        else model.screening,
         **options,
     }
 

@@ -209,7 +209,7 @@ class SafeSVCCV(CrossValidation):
             raise ValueError(
                 f"gammas are for the kernels 'rbf' and 'poly', got kernel={model.kernel!r}"
             )
-        return Grid(Cs, check_grid(np.sort(self.gammas), "gammas"))
+        return Grid(Cs, check_grid(np.sort(np.atleast_1d(self.gammas)), "gammas"))
 
     def _validate(self, model, data, splits, grid, judge, scores):
         weights = None

@@ -378,7 +378,11 @@ class PairLearner(TupleLearner):
             )
         if weights is not None:
             weights = np.append(weights[~similar], weights[similar])
-        upper, lower = self.bounds
+        if not isinstance(self.bounds, tuple | list | np.ndarray) or len(self.bounds) != 2:
+            raise TypeError(f"bounds must be two numbers, got {self.bounds!r}")
+        upper, lower = (
+            check_scalar(value, f"bounds[{i}]", low=0.0) for i, value in enumerate(self.bounds)
+        )
         options = {"upper": upper, "lower": lower, "diagonal": self.diagonal, "weights": weights}
         return Pairs(points, rows[similar], rows[~similar], **options)
 

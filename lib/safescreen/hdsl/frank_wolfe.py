@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import check_callback, check_count, check_scalar
+from safescreen._checks import check_callback, check_choice, check_count, check_scalar
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
 from safescreen.hdsl._run import Iteration, Training
@@ -147,10 +147,10 @@ class FrankWolfe:
     ):
         self.scale = check_scalar(scale, "scale", low=0.0, open_low=True)
         self.smoothing = check_scalar(smoothing, "smoothing", low=0.0, open_low=True)
-        self.loss = _check_choice(loss, "loss", LOSSES)
-        self.forward = _check_choice(forward, "forward", FORWARD)
-        self.variant = _check_choice(variant, "variant", VARIANTS)
-        self.line_search = _check_choice(line_search, "line_search", LINE_SEARCHES)
+        self.loss = check_choice(loss, LOSSES, "loss")
+        self.forward = check_choice(forward, FORWARD, "forward")
+        self.variant = check_choice(variant, VARIANTS, "variant")
+        self.line_search = check_choice(line_search, LINE_SEARCHES, "line_search")
         self.batch = None if batch is None else check_count(batch, "batch")
         self.tol = None if tol is None else check_scalar(tol, "tol", low=0.0)
         self.max_iter = check_count(max_iter, "max_iter")
@@ -161,7 +161,7 @@ class FrankWolfe:
         self.max_seconds = max_seconds
         self.check_every = check_count(check_every, "check_every")
         self.patience = check_count(patience, "patience")
-        self.screening = _check_choice(screening, "screening", SCREENING)
+        self.screening = check_choice(screening, SCREENING, "screening")
         if screening == "always" and loss not in SCREENED_LOSSES:
             raise ValueError(
                 f"screening='always' needs the loss {' or '.join(SCREENED_LOSSES)}, got {loss!r}"
@@ -269,9 +269,3 @@ class FrankWolfe:
             text = f"gap {self.gap_:.3g} above tol={self.tol:g} after {self.n_iter_} iterations"
             warn(text, ConvergenceWarning)
         return self
-
-
-def _check_choice(value, name, choices):
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
-    return value

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import check_count, check_labels, check_vector
+from safescreen._checks import check_count, check_labels, check_points, check_vector
 from safescreen.hdsl.similarity import SparseSimilarity
 
 
@@ -45,9 +45,7 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
     >>> predict_neighbors(products, [1, 0, 0, 0], k=1).tolist()
     [1, 0]
     """
-    products = np.asarray(products, dtype=np.float64)
-    if products.ndim != 2:
-        raise ValueError(f"products must have two dimensions (m, n), got shape {products.shape}")
+    products = check_points(products, "products")
     classes, codes = np.unique(check_labels(y, products.shape[1]), return_inverse=True)
     k = min(check_count(k, "k"), products.shape[1])
     members = np.eye(classes.size)[codes]
@@ -96,7 +94,11 @@ class NeighborError:
     ):
         self.X = X
         self.X_new = X_new
-        self.block_bytes = block_bytes
+        for points, name in ((X, "X"), (X_new, "X_new")):
+            if np.ndim(points) != 2:
+                shape = np.shape(points)
+                raise ValueError(f"{name} must have two dimensions (n, d), got shape {shape}")
+        self.block_bytes = check_count(block_bytes, "block_bytes")
         self.y = check_labels(y, np.shape(X)[0])
         self.y_new = np.asarray(y_new)
         self.k = check_count(k, "k")

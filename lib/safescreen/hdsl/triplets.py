@@ -12,6 +12,7 @@ from scipy import sparse
 
 from safescreen._checks import check_count, check_labels, check_points
 from safescreen.hdsl.constraints import take_columns
+from safescreen.terms.indices import check_index
 
 
 def nearest_triplets(
@@ -61,7 +62,7 @@ def nearest_triplets(
     codes = np.unique(check_labels(y, n), return_inverse=True)[1]
     n_targets = check_count(n_targets, "n_targets")
     n_impostors = check_count(n_impostors, "n_impostors")
-    step = max(1, block_bytes // (8 * n))
+    step = max(1, check_count(block_bytes, "block_bytes") // (8 * n))
     triplets = []
     for start in range(0, n, step):
         products = X[start : start + step] @ X.T
@@ -152,7 +153,8 @@ def default_scale(X: Any, triplets: ArrayLike) -> float:
     0.25
     """
     X = sparse.csr_array(check_points(X, allow_sparse=True))
-    x, y, z = (X[column] for column in np.asarray(triplets).T)
+    triplets = check_index(triplets, X.shape[0], ("x", "y", "z"), "triplets", what="triplet")
+    x, y, z = (X[column] for column in triplets.T)
     margin = float(np.median(np.abs(x.multiply(y - z).sum(axis=1))))
     scale = 0.5 * np.unique(X.indices[X.data != 0.0]).size / margin if margin > 0.0 else 1.0
     return scale if 0.0 < scale < np.inf else 1.0

@@ -26,8 +26,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import check_lam, check_scalar
-from safescreen.problem import Problem
+from safescreen._checks import check_scalar
+from safescreen.problem import Problem, evaluated
 from safescreen.ranges.path import Ranges
 from safescreen.ranges.quartic import ball_interval_kernel
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
@@ -65,7 +65,7 @@ def gradient(
     >>> [f"{low:.4f} {high:.4f}" for low, high in zip(ranges.L_low, ranges.L_high)]
     ['6.0000 inf', '12.0000 inf']
     """
-    e = _evaluate(prob, x, lam0, alpha)
+    e = evaluated(prob, x, lam0, alpha, "lam0")
     w_error = upper(e.H_error / e.lam + 4.0 * UNIT * prob.cone.magnitude(e.H) / e.lam, 4)
     return _ranges(prob, e, 0.25, e.H / e.lam, w_error, e.fenchel / e.lam, accuracy)
 
@@ -133,7 +133,7 @@ def duality_gap(
     ['6.0000 inf', '12.0000 24.0000']
     ['6.0000 inf', '12.0000 inf']
     """
-    e = _evaluate(prob, x, lam0, alpha)
+    e = evaluated(prob, x, lam0, alpha, "lam0")
     return _ranges(
         prob, e, 1.0, e.x_alpha, e.x_alpha_error, 2.0 * _fenchel_and_product(prob.cone, e), accuracy
     )
@@ -163,14 +163,10 @@ def midpoint_gap(
     -----
     Cost: as :func:`duality_gap`. Safe in floating point as that function is.
     """
-    e = _evaluate(prob, x, lam0, alpha)
+    e = evaluated(prob, x, lam0, alpha, "lam0")
     return _ranges(
         prob, e, 0.25, e.x_alpha, e.x_alpha_error, _fenchel_and_product(prob.cone, e), accuracy
     )
-
-
-def _evaluate(prob, x, lam0, alpha):
-    return prob.evaluate(prob.cone.check_feasible(x), check_lam(lam0, "lam0"), alpha)
 
 
 def _fenchel_and_product(cone, e):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safescreen._checks import check_lam, check_scalar
 from safescreen._numba import njit
 from safescreen._repr import brief_repr
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.rounding import FLOOR, UNIT, ElementLike, norm_upper
 from safescreen.rules.base import Screened
 
@@ -107,7 +107,7 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
     >>> [f"{low:.6f} {high:.6f}" for low, high in zip(ranges.R_low, ranges.R_high)]
     ['nan nan', '0.000000 2.000000']
     """
-    x0 = prob.cone.check(x0, "x0")
+    x0 = check_problem(prob).cone.check(x0, "x0")
     eps = check_scalar(eps, "eps", low=0.0)
     lam0 = check_lam(lam0, "lam0")
     terms = prob.terms

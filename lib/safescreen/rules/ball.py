@@ -3,9 +3,8 @@
 from safescreen._numba import njit
 from safescreen.problem import Problem
 from safescreen.rounding import UNIT
-from safescreen.rules.base import Screened, apply
+from safescreen.rules.base import Screened, apply, needs, parts_of
 from safescreen.spheres import Sphere
-from safescreen.terms.base import needs
 
 
 @needs()
@@ -34,8 +33,7 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
     >>> sphere(problem, ss.Sphere(np.array([0.7]), 0.1)).in_R.tolist()
     [False, True]
     """
-    center = prob.cone.check(ball.center, "ball.center")
-    radius = float(ball.radius)
+    center, radius = parts_of(prob, ball)
 
     def decide(products, norms, low, high, in_L, in_R):
         """Decide a chunk of terms."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safescreen._checks import check_kind
 from safescreen._repr import brief_repr
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.rounding import ElementLike
+from safescreen.spheres import Sphere
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,31 @@ class Screened:
 
     def __or__(self, other: Screened) -> Screened:
         return Screened(self.in_L | other.in_L, self.in_R | other.in_R)
+
+
+def needs(*capabilities: str) -> Callable:
+    """Return a decorator for a function of a problem, which states the capabilities that its terms
+    must offer, and checks them.
+    """
+
+    def declare(function):
+        @functools.wraps(function)
+        def checked(prob, *args, **options):
+            check_problem(prob)
+            prob.terms.require(*capabilities, by=f"the {function.__name__} rule")
+            return function(prob, *args, **options)
+
+        checked.needs = capabilities
+        return checked
+
+    return declare
+
+
+def parts_of(prob: Problem, ball: Sphere, name: str = "ball") -> tuple[ElementLike, float]:
+    """Return center and radius of a ball in the space of a problem; TypeError if it is none."""
+    check_kind(ball, Sphere, name)
+    radius = check_kind(ball.radius, numbers.Real, f"{name}.radius", "a real number")
+    return prob.cone.check(ball.center, f"{name}.center"), float(radius)
 
 
 def apply(

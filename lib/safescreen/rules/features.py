@@ -8,9 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_lam
 from safescreen.losses import Loss
-from safescreen.problem import Evaluation, Problem
+from safescreen.problem import Evaluation, Problem, check_problem, evaluated
 from safescreen.rounding import ElementLike, upper
 from safescreen.spheres.slopes import slope_radius
 from safescreen.terms.base import Terms
@@ -73,8 +72,8 @@ def features(
     >>> features(problem, np.array([0.243, 0.0]), 1.0).tolist()
     [False, True]
     """
-    need_features(prob)
-    return zero_features(prob, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
+    need_features(check_problem(prob))
+    return zero_features(prob, evaluated(prob, x, lam, alpha))
 
 
 def need_features(prob: Problem) -> None:

@@ -7,13 +7,12 @@ import math
 import numpy as np
 
 from safescreen._checks import check_scalar
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.rounding import UNIT, ElementLike, upper
 from safescreen.rules._extremes import halfspace_kernel
 from safescreen.rules.ball import ball_kernel, sphere
-from safescreen.rules.base import Screened, apply
+from safescreen.rules.base import Screened, apply, needs, parts_of
 from safescreen.spheres import Sphere
-from safescreen.terms.base import needs
 
 
 def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
@@ -62,11 +61,10 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     >>> sphere(problem, ball).in_R.tolist(), halfspace(problem, ball, normal, 1.0).in_R.tolist()
     ([False, False], [True, False])
     """
-    cone = prob.cone
-    center = cone.check(ball.center, "ball.center")
+    cone = check_problem(prob).cone
+    center, radius = parts_of(prob, ball)
     normal = cone.check(normal, "normal")
     offset = check_scalar(offset, "offset")
-    radius = float(ball.radius)
     largest = cone.largest(normal)
     if largest == 0.0:
         return sphere(prob, ball)
@@ -108,11 +106,11 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
     -----
     Cost: that of :func:`halfspace`. Safe in floating point as that rule is.
     """
+    center, radius = parts_of(prob, ball)
     if ball.normal is None or not ball.decides:
         return sphere(prob, ball)
-    center = prob.cone.check(ball.center, "ball.center")
     normal = prob.cone.check(ball.normal, "ball.normal")
-    farthest = upper(prob.cone.norm_upper(center) + float(ball.radius), 2)
+    farthest = upper(prob.cone.norm_upper(center) + radius, 2)
     return halfspace(prob, ball, normal, -upper(prob.cone.feasible_error(normal) * farthest, 2))
 
 

@@ -2,11 +2,11 @@
 
 import math
 
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.rounding import UNIT
 from safescreen.rules._extremes import intersection_kernel
 from safescreen.rules.ball import ball_kernel, sphere
-from safescreen.rules.base import Screened, apply
+from safescreen.rules.base import Screened, apply, parts_of
 from safescreen.spheres import Sphere
 
 
@@ -43,9 +43,9 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     >>> alone.in_L.tolist(), intersection(problem, ball1, ball2).in_L.tolist()
     ([False, True], [True, True])
     """
-    cone = prob.cone
-    Q1, Q2 = cone.check(ball1.center, "ball1.center"), cone.check(ball2.center, "ball2.center")
-    r1, r2 = float(ball1.radius), float(ball2.radius)
+    cone = check_problem(prob).cone
+    Q1, r1 = parts_of(prob, ball1, "ball1")
+    Q2, r2 = parts_of(prob, ball2, "ball2")
     apart = Q1 - Q2
     distance = cone.norm(apart)
     if not (distance > 0.0 and 0.0 <= r1 < math.inf and 0.0 <= r2 < math.inf):

@@ -13,10 +13,9 @@ from safescreen._checks import check_count, check_mask
 from safescreen.problem import Problem
 from safescreen.rounding import UNIT, upper
 from safescreen.rules._certificates import CERTIFICATES, Claims, Region
-from safescreen.rules.base import Screened
+from safescreen.rules.base import Screened, needs
 from safescreen.rules.halfspace import cone_halfspace
 from safescreen.spheres import Sphere
-from safescreen.terms.base import needs
 
 BATCH = 1 << 18
 """How many matrix entries are worked on together."""

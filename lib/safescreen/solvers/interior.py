@@ -179,7 +179,10 @@ class InteriorPoint:
             _best_multiple(problem, parts, unit, lam), self._least_multiple(parts, H, unit, lam)
         )
         x = size * unit
-        mu = self.losses * max(problem.evaluate(x, lam).primal, np.finfo(float).tiny) / parts.total
+        objective = problem.evaluate(x, lam).primal
+        if problem.linear is not None:  # its size: the linear part is negative where it pulls out
+            objective += 2.0 * max(cone.inner(problem.linear, x), 0.0)
+        mu = self.losses * max(objective, np.finfo(float).tiny) / parts.total
         largest = float(np.linalg.norm(H, 2)) if H.ndim == 2 else float(np.abs(H).max())
         return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
 

@@ -96,11 +96,17 @@ def set_up(
 
 
 def screening_of(
-    screening: str | Iterable[str] | Policy, prob: Problem, solver: Solver, freq: int
+    screening: str | Iterable[str] | Policy,
+    prob: Problem,
+    solver: Solver,
+    freq: int,
+    name: str = "screening",
 ) -> tuple[Policy | None, Features | None]:
-    """Return when terms are screened, and when features are left out, from a user's `screening`."""
-    names, has_features = without_features(screening, prob)
-    return policy_of(names, prob, solver, freq), Features() if has_features else None
+    """Return when terms are screened, and when features are left out, from a user's `screening`,
+    the argument `name`.
+    """
+    names, has_features = without_features(screening, prob, name)
+    return policy_of(names, prob, solver, freq, name), Features() if has_features else None
 
 
 def check_method(method: str, prob: Problem) -> str:
@@ -122,7 +128,7 @@ def check_method(method: str, prob: Problem) -> str:
         is_kinked = prob.loss.smoothing == 0.0
         can_bend = offers.issuperset(SMOOTH["semismooth"].needs)
         return "semismooth" if is_kinked and can_bend else "gradient"
-    if method not in SMOOTH:
+    if not isinstance(method, str) or method not in SMOOTH:
         raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
     terms.require(*SMOOTH[method].needs, by=f"method={method!r}")
     return method
@@ -146,23 +152,30 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
 
 
 def policy_of(
-    screening: str | Iterable[str] | Policy, prob: Problem, solver: Solver, freq: int = 10
+    screening: str | Iterable[str] | Policy,
+    prob: Problem,
+    solver: Solver,
+    freq: int = 10,
+    name: str = "screening",
 ) -> Policy | None:
     """Return the policy of a user's `screening`: ``"auto"``, names as for
-    :func:`parse_screening`, or one that is to be used; None if no term is to be screened.
+    :func:`parse_screening`, or one that is to be used; None if no term is to be screened. `name` is
+    the argument's.
     """
     if isinstance(screening, Policy):
         return screening
     if isinstance(screening, str) and screening == "auto":
         fallen = Counted.fallen
         return Counted(fallen=fallen if solver.pace is None else min(fallen, solver.pace))
-    tests = parse_screening(screening, prob)
+    tests = parse_screening(screening, prob, name)
     if not tests:
         return None
     return Every(tests, freq) if solver.pace is None else WhenFallen(tests, solver.pace)
 
 
-def without_features(screening: str | Iterable[str] | Policy, prob: Problem) -> tuple[Any, bool]:
+def without_features(
+    screening: str | Iterable[str] | Policy, prob: Problem, name: str = "screening"
+) -> tuple[Any, bool]:
     """Return a user's `screening` without the name "features", and whether features are to be
     screened: "auto" does for a problem with a linear term, such as an l1 penalty, where the terms
     and the loss allow it.
@@ -174,7 +187,7 @@ def without_features(screening: str | Iterable[str] | Policy, prob: Problem) -> 
         return screening, False
     if not isinstance(screening, str | Iterable):
         raise TypeError(
-            "screening must be 'auto', () for none, or names of spheres such as ('RRPB', 'PGB'), "
+            f"{name} must be 'auto', () for none, or names of spheres such as ('RRPB', 'PGB'), "
             f"got {screening!r}"
         )
     if isinstance(screening, str) and screening == "auto":

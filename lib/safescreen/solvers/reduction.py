@@ -29,7 +29,9 @@ class Test:
     rule: str
 
 
-def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test, ...]:
+def parse_screening(
+    screening: str | Iterable[str], prob: Problem, argument: str = "screening"
+) -> tuple[Test, ...]:
     """Return a tuple of :class:`Test` from one name or several, such as ``"PGB"``,
     ``"GB+halfspace"`` or ``"MGB&BT2"``.
 
@@ -42,26 +44,26 @@ def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test
         for sphere in spheres:
             if sphere not in SPHERES:
                 raise ValueError(
-                    f"screening: unknown sphere {sphere!r}, the known ones are "
+                    f"{argument}: unknown sphere {sphere!r}, the known ones are "
                     f"{', '.join(SPHERES)}; () screens nothing"
                 )
-            prob.terms.require(*SPHERES[sphere].needs, by=f"screening: {sphere}")
+            prob.terms.require(*SPHERES[sphere].needs, by=f"{argument}: {sphere}")
         if len(spheres) > 2 or (len(spheres) == 2 and rule):
             raise ValueError(
-                "screening must name one ball, one ball and a rule, or two balls without a rule, "
+                f"{argument} must name one ball, one ball and a rule, or two balls without a rule, "
                 f"got {name!r}"
             )
         rule = rule or "sphere"
         if rule not in RULES:
             raise ValueError(
-                f"screening: unknown rule {rule!r}, the known ones are {', '.join(RULES)}"
+                f"{argument}: unknown rule {rule!r}, the known ones are {', '.join(RULES)}"
             )
         if not prob.terms.explicit and (rule != "sphere" or len(spheres) > 1):
             raise ValueError(
-                f"screening: {type(prob.terms).__name__} take one ball at a time and the "
+                f"{argument}: {type(prob.terms).__name__} take one ball at a time and the "
                 f"sphere rule, got {name!r}"
             )
-        prob.terms.require(*RULES[rule].needs, by=f"screening: {rule}")
+        prob.terms.require(*RULES[rule].needs, by=f"{argument}: {rule}")
         tests.append(Test(tuple(SPHERES[sphere] for sphere in spheres), rule))
     return tuple(tests)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safescreen._checks import check_callback, check_lam, check_vector
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
-from safescreen.problem import Problem
+from safescreen.problem import Problem, check_problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
@@ -274,10 +274,3 @@ def shortfall(solution: Solution, limits: Limits) -> str:
         f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} "
         f"iterations, asked for {goal:.3g}"
     )
-
-
-def check_problem(prob: Problem) -> Problem:
-    """Return `prob` if it is a Problem; TypeError otherwise."""
-    if not isinstance(prob, Problem):
-        raise TypeError(f"prob must be a Problem, got {type(prob).__name__}")
-    return prob

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from safescreen._checks import check_lam, check_vector
 from safescreen.cones import Cone
-from safescreen.problem import Evaluation, Problem
+from safescreen.problem import Evaluation, Problem, check_problem, evaluated
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
@@ -49,7 +49,7 @@ def duality_gap_bound(
     >>> duality_gap_bound(problem, np.array([0.25]), 12.0).radius < 1e-7
     True
     """
-    return from_evaluation_dgb(prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
+    return from_evaluation_dgb(evaluated(prob, x, lam, alpha))
 
 
 def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -> Sphere:
@@ -87,7 +87,7 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
     [0.25]
     """
     lam = check_lam(lam)
-    alpha = check_vector(alpha, len(prob), "alpha", low=0.0, high=prob.loss.cap)
+    alpha = check_vector(alpha, len(check_problem(prob)), "alpha", low=0.0, high=prob.loss.cap)
     e = prob.evaluate(prob.x_of(alpha, lam), lam, alpha)
     sphere = from_evaluation_mgb(prob.cone, e)
     return Sphere(sphere.center, sphere.radius, None, "CDGB")
@@ -131,9 +131,8 @@ def midpoint_gap_bound(
     >>> midpoint_gap_bound(problem, np.zeros(1), 12.0).center.tolist()
     [0.125]
     """
-    return from_evaluation_mgb(
-        prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha)
-    )
+    e = evaluated(prob, x, lam, alpha)
+    return from_evaluation_mgb(prob.cone, e)
 
 
 def from_evaluation_dgb(e: Evaluation) -> Sphere:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from safescreen._checks import check_lam
 from safescreen.cones import Cone
-from safescreen.problem import Evaluation, Problem
+from safescreen.problem import Evaluation, Problem, evaluated
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere
 
@@ -46,7 +45,8 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     >>> gradient_bound(problem, np.zeros(1), 12.0).center.tolist()
     [0.125]
     """
-    return from_evaluation_gb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam)))
+    e = evaluated(prob, x, lam)
+    return from_evaluation_gb(prob.cone, e)
 
 
 def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
@@ -83,9 +83,8 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
     >>> projected_gradient_bound(problem, np.zeros(1), 12.0).center.tolist()
     [0.125]
     """
-    return from_evaluation_pgb(
-        prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam))
-    )
+    e = evaluated(prob, x, lam)
+    return from_evaluation_pgb(prob.cone, e)
 
 
 def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:

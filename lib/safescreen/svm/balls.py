@@ -15,7 +15,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen import rules
-from safescreen._checks import check_lam
+from safescreen._checks import check_lam, check_vector
 from safescreen.losses import Loss
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
@@ -26,9 +26,13 @@ from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.terms import Terms
 
 
-def ball_of(prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str) -> Sphere:
-    """Return the midpoint gap bound of (w, alpha) for C, with a name."""
-    w = prob.cone.check_feasible(w, "w" if name != "BT2" else "feasible")
+def ball_of(
+    prob: Problem, w: ElementLike, argument: str, C: float, alpha: ArrayLike, name: str
+) -> Sphere:
+    """Return the midpoint gap bound of (w, alpha) for C, with a name; w is that `argument` of the
+    caller's.
+    """
+    w = prob.cone.check_feasible(w, argument)
     ball = from_evaluation_mgb(prob.cone, prob.evaluate(w, 1.0 / check_lam(C, "C"), alpha))
     return Sphere(ball.center, ball.radius, ball.normal, name)
 
@@ -86,8 +90,8 @@ def ball_1(
     ([0.5625], 0.1875)
     """
     reference = as_reference(reference)
-    w = reference.w if feasible is None else feasible
-    return ball_of(problem_of(terms, loss, reference), w, C, reference.alpha, "BT1")
+    prob = problem_of(terms, loss, reference)
+    return ball_of(prob, *_point(reference, feasible), C, reference.alpha, "BT1")
 
 
 def ball_2(
@@ -130,7 +134,9 @@ def ball_2(
     >>> ball_2(ss.Samples([[1.0], [-2.0]], [1, -1]), 0.25, [0.5], [1.0, 0.0]).center.tolist()
     [0.375]
     """
-    return ball_of(problem_of(terms, loss), feasible, C, s, "BT2")
+    prob = problem_of(terms, loss)
+    s = check_vector(s, len(prob), "s", low=0.0, high=prob.loss.cap)
+    return ball_of(prob, feasible, "feasible", C, s, "BT2")
 
 
 def choose_s(
@@ -272,7 +278,14 @@ def intersection_test(
     """
     reference = as_reference(reference)
     prob = problem_of(terms, loss, reference)
-    w = reference.w if feasible is None else feasible
-    first = ball_of(prob, w, C, reference.alpha, "BT1")
-    s = prob.alpha(first.center) if s is None else s
-    return rules.intersection(prob, first, ball_of(prob, w, C, s, "BT2"))
+    w = _point(reference, feasible)
+    first = ball_of(prob, *w, C, reference.alpha, "BT1")
+    if s is None:
+        s = prob.alpha(first.center)
+    s = check_vector(s, len(prob), "s", low=0.0, high=prob.loss.cap)
+    return rules.intersection(prob, first, ball_of(prob, *w, C, s, "BT2"))
+
+
+def _point(reference, feasible):
+    """Return the point ``w~``, and the name of the argument that it comes from."""
+    return (reference.w, "reference.w") if feasible is None else (feasible, "feasible")

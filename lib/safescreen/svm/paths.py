@@ -11,9 +11,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from safescreen import paths
-from safescreen._checks import check_grid, check_lam, check_scalar
+from safescreen._checks import check_count, check_grid, check_lam, check_scalar
 from safescreen.losses import Loss
 from safescreen.problem import Evaluation, Problem
+from safescreen.solvers.methods import without_features
+from safescreen.solvers.reduction import parse_screening
 from safescreen.svm.references import ReferenceLike, as_reference, c_min, problem_of
 from safescreen.terms import Terms
 
@@ -80,11 +82,12 @@ def path(
     [True, True, True]
     """
     lams = 1.0 / check_grid(Cs, "Cs")
+    prob = problem_of(terms, loss)
     return paths.path(
-        problem_of(terms, loss),
+        prob,
         lams,
         screening=_screening(test),
-        dynamic=screening,
+        dynamic=_checked(screening, prob),
         tol=tol,
         rtol=rtol,
         **options,
@@ -156,6 +159,7 @@ def eps_path(
         raise ValueError(
             f"C_max must be larger than C_min = {start:g}, which must be positive; got {C_max:g}"
         )
+    most = check_count(max_solutions, "max_solutions")
     reason = ["grid"]
 
     def following(solutions):
@@ -165,7 +169,7 @@ def eps_path(
         last = solutions[-1]
         if last.lam * C_max <= 1.0:
             return None
-        if len(solutions) >= max_solutions:
+        if len(solutions) >= most:
             reason[0] = "length"
         elif not (last.alpha >= 1.0).any():
             reason[0] = "no L"
@@ -185,7 +189,7 @@ def eps_path(
         prob,
         following,
         screening=_screening(test),
-        dynamic=screening,
+        dynamic=_checked(screening, prob),
         tol=tol,
         rtol=rtol,
         **options,
@@ -280,8 +284,16 @@ def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
     return at_C.gap <= eps * at_C.dual
 
 
+def _checked(screening, prob):
+    """Return a user's `screening`, whose error messages name that argument."""
+    names, _ = without_features(screening, prob)
+    if isinstance(names, tuple):
+        parse_screening(names, prob)
+    return screening
+
+
 def _screening(test):
-    if test not in TESTS:
+    if not isinstance(test, str | None) or test not in TESTS:
         raise ValueError(
             f"test must be one of {', '.join(t for t in TESTS if t)} or None, got {test!r}"
         )

@@ -8,7 +8,6 @@ families can do is a named capability (:data:`CAPABILITIES`). A family lists its
 from __future__ import annotations
 
 import copy
-import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_labels, check_scalar, check_vector
+from safescreen._checks import check_kind, check_labels, check_scalar, check_vector
 from safescreen._repr import brief_repr
 from safescreen.losses import Loss, SmoothedHinge
 from safescreen.rounding import ElementLike, gamma, upper
@@ -91,23 +90,6 @@ class InnerProducts:
     def of(cls, values: NDArray, errors: NDArray) -> InnerProducts:
         """Return the inner products that are given as two arrays of shape (T,)."""
         return cls(lambda start, stop: (values[start:stop], errors[start:stop]))
-
-
-def needs(*capabilities: str) -> Callable:
-    """Return a decorator for a function of a problem, which states the capabilities that its terms
-    must offer, and checks them.
-    """
-
-    def declare(function):
-        @functools.wraps(function)
-        def checked(prob, *args, **options):
-            prob.terms.require(*capabilities, by=f"the {function.__name__} rule")
-            return function(prob, *args, **options)
-
-        checked.needs = capabilities
-        return checked
-
-    return declare
 
 
 class Costs(NamedTuple):
@@ -510,16 +492,16 @@ class Terms(ABC):
         return 0
 
 
-def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:
+def check_weights(weights: ArrayLike | None, n: int, name: str = "weights") -> NDArray | None:
     """Return a copy of the weights of n terms, which must be positive and finite; None stays
     None.
     """
     if weights is None:
         return None
-    weights = np.array(check_vector(weights, n, "weights"))
+    weights = np.array(check_vector(weights, n, name))
     if n and not weights.min() > 0.0:
         raise ValueError(
-            f"weights must be positive, found {weights.min():g} at index {int(weights.argmin())}"
+            f"{name} must be positive, found {weights.min():g} at index {int(weights.argmin())}"
         )
     return weights
 
@@ -533,3 +515,8 @@ def check_signs(y: ArrayLike, n: int) -> NDArray:
             "SafeSVC takes any labels"
         )
     return y.astype(np.float64)
+
+
+def check_terms(terms: Terms, name: str = "terms") -> Terms:
+    """Return `terms` if they are a family of terms; TypeError otherwise."""
+    return check_kind(terms, Terms, name, "a family of terms such as Triplets or Samples")

@@ -16,7 +16,14 @@ from safescreen.rounding import UNIT, ElementLike, gamma, upper
 from safescreen.terms._intercepts import balanced_sum, best_intercept, certain_bound
 from safescreen.terms._kernel_matrices import kernel_of
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs
+from safescreen.terms.base import (
+    Costs,
+    InnerProducts,
+    LossSums,
+    Terms,
+    check_signs,
+    check_terms,
+)
 from safescreen.terms.intercept import add_intercept
 from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.samples import Samples
@@ -82,7 +89,7 @@ class FreeIntercept(Terms):
     """
 
     def __init__(self, terms: Samples | KernelSamples, y: ArrayLike, constant: float):
-        terms.require("sweeps", by="FreeIntercept")
+        check_terms(terms).require("sweeps", by="FreeIntercept")
         signs = check_signs(y, len(terms))
         constant = check_scalar(constant, "constant", low=0.0, open_low=True)
         self._set(terms, signs, constant)
