@@ -262,7 +262,7 @@ def _run(options) -> int:
     if options.data is not None:
         if not Path(options.data).is_dir():
             raise FileNotFoundError(f"--data: {options.data} is not a folder")
-        os.environ["SAFESCREEN_DATA"] = str(Path(options.data).resolve())
+        os.environ["SAFESCREEN_DATA"] = str(places.resolved(options.data, "data folder"))
     manifest, outputs = _load(options)
     runs = manifest.select(options.names, options.profile)
     if options.parameters:

@@ -29,7 +29,7 @@ def notebooks_folder(folder: str | os.PathLike | None = None) -> Path:
                 "no checkout found: run inside one, or name the folder with --notebooks DIR"
             )
         return root / "notebooks"
-    path = Path(folder).resolve()
+    path = resolved(folder, "notebooks folder")
     if not path.is_dir():
         raise FileNotFoundError(f"notebooks folder: {folder} is not a folder")
     return path
@@ -42,7 +42,20 @@ def outputs_folder(folder: str | os.PathLike | None = None) -> Path:
     folder = (
         folder or os.environ.get("SAFESCREEN_OUTPUTS") or (checkout() or Path.cwd()) / "outputs"
     )
-    return Path(folder).resolve()
+    return resolved(folder, "outputs folder")
+
+
+def resolved(folder: str | os.PathLike, what: str) -> Path:
+    """Return a path without links; FileNotFoundError where they lead back to each other."""
+    try:
+        path = Path(folder).resolve()
+        if not path.is_symlink():
+            return path
+    except (OSError, RuntimeError):  # what it is depends on the version of Python
+        pass
+    raise FileNotFoundError(
+        f"{what}: {folder} is a link that leads back to itself; name another folder"
+    )
 
 
 def shown(path: str | os.PathLike) -> str:

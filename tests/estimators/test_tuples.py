@@ -220,7 +220,6 @@ def test_what_is_wrong_is_named(kind):
         (rows - 1, y, ValueError, "rows of the preprocessor, must lie in 0..23, found -1"),
         (rows + 1, y, ValueError, "rows of the preprocessor, must lie in 0..23, found 24"),
         (rows * 1.0, y, TypeError, "rows of the preprocessor, must be integers, got dtype float64"),
-        (rows[:, [0] * size], y, ValueError, "different"),
         (np.where(rows[:, :, None] < 3, np.nan, X[rows]), y, ValueError, "NaN"),
     ]
     for given, labels, error, text in cases:
@@ -306,3 +305,30 @@ def test_the_metric_is_a_function_of_two_points():
     for wrong in ((one[1:], other), (X[:2], X[1:3]), (one[1:], other[1:])):
         with pytest.raises(ValueError):
             metric(*wrong)
+
+
+@pytest.mark.parametrize(
+    ("learner", "odd"),
+    [
+        (ss.PairLearner, [[3, 3], [5, 5]]),
+        (ss.TripletLearner, [[0, 0, 2], [1, 4, 4], [2, 5, 2], [7, 7, 7]]),
+        (ss.QuadrupletLearner, [[4, 4, 2, 3], [2, 3, 6, 6], [1, 2, 1, 2], [1, 2, 2, 1], [5] * 4]),
+    ],
+)
+def test_a_point_with_itself_by_number_is_one_by_coordinates(learner, odd):
+    """Such a tuple adds a constant to the objective, and may decide nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 3))
+    size = len(odd[0])
+    usual = [rng.choice(20, size, replace=False) for _ in range(30)]
+    rows = np.array([*odd, *usual])
+    y = np.where(np.arange(len(rows)) % 2, 1, -1)
+    options = {"lam": 0.5, "tol": 1e-9}
+    by_number = learner(preprocessor=X, **options).fit(rows, y)
+    by_coordinates = learner(**options).fit(X[rows], y)
+    found, expected = (m.get_mahalanobis_matrix() for m in (by_number, by_coordinates))
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+    without = learner(preprocessor=X, **options).fit(rows[len(odd) :], y[len(odd) :])
+    if learner is ss.PairLearner:
+        np.testing.assert_allclose(found, without.get_mahalanobis_matrix(), atol=1e-3)
+    np.testing.assert_array_equal(by_number.predict(rows), by_coordinates.predict(X[rows]))

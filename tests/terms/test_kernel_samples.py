@@ -563,3 +563,25 @@ def test_a_sweep_returns_the_sum_of_its_dual_point(weights):
         )
         before, after = (ss.Problem(part, loss).dual(a, lam) for a in (np.zeros(len(part)), alpha))
         assert after > before or len(part) < 16
+
+
+@pytest.mark.parametrize("max_seconds", [None, 60.0])
+@pytest.mark.parametrize("labels", [0, 3])
+def test_kernel_values_beyond_all_accuracy_end_a_fit(labels, max_seconds):
+    """Of about 1e33: slopes of the squared hinge cannot be known, and steps of the intercept, which
+    are as many times as large as they are wrong, would grow without bound.
+    """
+    X = 1e5 * np.random.default_rng(3).standard_normal((20, 4))
+    y = np.sign(np.random.default_rng(labels).standard_normal(20))
+    model = ss.SafeSVC(
+        C=1.0,
+        kernel="poly",
+        gamma=1.0,
+        loss="squared_hinge",
+        max_seconds=max_seconds,
+        keep_problem=True,
+    )
+    with pytest.warns(ss.ConvergenceWarning, match="stalled"):
+        model.fit(X, y)
+    assert 0.0 < model.solutions_[0].gap < 25.0
+    assert np.isfinite(model.dual_coef_).all() and np.isfinite(model.intercept_).all()

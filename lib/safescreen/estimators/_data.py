@@ -113,7 +113,8 @@ def tuples_of(tuples, size, what, preprocessor):
     """Return points, and the rows that make up each tuple, int array of shape (n, size).
 
     Tuples have the shape (n, size, d), or (n, size) with a preprocessor, which is asked for each
-    point once.
+    point once. A tuple that compares a point with itself, or a pair with itself, gets a point of
+    its own for the repetition, as it has with coordinates: what it says is then a constant.
     """
     tuples = np.asarray(tuples)
     is_formed = tuples.ndim == 3
@@ -126,7 +127,26 @@ def tuples_of(tuples, size, what, preprocessor):
     if is_formed:
         return tuples.reshape(-1, tuples.shape[2]), np.arange(len(tuples) * size).reshape(-1, size)
     names, rows = np.unique(tuples, return_inverse=True)
-    return formed(names, preprocessor, 1), rows.reshape(tuples.shape)
+    rows = rows.reshape(tuples.shape)
+    repeats = _repeats(rows)
+    names = np.append(names, tuples[repeats])
+    rows[repeats] = np.arange(names.size - np.count_nonzero(repeats), names.size)
+    return formed(names, preprocessor, 1), rows
+
+
+def _repeats(rows):
+    """Return a mask of the points of pairs, triplets or quadruplets without which no point and no
+    pair would be compared with itself.
+    """
+    repeats = np.zeros(rows.shape, dtype=bool)
+    if rows.shape[1] < 4:
+        for b in range(1, rows.shape[1]):
+            repeats[:, b] = (rows[:, :b] == rows[:, b : b + 1]).any(axis=1)
+    else:
+        near, far = np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)
+        repeats[:, 1] = near[:, 0] == near[:, 1]
+        repeats[:, 3] = (far[:, 0] == far[:, 1]) | (near == far).all(axis=1)
+    return repeats
 
 
 def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True):

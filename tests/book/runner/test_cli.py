@@ -159,3 +159,12 @@ def test_a_reader_that_leaves_early(arguments, buffered):
         words = [*buffered.split(), "-m", "safescreen", *arguments.split()]
         done = python(*words, stdout=pipe)
     assert done.returncode == 141 and done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["list", "run", "report", "codecheck"])
+def test_links_that_lead_in_a_circle_are_named(command, tmp_path, capsys):
+    loop = tmp_path / "loop"
+    loop.symlink_to(tmp_path / "back")
+    (tmp_path / "back").symlink_to(loop)
+    assert cli.main([command, "--outputs", str(loop)]) != 0
+    assert "outputs folder: " in capsys.readouterr().err
