@@ -155,7 +155,7 @@ def parameters(function):
 def arguments(name, function):
     """Return right arguments, and all names that may be tried."""
     short = name.rpartition(".")[2]
-    if inspect.isclass(function) and issubclass(function, BaseEstimator):
+    if is_estimator(function):
         return dict(CHEAP.get(short, {"lam": 1.0} if short in FITS else {}))
     own = OWN.get(name, OWN.get(short, {}))
     needed = [p.name for p in parameters(function) if p.default is inspect.Parameter.empty]
@@ -195,6 +195,16 @@ def wrongs(name, function):
     return bad
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+def is_estimator(thing):
+    return inspect.isclass(thing) and issubclass(thing, BaseEstimator)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if is_estimator(thing) else ())
+        for name, thing in PUBLIC.items()
+    ],
+)
 def test_every_argument(name):
     assert not wrongs(name, PUBLIC[name])

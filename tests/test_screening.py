@@ -154,9 +154,9 @@ def test_errors_from_arrays():
         ss.screen_samples(X[:100], y[:100], np.zeros(4), 0.0)
     with pytest.raises(ValueError, match="intercept must be finite"):
         ss.screen_samples(X[:100], y[:100], np.zeros(4), 1.0, intercept=np.nan)
-    with pytest.raises(ValueError, match="x must"):
+    with pytest.raises(ValueError, match="M must"):
         ss.screen_triplets(X, [[0, 1, 60]], -np.eye(4), 1.0)
-    with pytest.raises(ValueError, match="x must have shape"):
+    with pytest.raises(ValueError, match="M must have shape"):
         ss.screen_triplets(X, [[0, 1, 60]], np.eye(3), 1.0)
 
 

@@ -228,7 +228,7 @@ def need_memory(n_bytes: float, what: str, instead: str) -> None:
 
 def _named(value) -> str:
     """Return the name of the type of a value, or that of a type itself."""
-    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    return value.__name__ if isinstance(value, type) else type(value).__name__
 
 
 def _shown(value) -> str:

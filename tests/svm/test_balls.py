@@ -293,7 +293,7 @@ def test_bad_input_is_named():
         svm.ball_1(terms, 0.0, reference)
     with pytest.raises(TypeError, match="reference must be a Reference or a Solution, got ndarray"):
         svm.ball_1(terms, 1.0, reference.w)
-    with pytest.raises(ValueError, match=r"alpha must have shape"):
+    with pytest.raises(ValueError, match=r"s must have shape"):
         svm.ball_2(terms, 1.0, reference.w, np.zeros(3))
     with pytest.raises(ValueError, match="alpha must be at least 0"):
         svm.Reference(reference.w, -reference.alpha, C0)

@@ -27,7 +27,7 @@ from safescreen.terms import Terms
 
 
 def ball_of(
-    prob: Problem, w: ElementLike, argument: str, C: float, alpha: ArrayLike, name: str
+    prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str, argument: str = "w"
 ) -> Sphere:
     """Return the midpoint gap bound of (w, alpha) for C, with a name; w is that `argument` of the
     caller's.
@@ -91,7 +91,8 @@ def ball_1(
     """
     reference = as_reference(reference)
     prob = problem_of(terms, loss, reference)
-    return ball_of(prob, *_point(reference, feasible), C, reference.alpha, "BT1")
+    w = reference.w if feasible is None else feasible
+    return ball_of(prob, w, C, reference.alpha, "BT1", _named(feasible))
 
 
 def ball_2(
@@ -136,7 +137,7 @@ def ball_2(
     """
     prob = problem_of(terms, loss)
     s = check_vector(s, len(prob), "s", low=0.0, high=prob.loss.cap)
-    return ball_of(prob, feasible, "feasible", C, s, "BT2")
+    return ball_of(prob, feasible, C, s, "BT2", "feasible")
 
 
 def choose_s(
@@ -278,14 +279,13 @@ def intersection_test(
     """
     reference = as_reference(reference)
     prob = problem_of(terms, loss, reference)
-    w = _point(reference, feasible)
-    first = ball_of(prob, *w, C, reference.alpha, "BT1")
-    if s is None:
-        s = prob.alpha(first.center)
+    w = reference.w if feasible is None else feasible
+    first = ball_of(prob, w, C, reference.alpha, "BT1", _named(feasible))
+    s = prob.alpha(first.center) if s is None else s
     s = check_vector(s, len(prob), "s", low=0.0, high=prob.loss.cap)
-    return rules.intersection(prob, first, ball_of(prob, *w, C, s, "BT2"))
+    return rules.intersection(prob, first, ball_of(prob, w, C, s, "BT2", _named(feasible)))
 
 
-def _point(reference, feasible):
-    """Return the point ``w~``, and the name of the argument that it comes from."""
-    return (reference.w, "reference.w") if feasible is None else (feasible, "feasible")
+def _named(feasible):
+    """Return the name of the argument that the point ``w~`` comes from."""
+    return "reference.w" if feasible is None else "feasible"

@@ -96,7 +96,7 @@ def dome(
     a = as_reference(reference_a, "reference_a")
     prob = problem_of(terms, loss, a)
     cone = prob.cone
-    near = ball_of(prob, a.w, "reference_a.w", a.C, a.alpha, "MGB")
+    near = ball_of(prob, a.w, a.C, a.alpha, "MGB")
     if isinstance(bound, numbers.Real):
         R = check_scalar(bound, "bound", low=0.0)
     else:
@@ -106,7 +106,7 @@ def dome(
                 "bound must be a reference for a C of at least that of reference_a, "
                 f"{a.C:g}, got {b.C:g}"
             )
-        R = norm_of_ball(cone, ball_of(prob, b.w, "bound.w", b.C, b.alpha, "MGB"))[1]
+        R = norm_of_ball(cone, ball_of(prob, b.w, b.C, b.alpha, "MGB"))[1]
     norm = cone.norm_lower(near.center)
     square = norm * norm
     shift = upper(near.radius * (near.radius + R), 4)
