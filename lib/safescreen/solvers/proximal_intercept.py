@@ -92,7 +92,7 @@ class ProximalIntercept:
         if state.n_stalled:  # of solutions that were not accurate enough
             state.low = -math.inf
             state.high = math.inf
-        if state.n_stalled > self.stalled or not gap <= self.lost * trace.best.gap:
+        if state.n_stalled > self.stalled or not gap <= self.lost * trace.best.evaluation.gap:
             return None
         goal = trace.limits.goal(trace.best.evaluation.primal)
         accuracy = self.accuracy ** (1 + state.n_stalled)
