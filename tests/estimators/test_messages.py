@@ -310,6 +310,15 @@ def test_infinite_C(kernel):
     np.testing.assert_allclose(known["model"].decision_function(X), larger, rtol=0.01, atol=0.01)
 
 
+@pytest.mark.parametrize("model", [SafeSVC(), TripletMetric(k=2), HDSL()])
+def test_data_beyond_floats(model):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="^X must be finite, found an integer beyond"):
+        clone(model).fit([[10**400, 1]] * 150, y)
+    with pytest.raises(ValueError, match="^sample_weight must be finite, found an integer beyond"):
+        clone(model).fit(X, y, [10**400, *[1] * 149])
+
+
 def test_columns_of_numbers_are_not_looked_at_one_by_one(monkeypatch):
     """A data frame of many columns costs as much as its array."""
     monkeypatch.setattr(pd, "to_numeric", None)

@@ -2,6 +2,7 @@
 do.
 """
 
+from contextlib import contextmanager
 from datetime import date, timedelta
 
 import numpy as np
@@ -63,22 +64,38 @@ def read(model, X, *y, reset=False, min_features=1):
         "ensure_min_features": min_features,
     }
     try:
-        if not _is_frame(X) or not all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
-            return validate_data(model, X, *y, reset=reset, **options)
-        # scikit-learn would look at each column of the frame
-        validate_data(model, X, reset=reset, skip_check_array=True)
-        if y:
-            return check_X_y(X.to_numpy(), *y, estimator=model, **options)
-        return check_array(X.to_numpy(), input_name="X", estimator=model, **options)
+        with _floats_of("X"):
+            return _validated(model, X, y, reset, options)
     except (TypeError, ValueError):
         _explain(X)
         raise
 
 
+def _validated(model, X, y, reset, options):
+    """Return what scikit-learn makes of points, and of labels if there are any."""
+    if not _is_frame(X) or not all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
+        return validate_data(model, X, *y, reset=reset, **options)
+    # scikit-learn would look at each column of the frame
+    validate_data(model, X, reset=reset, skip_check_array=True)
+    if y:
+        return check_X_y(X.to_numpy(), *y, estimator=model, **options)
+    return check_array(X.to_numpy(), input_name="X", estimator=model, **options)
+
+
+@contextmanager
+def _floats_of(name):
+    """Raise a ValueError that names the argument for an integer that no float holds."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(f"{name} must be finite, found an integer beyond 1.8e308") from None
+
+
 def read_unnamed(model, X):
     """Return points of an array without names of columns, in the form that a fitted model takes."""
     accept = "csr" if get_tags(model).input_tags.sparse else False
-    X = check_array(X, accept_sparse=accept, dtype=np.float64, estimator=model, input_name="X")
+    with _floats_of("X"):
+        X = check_array(X, accept_sparse=accept, dtype=np.float64, estimator=model, input_name="X")
     _check_n_features(model, X, reset=False)
     return X
 
@@ -159,9 +176,10 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
         return X, y, None
     weights = np.asarray(sample_weight)
     if weights.any():
-        weights = _check_sample_weight(
-            weights, X, dtype=np.float64, ensure_non_negative=non_negative
-        )
+        with _floats_of("sample_weight"):
+            weights = _check_sample_weight(
+                weights, X, dtype=np.float64, ensure_non_negative=non_negative
+            )
     weights = np.maximum(weights, 0.0)
     if not weights.any():
         raise ValueError(
