@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import safescreen
@@ -188,3 +189,18 @@ def test_a_warning_that_is_an_error_leaves_the_model():
     with warnings.catch_warnings(action="error"), pytest.raises(safescreen.ConvergenceWarning):
         model.set_params(max_iter=1, tol=1e-12).fit(OTHER, TWO)
     assert model.coef_ is before["coef_"] and model.classes_ is before["classes_"]
+
+
+class Scaled(SafeSVC):
+    """What users write: a step of their own before the fit."""
+
+    def fit(self, X, y):
+        self.scaler_ = StandardScaler().fit(X)
+        return super().fit(self.scaler_.transform(X), y)
+
+
+def test_what_a_subclass_sets_stays():
+    model = Scaled(kernel="rbf").fit(NAMED, LABELS)
+    model.fit(ROWS[:, 1:], TWO)
+    assert model.scaler_.n_features_in_ == 3 and model.n_features_in_ == 3
+    assert model.predict(model.scaler_.transform(ROWS[:, 1:])).tolist() == TWO.tolist()

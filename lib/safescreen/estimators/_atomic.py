@@ -7,26 +7,36 @@ from typing import Any
 EARLIER = "_earlier_"
 """Where a fit finds the attributes of the fit before it, by name."""
 
+FITTED = "_fitted_"
+"""Where an estimator keeps the names of the attributes that its fit has set."""
+
 
 def atomic(fit: Callable) -> Callable:
     """Make a method that fits an estimator set all its attributes together at its end.
 
     The method works on a draft: an estimator with the same parameters that is not fitted. When it
-    has come to its end, one assignment gives its attributes to the estimator, in place of those of
-    the fit before. An error or Ctrl-C at any moment leaves the estimator as it was.
+    has come to its end, one assignment gives what it has set to the estimator, in place of what the
+    fit before had set. An error or Ctrl-C at any moment leaves the estimator as it was.
     """
 
     @wraps(fit)
     def whole(self, *args: Any, **options: Any) -> Any:
         if EARLIER in vars(self):  # a fit that another fit calls
             return fit(self, *args, **options)
+        before = vars(self).get(FITTED, frozenset())
+        start = _without(self, before)
         draft = type(self).__new__(type(self))
-        vars(draft).update(_others(self))
-        vars(draft)[EARLIER] = _fitted(self)
+        vars(draft).update(start)
+        vars(draft)[EARLIER] = {name: vars(self)[name] for name in before & vars(self).keys()}
         fit(draft, *args, **options)
-        fitted = _fitted(draft)
-        del fitted[EARLIER]
-        self.__dict__ = {**_others(self), **fitted}
+        del vars(draft)[EARLIER]
+        fitted = {
+            name: value
+            for name, value in vars(draft).items()
+            if name not in start or value is not start[name]
+        }
+        fitted[FITTED] = frozenset({*fitted, FITTED})
+        self.__dict__ = {**_without(self, before), **fitted}
         return self
 
     return whole
@@ -37,11 +47,6 @@ def earlier(model: Any, name: str) -> Any:
     return vars(model).get(EARLIER, {}).get(name)
 
 
-def _fitted(model):
-    """Return the attributes of a fit, whose names end with an underscore."""
-    return {name: value for name, value in vars(model).items() if name.endswith("_")}
-
-
-def _others(model):
-    """Return the attributes that are not those of a fit, such as parameters."""
-    return {name: value for name, value in vars(model).items() if not name.endswith("_")}
+def _without(model, names):
+    """Return the attributes of an estimator, by name, without those of these names."""
+    return {name: value for name, value in vars(model).items() if name not in names}
