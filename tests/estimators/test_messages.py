@@ -310,6 +310,21 @@ def test_infinite_C(kernel):
     np.testing.assert_allclose(known["model"].decision_function(X), larger, rtol=0.01, atol=0.01)
 
 
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        *[(SafeSVC(kernel="rbf"), name) for name in ("C", "gamma", "tol", "smoothing")],
+        *[(SafeSVC(), name) for name in ("intercept_scaling", "max_seconds")],
+        *[(TripletMetric(k=2), name) for name in ("lam", "lam_ratio", "smoothing", "l1", "tol")],
+        *[(HDSL(), name) for name in ("scale", "tol", "max_seconds")],
+    ],
+)
+def test_numbers_beyond_floats(model, name):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=f"^{name} must be finite"):
+        clone(model).set_params(**{name: 10**400}).fit(X, y)
+
+
 @pytest.mark.parametrize("model", [SafeSVC(), TripletMetric(k=2), HDSL()])
 def test_data_beyond_floats(model):
     X, y = load_iris(return_X_y=True)
