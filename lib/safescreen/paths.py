@@ -4,6 +4,7 @@ the next.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -365,7 +366,8 @@ class _Walk:
         solution = solution_of(reduction, outcome, self.keep_masks)
         self.reference = (outcome.problem, outcome.sums)
         self.last_but_one = self.last
-        self.last = solution
+        # a look at the solution completes its expansion, and so must not be one at this
+        self.last = replace(solution, x=copy.copy(solution.x))
         self.ledger = outcome.ledger
         self.memory = outcome.memory
         if solution.n_iter:

@@ -14,7 +14,25 @@ class ConvergenceWarning(UserWarning):
 
 
 class Iteration(NamedTuple):
-    """State of a solver at one iteration, as it is kept in a history."""
+    """State of a solver at one iteration, as it is kept in a history.
+
+    `primal` and `gap` say where the optimum of the whole problem lies. Once terms have left, they
+    are computed from those that are left. These have the same optimum, and elsewhere an objective
+    that is lower or the same. What the whole problem has at an iterate is in :class:`Progress`.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations so far.
+    primal, gap : float
+        The optimum lies between ``primal - gap`` and `primal`, up to the rounding of `primal`, and
+        the iterate at most ``sqrt(2 gap/lam)`` from the solution. As long as no term has left they
+        are the objective and the duality gap at the iterate.
+    n_terms, n_L, n_R : int
+        Terms that are left, and terms certified to be in the linear and in the zero region.
+    seconds : float
+        Since the start.
+    """
 
     iteration: int
     primal: float
@@ -23,6 +41,26 @@ class Iteration(NamedTuple):
     n_L: int
     n_R: int
     seconds: float
+
+
+class Deferred:
+    """A field of a record that may be given as a function of no arguments. The function is called
+    when the field is first read.
+    """
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, record, owner=None):
+        if record is None:
+            raise AttributeError(self.name)  # the field has no default
+        value = vars(record)[self.name]
+        if callable(value):
+            value = vars(record)[self.name] = value()
+        return value
+
+    def __set__(self, record, value):
+        vars(record)[self.name] = value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +75,11 @@ class Progress:
     iteration : int
         Iterations so far; along a path, how many parameters are solved.
     x : element
-        The iterate: M, w, or the similarity of Frank-Wolfe. Not a copy.
+        The iterate: M, w, or the similarity of Frank-Wolfe.
     primal, gap : float
-        Objective and certified duality gap there; for Frank-Wolfe the mean loss and its gap, which
-        is exact with the exact direction only.
+        Objective of the whole problem and certified duality gap there. Once terms have left, an
+        evaluation of all terms computes both when one of them is first read. For Frank-Wolfe they
+        are the mean loss and its gap; with the exact direction the optimum is at most `gap` lower.
     n_terms, n_L, n_R : int
         Terms that are left, and terms certified to be in the linear and in the zero region.
     seconds : float
@@ -65,8 +104,8 @@ class Progress:
 
     iteration: int
     x: ElementLike = field(repr=False)
-    primal: float
-    gap: float
+    primal: float = Deferred()  # type: ignore[assignment]
+    gap: float = Deferred()  # type: ignore[assignment]
     n_terms: int
     n_L: int = 0
     n_R: int = 0
@@ -76,3 +115,6 @@ class Progress:
     error: float | None = None
 
     __repr__ = brief_repr
+
+    def __getstate__(self):
+        return {name: getattr(self, name) for name in vars(self)}

@@ -91,6 +91,10 @@ class Expansion(Element):
     def __array__(self, dtype=None, copy=None):
         return np.array(self.coef, dtype=dtype, copy=copy)
 
+    def __copy__(self):
+        known = Image(self.image.copy(), self.error)
+        return Expansion(self.space, self.coef, known, self.scale)
+
     def __len__(self):
         return self.coef.size
 

@@ -25,6 +25,12 @@ from safescreen.solvers.proximal_intercept import penalised
 FAR = 100.0
 """A warning names a column whose mean is more than this many standard deviations from 0."""
 
+PAUSE = 0.1
+"""Seconds at least between two gaps that a progress bar shows."""
+
+SHARE = 20.0
+"""So many times as long as a gap took, a bar waits for the next one."""
+
 
 class NotConverged(ConvergenceWarning, exceptions.ConvergenceWarning):
     """The library's ConvergenceWarning and scikit-learn's in one."""
@@ -186,16 +192,22 @@ def come_down(model, prob, lams, **options):
 @contextmanager
 def _watched(model):
     """Yield the callback of an estimator; if the estimator is verbose, it updates a progress bar
-    too.
+    too. The gap there may cost an evaluation of all terms, so it is a little old.
     """
     callback = check_callback(model.callback)
     if not model.verbose:
         yield callback
         return
     with progress_bar(True, type(model).__name__) as bar:
+        due = 0.0
 
         def shown(progress):
-            bar.set_postfix(gap=f"{progress.gap:.2e}", terms=progress.n_terms)
+            nonlocal due
+            begun = time.monotonic()
+            if begun >= due:
+                bar.set_postfix(gap=f"{progress.gap:.2e}", terms=progress.n_terms)
+                ended = time.monotonic()
+                due = ended + max(PAUSE, SHARE * (ended - begun))
             bar.update(progress.iteration - bar.n)
             return callback is not None and callback(progress)
 

@@ -42,7 +42,7 @@ class ActiveSet:
 
     def step(self, problem: Problem, trace: Trace, state: Walk) -> tuple[Point, Walk] | None:
         """Take `freq` steps, all but the first with the active terms only; fewer where these are
-        solved.
+        solved, or the time is up.
         """
         state.recent = []  # objective values of the active terms
         following = self.solver.step(problem, trace, state)
@@ -54,7 +54,7 @@ class ActiveSet:
         most = min(self.freq, trace.limits.max_iter - trace.n_iter)
         while n_steps < most:
             inner = trace.moved(active, point._replace(iterations=0, others=0))
-            if trace.limits.reached(inner.evaluation):
+            if trace.is_late or trace.limits.reached(inner.evaluation):
                 break
             following = self.solver.step(active, inner, state)
             if following is None:

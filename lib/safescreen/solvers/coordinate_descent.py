@@ -100,8 +100,10 @@ class CoordinateDescent:
             return None
         H = trace.evaluation.H if state.H is None else state.H
         stop = self._next_stop(problem, trace, state.tolerance)
-        most = self._most_sweeps(trace, state)
-        options = {} if stop.gap is None else {"goal": stop.gap}
+        most = min(state.patience or self.sweeps, trace.limits.max_iter - trace.n_iter)
+        options: dict[str, Any] = {} if stop.gap is None else {"goal": stop.gap}
+        if trace.limits.max_seconds < math.inf:
+            options["is_over"] = lambda: trace.is_late
         H, spread, n_sweeps, state.seed = problem.terms.sweep(
             state.alpha,
             H,
@@ -144,15 +146,6 @@ class CoordinateDescent:
         factorization = min(len(terms), *terms.cone.shape) ** 3 / 3.0
         sweep = 4.0 * terms.stored
         return int(min(self.patience * max(1.0, factorization / sweep), self.most_patience))
-
-    def _most_sweeps(self, trace, state):
-        """Return how many sweeps there may be before the next look; with a limit of time as many as
-        there have been, so that it is not missed by far.
-        """
-        most = min(state.patience or self.sweeps, trace.limits.max_iter - trace.n_iter)
-        if trace.limits.max_seconds < math.inf:
-            most = min(most, max(1, trace.n_iter))
-        return most
 
     def _looks_early(self, problem, trace):
         """Return whether screening makes a look at the gap before the end worth its cost."""

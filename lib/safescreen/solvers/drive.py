@@ -5,8 +5,10 @@ when to screen, and with which tests; the loop does everything else."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,19 +162,58 @@ def judge(reduction: Reduction, trace: Trace) -> Judged:
     """Return the best point of a trace, judged on the whole problem."""
     best = trace.best.evaluation
     eps = reference_accuracy(best)
-    # every screened term is in its region at x: nothing is left out
-    if eps < reduction.enlargement and reduction.has_all_features:
+    if reduction.agrees_within(eps):
         return Judged(best, reduction.problem, best.sums, eps)
     whole = reduction.whole
     x = reduction.embed(best.x)
-    dual_point = _expanded(reduction, trace)
-    if dual_point is None:
-        sums = whole.terms.loss_sums(x, whole.loss)
-    else:
-        sums = dual_point.hinge_sums(whole.terms, x)
-    evaluation = whole.assemble(sums, x, trace.lam)
+    evaluation = _evaluate(whole, x, trace.lam, _expanded(reduction, trace))
     eps = float(np.fmin(reference_accuracy(evaluation), eps))
-    return Judged(evaluation, whole, sums, eps)
+    return Judged(evaluation, whole, evaluation.sums, eps)
+
+
+def judged_later(reduction: Reduction, trace: Trace) -> Callable[[], Values]:
+    """Return a function that computes objective and gap of the whole problem at the last point of a
+    trace. It may be called whenever they are wanted, and changes nothing for the solve.
+    """
+    e = trace.evaluation
+    is_whole = reduction.problem is reduction.whole
+    if is_whole or reduction.agrees_within(reference_accuracy(e)):
+        values = Values(e.primal, e.gap)
+        return lambda: values
+    x = reduction.embed(e.x)
+    lam = e.lam
+    dual_point = trace.point.dual_point() if reduction.whole.loss.smoothing == 0.0 else None
+    # what is known now; terms that are decided later are among those that alpha has a number for
+    now = copy.copy(reduction)
+    now.problem = now.whole
+
+    @cache
+    def values():
+        dual = dual_point
+        if dual is not None and dual.packed:
+            dual = DualPoint(now.expand(dual.unpack()))
+        at_x = _evaluate(now.whole.afresh(), copy.copy(x), lam, dual)
+        return Values(at_x.primal, at_x.gap)
+
+    return values
+
+
+class Values(NamedTuple):
+    """Objective and certified gap of the whole problem at a point."""
+
+    primal: float
+    gap: float
+
+
+def _evaluate(problem, x, lam, dual_point):
+    """Return the evaluation of a problem at x and a dual point of the hinge, None for
+    ``alpha(x)``.
+    """
+    if dual_point is None:
+        sums = problem.terms.loss_sums(x, problem.loss)
+    else:
+        sums = dual_point.hinge_sums(problem.terms, x)
+    return problem.assemble(sums, x, lam)
 
 
 def screen(reduction: Reduction, policy: Policy, moment: Moment) -> tuple[Ledger, Any, Any]:

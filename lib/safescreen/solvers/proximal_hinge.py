@@ -175,6 +175,8 @@ class ProximalHinge:
         for k in range(n_problems, -1, -1):
             smoothed = around(problem, None, state.width * self.narrower**-k)
             self._solve_smoothed(smoothed, trace, state, trace.limits.tol, rtol)
+            if trace.is_late:
+                break
         if problem.terms.explicit:
             state.alpha = smoothed.alpha(state.x)
 

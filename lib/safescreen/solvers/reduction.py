@@ -204,6 +204,12 @@ class Reduction:
         """Whether no feature has been left out."""
         return len(self._columns) < 2
 
+    def agrees_within(self, eps: float) -> bool:
+        """Return whether objective and gap of the problem that is left are those of the whole one
+        at any point that is so near to the optimum: every screened term is in its region there.
+        """
+        return eps < self.enlargement and self.has_all_features
+
     def embed(self, x: ElementLike) -> ElementLike:
         """Return a point in all coordinates, from one in those that are left, or were left once."""
         if self.has_all_features:

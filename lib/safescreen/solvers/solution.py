@@ -70,6 +70,7 @@ class Solution:
         Why the solve ended: "converged", "iterations" (`max_iter`), "time" (`max_seconds`),
         "callback", "interrupted" (Ctrl-C), or "stalled" (no step made progress any more).
     history : list of Iteration
+        What was certain of the optimum at each evaluated point.
     n_terms, n_L, n_R : int
         How many terms there are, and of how many screening proved that they lie in the linear
         region and in the zero region.

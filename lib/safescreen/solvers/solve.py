@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,7 +15,7 @@ from safescreen.problem import Problem, check_problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
-from safescreen.solvers.drive import Interrupted, Observe, Outcome, drive
+from safescreen.solvers.drive import Interrupted, Observe, Outcome, drive, judged_later
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import set_up
 from safescreen.solvers.reduction import Reduction
@@ -73,6 +74,8 @@ def solve(
         Iterate on the terms with a non-zero loss only, and check all terms now and then.
     callback : callable, optional
         ``callback(progress)``, with a :class:`Progress`; returning a true value stops the solve.
+        Its objective and gap are those of `prob`. Once terms have left, reading them costs an
+        evaluation of all terms.
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
     method : str
@@ -221,8 +224,20 @@ def observer(callback: Callable[[Progress], Any] | None) -> Observe | None:
 
     def observe(reduction, trace):
         now = trace.history[-1]
-        x = reduction.embed(trace.evaluation.x)
-        return callback(Progress(x=x, lam=trace.lam, **now._asdict()))
+        values = judged_later(reduction, trace)
+        return callback(
+            Progress(
+                iteration=now.iteration,
+                x=copy.copy(reduction.embed(trace.evaluation.x)),
+                primal=lambda: values().primal,
+                gap=lambda: values().gap,
+                n_terms=now.n_terms,
+                n_L=now.n_L,
+                n_R=now.n_R,
+                seconds=now.seconds,
+                lam=trace.lam,
+            )
+        )
 
     return observe
 

@@ -66,6 +66,7 @@ def improve(
     shrinking,
     goal,
     is_balanced=False,
+    is_over=None,
 ):
     """Improve a dual point until the projected slopes differ by at most `tolerance`, or the gap is
     at most `goal`; with `is_balanced` at the same sum of ``w_t y_t alpha_t``, so that slopes and
@@ -73,7 +74,8 @@ def improve(
 
     alpha and `products`, the inner products ``<z_t, H>``, are overwritten. The products of
     coordinates that are left out are out of date at the end. A goal is a pair: a gap, and one
-    relative to the loss. Return the violation among the coordinates that were scanned last, and the
+    relative to the loss. Once `is_over`, which is asked after each working set, says yes, the work
+    ends. Return the violation among the coordinates that were scanned last, and the
     number of updates.
     """
     point = _Point(
@@ -112,6 +114,8 @@ def improve(
         if steps == 0:
             return spread, done
         done += steps
+        if is_over is not None and is_over():
+            return spread, done
 
 
 class _Point(NamedTuple):

@@ -89,6 +89,14 @@ def _gap_and_loss(slope, a, g, cap):
     return gap, best * (slack - 0.5 * g * best)
 
 
+def begin(n):
+    """Return `order` and `memory` for the first sweep over n rows: the order of the coordinates,
+    and how many of them are visited, the slopes beyond which one is left out, the loss of those
+    that are, and ``||H||^2``.
+    """
+    return np.arange(n), np.array([n, np.inf, -np.inf, 0.0, 0.0])
+
+
 @njit
 def sweep(
     Z,
@@ -104,11 +112,14 @@ def sweep(
     cap,
     lam,
     tolerance,
-    epochs,
     state,
     shrinking,
     goal,
     relative_goal,
+    order,
+    memory,
+    visits,
+    most_visits,
 ):
     """Sweep over the rows of Z until the projected slopes of the coordinates that still move differ
     by at most `tolerance`, or the gap is estimated to be at most `goal`, or at most `relative_goal`
@@ -119,18 +130,23 @@ def sweep(
     with a slope beyond `FIRM` times the largest of the last sweep (Hsieh et al. 2008, where that
     factor is 1). All coordinates are visited again when the others are half as far from the goal.
 
-    Return the largest violation seen in the last sweep, the number of sweeps, of n rows each, and
-    the state of the generator.
+    The work ends with the sweep in which the number of visits reaches `most_visits`, and may go on
+    from there: `order` and `memory`, which :func:`begin` makes, `visits` and `state` are all that a
+    sweep takes over from the one before it.
+
+    Return the largest violation seen in the last sweep, the number of visits, the state of the
+    generator, and whether one of the goals is reached.
     """
     n = alpha.size
-    order = np.arange(n)
-    size = n
-    high, low = np.inf, -np.inf
+    if visits == 0:
+        memory[4] = np.dot(H, H)
+    size = int(memory[0])
+    high = memory[1]
+    low = memory[2]
+    loss_outside = memory[3]
+    square = memory[4]
     spread = np.inf
-    visits = 0
-    loss_outside = 0.0
-    square = np.dot(H, H)
-    while visits < epochs * n:
+    while visits < most_visits:
         state = _shuffle(order, size, state)
         is_whole = size == n and high == np.inf and low == -np.inf
         visits += size
@@ -163,11 +179,16 @@ def sweep(
         spread = max(most, 0.0) - min(least, 0.0)
         limit = max(goal, relative_goal * (loss + loss_outside + 0.5 * square / lam))
         if is_whole and (spread <= tolerance or gap <= limit):
-            break
+            return spread, visits, state, True
         high = FIRM * most if most > 0.0 else np.inf
         low = FIRM * least if least < 0.0 else -np.inf
         if not is_whole and (spread <= tolerance or gap <= 0.5 * limit):  # visit all again
             size = n
             loss_outside = 0.0
             high, low = np.inf, -np.inf
-    return spread, min(-(-visits // max(n, 1)), epochs), state
+    memory[0] = size
+    memory[1] = high
+    memory[2] = low
+    memory[3] = loss_outside
+    memory[4] = square
+    return spread, visits, state, False

@@ -423,6 +423,8 @@ class Terms(ABC):
         epochs: int,
         state: int,
         shrinking: bool = True,
+        *,
+        is_over: Callable[[], bool] | None = None,
     ) -> Any:
         """Improve a dual point coordinate by coordinate ("sweeps").
 
@@ -443,6 +445,9 @@ class Terms(ABC):
             State of the random generator that orders the coordinates.
         shrinking : bool
             Leave out, for some time, coordinates that are firmly at a bound.
+        is_over : callable, optional
+            Is asked now and then, between two sweeps. Once it says yes, the work ends. As long as
+            it says no, it changes nothing.
 
         Returns
         -------

@@ -310,13 +310,14 @@ class KernelSamples(Terms):
         shrinking: bool = True,
         goal: tuple[float, float] = (0.0, 0.0),
         is_balanced: bool = False,
+        is_over: Callable[[], bool] | None = None,
     ) -> tuple[Expansion, float, int, int]:
         """Improve a dual point in working sets, each time by the pair of coordinates that gains
         most; n updates count as a sweep.
 
         The parameters and the result are those of :meth:`Terms.sweep`, with a `goal` as in
         :meth:`Terms.sees_gap`. `state` has no effect. With `is_balanced` the sum of
-        ``w_t y_t alpha_t`` does not change.
+        ``w_t y_t alpha_t`` does not change. `is_over` is asked after each working set.
         """
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
@@ -335,6 +336,7 @@ class KernelSamples(Terms):
                 shrinking,
                 goal,
                 is_balanced,
+                is_over,
             )
             products = self._margins(H)[0].copy()
             spread, steps = improve(
@@ -346,6 +348,8 @@ class KernelSamples(Terms):
             coef = rest.copy()
             coef[ids] += weights * alpha
             H = self._recent.expansion(self.cone, coef, self._view)
+            if is_over is not None and is_over():
+                break
         return H, spread, -(-done // max(1, len(self))), state
 
     def _where(self, numbers):

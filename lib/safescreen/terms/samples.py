@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from safescreen.cones.kernel_matrix import row_length, squares
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms._sample_kernels import sweep
+from safescreen.terms._sample_kernels import begin, sweep
 from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs, check_weights
+
+PIECE = 1e7
+"""So many numbers are read between two looks at the clock: some hundredths of a second."""
 
 
 class Samples(Terms):
@@ -163,6 +167,7 @@ class Samples(Terms):
         state: int,
         shrinking: bool = True,
         goal: tuple[float, float] = (0.0, 0.0),
+        is_over: Callable[[], bool] | None = None,
     ) -> tuple[NDArray, float, int, int]:
         """Improve a dual point as in :meth:`Terms.sweep`, with a `goal` as in
         :meth:`Terms.sees_gap`.
@@ -171,13 +176,26 @@ class Samples(Terms):
         """
         H = np.array(H)
         tau, w = map(np.array, levels(self))
-        fixed = (tau, w, loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
+        fixed = (tau, w, loss.smoothing, loss.cap, lam, tolerance)
         Z = self._Z
         if sparse.issparse(Z):
             rows = (np.empty((0, 0)), Z.data, _unsigned(Z.indices), _unsigned(Z.indptr))
         else:
             rows = (Z, None, None, None)
-        return H, *sweep(*rows, self.norms, alpha, H, *fixed, *goal)
+        n = len(self)
+        most = epochs * n
+        piece = most
+        if is_over is not None:
+            piece = max(1, int(PIECE / (8.0 + self.stored / max(1, n))))
+        carried = begin(n)
+        visits = 0
+        while True:
+            end = min(visits + piece, most)
+            spread, visits, state, is_done = sweep(
+                *rows, self.norms, alpha, H, *fixed, state, shrinking, *goal, *carried, visits, end
+            )
+            if is_done or visits >= most or (is_over is not None and is_over()):
+                return H, spread, min(-(-visits // max(n, 1)), epochs), state
 
     def sees_gap(self, loss: Loss) -> bool:
         """Return whether sweeps end by the gap: they do for the hinge, whose gap is that of the

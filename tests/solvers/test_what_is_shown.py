@@ -1,0 +1,117 @@
+"""What callbacks and histories show holds for the problem that was posed, whatever has left it."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import points
+from safescreen.records import Progress
+
+EXACT = {"rtol": 1e-9, "max_iter": 3000, "screening": ()}
+pytestmark = pytest.mark.filterwarnings("ignore::safescreen.records.ConvergenceWarning")
+
+
+def tiny(seed):
+    """Return a tiny problem and a lam."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 8))
+    X = rng.standard_normal((n, int(rng.integers(1, 3)))).round(3)
+    index = [rng.permutation(n)[:3] for _ in range(int(rng.integers(3, 9)))]
+    terms = ss.Triplets(X, index, diagonal=bool(seed % 2))
+    return ss.Problem(terms, ss.SmoothedHinge((0.001, 0.05, 0.5)[seed % 3])), 10 ** rng.uniform(
+        -3.0, 0.0
+    )
+
+
+def check(prob, lam, seen, solution):
+    """Compare what was shown with its definitions; return whether fewer terms had another
+    objective.
+    """
+    best = ss.solve(prob, lam, **EXACT)
+    room = best.gap + 1e-12 * best.primal
+    is_lower = False
+    assert len(seen) == len(solution.history)
+    for shown, state in zip(seen, solution.history, strict=True):
+        objective = prob.primal(shown.x, lam)
+        assert shown.primal == pytest.approx(objective, rel=1e-9, abs=1e-12)
+        assert shown.gap >= objective - best.primal - room
+        assert state.primal - state.gap - room <= best.primal <= state.primal + room
+        distance = prob.cone.norm(shown.x - best.x)
+        assert distance <= math.sqrt(2.0 * state.gap / lam) * (1.0 + 1e-9) + best.eps
+        is_lower = is_lower or state.primal < 0.99 * objective
+    return is_lower
+
+
+def test_tiny_problems():
+    """Of one coordinate or two, where far steps follow on a screening."""
+    n_lower = 0
+    for seed in range(40):
+        prob, lam = tiny(seed)
+        options = {"screening": ("GB", "MGB"), "freq": 1, "method": "gradient", "max_iter": 300}
+        seen = []
+        n_lower += check(prob, lam, seen, ss.solve(prob, lam, callback=seen.append, **options))
+    assert n_lower >= 3
+
+
+X, Y = points(n=40)
+SIGNS = 2 * Y - 1
+FAMILIES = {
+    "samples": lambda: ss.Samples(X, SIGNS),
+    "kernel": lambda: ss.KernelSamples.from_points(X, SIGNS, gamma=1.0),
+    "free": lambda: ss.FreeIntercept.from_points(X, SIGNS),
+    "free kernel": lambda: ss.FreeIntercept.from_points(X, SIGNS, "rbf", gamma=1.0),
+    "triplets": lambda: ss.Triplets.from_labels(X, Y, k=3),
+    "products": lambda: ss.ProductTriplets(X, Y, k=3),
+}
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family(family, gamma):
+    """Whether it is read at once or when the solve is over."""
+    prob = ss.Problem(FAMILIES[family](), ss.SmoothedHinge(gamma))
+    lam_max = prob.lam_max()
+    lam = 0.01 * lam_max if lam_max < math.inf else 0.1
+    options = {"screening": ("MGB",), "freq": 2, "rtol": 1e-7}
+    seen, at_once = [], []
+    solution = ss.solve(prob, lam, callback=seen.append, **options)
+    assert seen[-1].n_terms < len(prob) or family == "free kernel"
+    check(prob, lam, seen, solution)
+    for shown, state in zip(seen, solution.history, strict=True):  # the same dual point
+        if shown.primal == pytest.approx(state.primal, rel=1e-13):
+            assert shown.gap == pytest.approx(state.gap, rel=1e-3, abs=1e-12 * shown.primal)
+    ss.solve(prob, lam, callback=lambda p: at_once.append((p.primal, p.gap)), **options)
+    assert [(p.primal, p.gap) for p in seen] == at_once
+
+
+def test_features_that_have_left():
+    """Of a diagonal metric with an l1 penalty."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 12)) * (1.0 + 3.0 * (np.arange(12) < 2))
+    terms = ss.Triplets.from_labels(X, np.arange(30) % 2, k=3, diagonal=True)
+    prob = ss.Problem(terms, ss.SmoothedHinge(0.05), linear=np.full(12, -20.0))
+    lam, seen = 10.0, []
+    solution = ss.solve(prob, lam, screening=("MGB", "features"), callback=seen.append)
+    assert solution.zero_features.any() and {shown.x.size for shown in seen} == {12}
+    check(prob, lam, seen, solution)
+
+
+def test_a_value_that_is_wanted_is_computed_once():
+    """Two processes get it as a number."""
+    calls = []
+
+    def compute():
+        calls.append(0)
+        return 2.5
+
+    shown = Progress(iteration=1, x=np.zeros(2), primal=compute, gap=0.5, n_terms=3, seconds=0.0)
+    assert not calls
+    assert shown.primal == shown.primal == 2.5 and shown.gap == 0.5 and len(calls) == 1
+    assert "primal=2.5, gap=0.5" in repr(shown)
+    again = Progress(iteration=1, x=np.zeros(2), primal=compute, gap=0.5, n_terms=3, seconds=0.0)
+    assert pickle.loads(pickle.dumps(again)).primal == 2.5
+    with pytest.raises(TypeError, match="primal"):
+        Progress(iteration=1, x=np.zeros(2), gap=0.5, n_terms=3, seconds=0.0)
