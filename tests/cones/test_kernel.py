@@ -2,6 +2,7 @@
 says, against explicit features.
 """
 
+import copy
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -433,3 +434,12 @@ def test_rounded_sums_and_multiples_are_known_no_better(size):
         assert max(off) > 0
         assert all(v <= norm(z) * mpf(got.error) for v, z in zip(off, FEATURES[made], strict=True))
         assert got.error <= 1e-15 * got.scale or np.abs(got.coef).max() < 1e-300
+
+
+def test_a_look_at_a_copy_completes_nothing():
+    space = ss.KernelSamples.from_points(np.arange(6.0)[:, None], [1, -1] * 3).cone
+    x = space.expansion(np.ones(6))
+    x.image[2:] = np.nan
+    other = copy.copy(x)
+    other.at()
+    assert np.isfinite(other.image).all() and np.isnan(x.image[2:]).all()

@@ -178,8 +178,8 @@ def judged_later(reduction: Reduction, trace: Trace) -> Callable[[], Values]:
     e = trace.evaluation
     is_whole = reduction.problem is reduction.whole
     if is_whole or reduction.agrees_within(reference_accuracy(e)):
-        values = Values(e.primal, e.gap)
-        return lambda: values
+        known = Values(e.primal, e.gap)
+        return lambda: known
     x = reduction.embed(e.x)
     lam = e.lam
     dual_point = trace.point.dual_point() if reduction.whole.loss.smoothing == 0.0 else None
