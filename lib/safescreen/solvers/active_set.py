@@ -52,9 +52,9 @@ class ActiveSet:
         point, state = following
         n_steps = 1
         most = min(self.freq, trace.limits.max_iter - trace.n_iter)
-        while n_steps < most:
+        while n_steps < most and not trace.is_late:
             inner = trace.moved(active, point._replace(iterations=0, others=0))
-            if trace.is_late or trace.limits.reached(inner.evaluation):
+            if trace.limits.reached(inner.evaluation):
                 break
             following = self.solver.step(active, inner, state)
             if following is None:
