@@ -248,7 +248,7 @@ def test_callback_sees_iterates_and_may_stop(gamma):
     assert len(seen) == 4
     for progress, kept in zip(seen, solution.history, strict=True):
         assert (
-            kept == tuple(getattr(progress, name) for name in kept._fields)
+            kept == pytest.approx(tuple(getattr(progress, name) for name in kept._fields), rel=1e-9)
             and progress.lam == lam
             and progress.solution is None
         )
