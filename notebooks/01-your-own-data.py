@@ -89,7 +89,7 @@ pd.Series(y).value_counts().rename("rows").to_frame()
 scaler = MinMaxScaler().fit(X[train])
 A, B = scaler.transform(X[train]), scaler.transform(X[test])
 classes, codes = np.unique(y[train], return_inverse=True)
-k = min(k, len(train) - 2)
+k = min(k, len(train) - 1)
 coordinates, basis = span(A)  # the rows themselves, and None, if there are more rows than features
 triplets = ss.Triplets.from_labels(A, codes, k=k, coordinates=coordinates)
 prob = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
@@ -264,15 +264,15 @@ print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {solution.sc
 
 # %%
 cv = min(3, int(np.bincount(codes).max()))
-options |= {"k": min(k, len(A) // 2 - 2), "n_neighbors": min(3, len(A) // 2)}
+options |= {"k": max(1, min(k, len(A) // 2 - 1)), "n_neighbors": min(3, len(A) // 2)}
 if not is_example:
     options["max_seconds"] = seconds / 40
-if cv < 3:
-    print("no class has three rows to learn from, so nothing can be chosen by cross-validation")
+if cv < 3 or np.sort(np.bincount(codes))[-2] < 2:
+    print("the classes have too few rows to choose by cross-validation")
 else:
+    search = ss.TripletMetricCV(ss.TripletMetric(**options), lams=9, cv=cv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a class with fewer rows than folds, and of paths that end early
-        search = ss.TripletMetricCV(ss.TripletMetric(**options), lams=9, cv=cv)
         model = make_pipeline(MinMaxScaler(), search).fit(X[train], y[train])
     print("cross-validated errors:", " ".join(f"{1.0 - score:.3f}" for score in search.scores_.mean(axis=0)))
     print(f"chosen: {search.lam_ / search.lams_[0]:.2g} lambda_max; error on the rows set aside {1.0 - model.score(X[test], y[test]):.3f}")

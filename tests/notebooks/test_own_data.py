@@ -127,6 +127,13 @@ def test_wide_tables_and_small_classes(folder, tmp_path, capsys, n, n_classes, d
     assert space["result"].verdict() in capsys.readouterr().out
 
 
+def test_two_rows_of_a_class(folder, tmp_path, capsys):
+    space = run(folder, GOOD.assign(kind=["x"] * 78 + ["y"] * 2), tmp_path, seconds=4.0)
+    assert space["result"].n_folds == 2 and space["result"].is_balanced
+    said = capsys.readouterr().out
+    assert "as classes have too few rows" in said and "rows to choose by cross-validation" in said
+
+
 def test_a_rare_class(folder, tmp_path, capsys):
     """Who always answers 'stay' errs in 3 % of the rows; nobody has learned anything."""
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3))).add_prefix("f")

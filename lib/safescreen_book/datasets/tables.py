@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import train_test_split
 
 from safescreen_book.datasets.readers import read_any
 from safescreen_book.datasets.readers.delimited import counted
@@ -152,12 +151,13 @@ def prepare(
 
 
 def split(y, share: float, seed: int = 0, most: int = 0):
-    """Return row numbers for learning and for validation, with rows of every class in both where a
-    class has two, and notes.
+    """Return row numbers for learning and for validation, with rows of every class in both, and
+    notes.
 
     Parameters
     ----------
     y : array of shape (n,)
+        Every class has two rows.
     share : float
         Of the rows for validation.
     seed : int
@@ -167,18 +167,20 @@ def split(y, share: float, seed: int = 0, most: int = 0):
     if not 0.0 < share < 1.0:
         raise ValueError(f"validation: it must be between 0 and 1, found {share:g}")
     part, notes = drawn(y, most, seed)
-    counts = np.unique(y[part], return_counts=True)[1]
-    n_classes = len(counts)
+    rng = np.random.default_rng(seed)
+    inside, outside = [], []
+    for each in np.unique(y[part]):
+        rows = rng.permutation(part[y[part] == each])
+        size = min(max(round(share * len(rows)), 1), len(rows) - 1)
+        outside.append(rows[:size])
+        inside.append(rows[size:])
+    train, test = (np.sort(np.concatenate(rows)) for rows in (inside, outside))
     wanted = round(share * len(part))
-    size = min(max(wanted, n_classes), len(part) - n_classes)
-    if size < n_classes:
-        raise ValueError(
-            f"label: {len(part)} rows cannot be parted so that each of {n_classes} classes has one "
-            "for learning and one for validation: join classes, or take another label"
+    if abs(len(test) - wanted) > 0.1 * wanted + 1:
+        notes.append(
+            f"validation: {len(test)} rows in place of {wanted}, so that each class has one there "
+            "and one to learn from"
         )
-    if size != wanted:
-        notes.append(f"validation: {size} rows, so that each class has one there and one to learn")
-    train, test = train_test_split(part, test_size=size, random_state=seed, stratify=y[part])
     if np.unique(y[train], return_counts=True)[1].max() < 2:
         raise ValueError(
             "label: no class has two rows to learn from, so no row has another one of its class: "

@@ -24,7 +24,7 @@ FREQUENT = "most frequent class"
 EUCLID = "Euclid"
 OURS = "TripletMetricCV"
 ENDED = "the clock ended it early; raise seconds"
-UNCHOSEN = "lambda is a hundredth of the largest, because no class has three rows to choose it by"
+UNCHOSEN = "lambda is a hundredth of the largest, as classes have too few rows to choose it by"
 NEIGHBOURS = 3
 EVERY = 5.0
 """Seconds between two lines that say how long it will take."""
@@ -104,8 +104,8 @@ class Compared:
         useful = [method for method in (EUCLID, OURS) if self._beats_constant(method)]
         if not useful:
             return (
-                "Neither Euclid's distance nor the metric tells the classes apart better than the "
-                f"answer of the most frequent class every time: the {self.measure} is "
+                "Neither Euclid's distance nor the metric is shown to do better than the answer of "
+                f"the most frequent class every time: the {self.measure} is "
                 f"{mean[OURS]:.4f} with the metric, {mean[EUCLID]:.4f} with Euclid's distance and "
                 f"{mean[FREQUENT]:.4f} without any. These columns say little about the label, or "
                 "the rows are too few."
@@ -304,12 +304,12 @@ def ours(fit):
     cv = int(max(2, min(3, counts.max())))
     n_inside = len(fit.y) * (cv - 1) // cv
     metric = ss.TripletMetric(
-        k=min(fit.k, n_inside - 2),
+        k=max(1, min(fit.k, n_inside - 1)),
         n_neighbors=min(NEIGHBOURS, n_inside),
         max_seconds=fit.seconds / (cv + 1),
         tol=1e-3,
     )
-    if counts.max() < 3:
+    if counts.max() < 3 or np.sort(counts)[-2] < 2:
         return fit.neighbours(metric.fit(fit.P, fit.y).transform), UNCHOSEN
     scoring = "balanced_accuracy" if fit.is_balanced else None
     search = ss.TripletMetricCV(metric, lams=7, cv=cv, scoring=scoring).fit(fit.P, fit.y)
@@ -338,7 +338,7 @@ def lmnn(fit):
     """The problem of triplets with one more linear term, which pulls each row towards its nearest
     rows of the same class.
     """
-    lists = ss.Triplets.from_labels(fit.P, fit.y, k=min(fit.k, len(fit.y) - 2))
+    lists = ss.Triplets.from_labels(fit.P, fit.y, k=min(fit.k, len(fit.y) - 1))
     targets = np.unique(lists.index[:, :2], axis=0)
     loss = ss.SmoothedHinge(0.05)
     problem = ss.Problem(lists, loss, linear=ss.pull(fit.P, targets))

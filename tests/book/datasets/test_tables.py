@@ -275,6 +275,14 @@ def test_each_class_is_on_both_sides(n_classes, each, share):
     assert len(set(y[train])) == len(set(y[test])) == n_classes
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_two_rows_of_a_rare_class_are_parted(seed):
+    y = np.repeat(["a", "b"], [98, 2])
+    train, test, notes = split(y, 0.3, seed)
+    assert (y[train] == "b").sum() == (y[test] == "b").sum() == 1
+    assert len(test) == 30 and not notes
+
+
 @pytest.mark.parametrize(
     ("y", "share", "message"),
     [

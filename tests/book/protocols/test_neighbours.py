@@ -99,7 +99,7 @@ def test_small_classes():
     assert result.n_folds == 3 and not result.left_out
     assert result.errors[OURS].mean() < 0.2
     assert result.remarks() == [
-        f"in 6 of 6 fits, {OURS}: lambda is a hundredth of the largest, because no class has three "
+        f"in 6 of 6 fits, {OURS}: lambda is a hundredth of the largest, as classes have too few "
         "rows to choose it by"
     ]
 
