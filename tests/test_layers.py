@@ -13,7 +13,8 @@ import safescreen
 
 ROOT = Path(safescreen.__file__).parent
 FLOORS = [
-    {"_checks", "_kernel_cache", "_numba", "_progress", "_repr", "_threads", "_warnings"}
+    {"_blocks", "_checks", "_kernel_cache", "_numba", "_progress", "_repr", "_threads"}
+    | {"_warnings"}
     | {"memory", "records", "rounding"},
     {"losses", "cones"},
     {"terms"},

@@ -5,7 +5,7 @@ import pytest
 
 import safescreen as ss
 from instances import instance
-from safescreen.solvers.line_search import _line_search, best_multiple, line_search
+from safescreen.solvers.line_search import _line_search, best_multiple, line_search, past_kinks
 
 SHAPES = {"smoothed": (0.2, 1.0), "narrow": (1e-12, 1.0), "squared": (0.7, np.inf)}
 
@@ -141,3 +141,31 @@ def test_the_best_multiple(weighted):
                 others += [problem.primal(t * best, lam) for t in (1.0 - 1e-6, 1.0 + 1e-6)]
                 assert reached <= min(others) + 1e-9 * abs(reached)
                 assert best @ x >= 0.0
+
+
+def two_at_the_kink():
+    """Return a problem, its solution and its dual point; a third term is long, and far beyond."""
+    terms = ss.Samples([[1.0, 0.0], [0.0, -2.0], [1e9, 0.0]], [1, -1, 1], weights=[1.0, 0.25, 1.0])
+    problem = ss.Problem(terms, ss.Hinge())
+    return problem, np.array([1.0, 0.5]), np.array([0.25, 0.25, 0.0])
+
+
+def test_past_the_kinks_of_the_terms_inside():
+    """Further than twice their errors, and no further than a few, whatever other terms have."""
+    problem, x, alpha = two_at_the_kink()
+    e = problem.evaluate(x, 0.25, alpha)
+    larger, cost = past_kinks(problem, e, alpha)
+    values, errors = problem.terms.inner_products(larger.x).chunk(0, 3)
+    assert np.all(values[:2] - 1.0 >= 2.0 * errors[:2])
+    assert np.all(values[:2] - 1.0 <= 4.0 * errors[:2] + 1e-14)
+    assert larger.gap < 0.7 * e.gap
+    assert 0.9 * cost <= larger.gap <= 1.25 * cost
+
+
+def test_where_no_term_is_inside_nothing_is_past():
+    """Nor where a multiple does not help, as for a term that is at a kink at 0 or below."""
+    problem, x, alpha = two_at_the_kink()
+    for tau, given in ((1.0, np.rint(alpha)), (0.0, alpha), (-1.0, alpha)):
+        problem = ss.Problem(problem.terms.with_threshold(tau), ss.Hinge())
+        e = problem.evaluate(x, 0.25, given)
+        assert past_kinks(problem, e, given) == (e, 0.0)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from safescreen._blocks import matrix_products, matrix_roundings, row_length, squares
 from safescreen._checks import PointsLike
 from safescreen._numba import njit
 from safescreen._threads import share
@@ -54,13 +55,13 @@ part.
 class Kernel:
     """A kernel by name with its parameters; `constant` is added to its values.
 
-    With d numbers stored in a row, zeros are exact, a product ``x'x'`` is computed up to
-    ``gamma_d |x| |x'|``. For the polynomial,
-    ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so that the base
-    has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one of
-    ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``. That
-    its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``, moves a
-    distance of at most ``|x| + |x'|`` by u times that, and its square by
+    Where a number is rounded at most d times in an inner product, ``x'x'`` is computed up to
+    ``gamma_d |x| |x'|``; rows that store d numbers are such ones, for zeros are exact. For the
+    polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so
+    that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
+    of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``.
+    That its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``,
+    moves a distance of at most ``|x| + |x'|`` by u times that, and its square by
     ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
     exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant
     included, once: for rbf 8 units are taken for both, and the bound of a polynomial has as many to
@@ -73,8 +74,8 @@ class Kernel:
     constant: float = 0.0
 
     def error(self, d: int, largest: float, unit: float = UNIT) -> float:
-        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for rows of d
-        numbers and ``|x|^2 <= largest``.
+        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for inner products
+        of :func:`roundings` d and ``|x|^2 <= largest``.
         """
         units = unit / UNIT
         if self.name != "rbf":
@@ -104,7 +105,7 @@ class Kernel:
             product = _dense_if_full(A) @ B.T
             out[:] = product.toarray() if sparse.issparse(product) else product
         else:
-            np.matmul(A, B.T, out=out)
+            matrix_products(A, B, out)
         return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
 
     def apply(self, tile: NDArray, rows: NDArray, columns: NDArray) -> NDArray:
@@ -191,10 +192,11 @@ class KernelRows:
         n, d = X.shape
         self.squares = squares(X)
         length = row_length(X)
+        n_roundings = roundings(X)
         self._has_few = _has_few(X)
         self.X = X = X if self._has_few else _dense_if_full(X)
         self.kernel = kernel
-        is_exact_enough = kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH
+        is_exact_enough = kernel.error(n_roundings, float(self.squares.max()), 2.0**-24) <= ROUGH
         single = is_exact_enough and (self._has_few or not sparse.issparse(X))
         self._light = X.astype(np.float32) if single else X
         item = 4 if single else 8
@@ -379,11 +381,14 @@ class _Cache(threading.local):
         self._columns = columns
 
 
-def row_length(X: PointsLike) -> int:
-    """Return the most numbers that a row stores; no more are summed in an inner product with it,
-    for zeros bring no rounding.
+def roundings(X: PointsLike) -> int:
+    """Return how often a product of two numbers is rounded at most in the inner products of these
+    points that make a kernel matrix.
     """
-    return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else X.shape[1]
+    length = row_length(X)
+    if sparse.issparse(X) and (_has_few(X) or not is_dense(X)):
+        return length
+    return min(length, matrix_roundings(X.shape[1]))
 
 
 def is_dense(X: PointsLike) -> bool:
@@ -398,13 +403,6 @@ def _has_few(X):
 
 def _dense_if_full(X):
     return X.toarray() if sparse.issparse(X) and is_dense(X) else X
-
-
-def squares(X: PointsLike) -> NDArray:
-    """Return the squared norms of points, dense or sparse."""
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
 
 
 @njit(nogil=True)

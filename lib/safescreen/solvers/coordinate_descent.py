@@ -159,7 +159,8 @@ class CoordinateDescent:
         """Return the :class:`Stop` that follows the last evaluation.
 
         Sweeps that see the gap end by it: at half of `tolerance` times the limits, or
-        before that, where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a
+        before that, at a gap that is small beside an allowance for rounding, where the limits are
+        below that, or where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a
         factor, and decide little before that is smaller than a width of margins, 1."""
         if not problem.terms.sees_gap(problem.loss):
             return Stop(tolerance, None, False)
@@ -170,6 +171,7 @@ class CoordinateDescent:
         longest = float(problem.terms.norms.max(initial=0.0)) if looks else 0.0
         decides = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
         last = factor * max(limits.tol, limits.rtol * e.dual)
+        last = max(last, 0.25 * trace.allowance_above_goal)
         is_early = decides > last and e.gap > 2.0 * decides
         gap = (decides if is_early else last, factor * limits.rtol)
         return Stop(self.least * tolerance, gap, is_early)

@@ -5,7 +5,12 @@ from numpy.typing import NDArray
 
 from safescreen._numba import njit
 from safescreen.problem import Evaluation, Problem
-from safescreen.rounding import ElementLike
+from safescreen.rounding import UNIT, ElementLike
+
+PAST = 3.0
+"""How far past a kink, in errors of its margin, a margin is certainly past it: the error is counted
+twice, and a margin at the kink may be as far before it.
+"""
 
 KINK = 1e-12
 """Width of the smoothed hinge that stands for the hinge on a line."""
@@ -49,6 +54,37 @@ def best_multiple(problem: Problem, x: ElementLike, lam: float) -> ElementLike:
     return x * _line_search(
         slack, margins, weights, int(terms.weights is not None), KINK, 1.0, down, lam * inner(x, x)
     )
+
+
+def past_kinks(problem: Problem, e: Evaluation, alpha: NDArray) -> tuple[Evaluation, float]:
+    """Return the evaluation of the hinge at the multiple of x whose margins at a kink are past it
+    for certain, and what that costs; that of x and 0 where its gap is no lower.
+
+    At the solution terms with ``0 < alpha_t < 1`` have their margin at the kink tau_t. Where it is
+    not known to be past that, a term is charged some of its margin's error e_t. At ``(1 + nu) x``,
+    ``nu >= 3 e_t/tau_t``, it is charged ``alpha_t (nu tau_t + 2 e_t)`` instead: a part of the
+    objective, since ``sum_t w_t tau_t alpha_t <= 2 P``, whatever lam is. Cost: an evaluation, and
+    the margins at x.
+    """
+    terms = problem.terms
+    sizes = np.broadcast_to(terms.threshold, alpha.shape)
+    inside = (alpha > 0.0) & (alpha < 1.0) & (sizes > 0.0)
+    if not inside.any():
+        return e, 0.0
+    sizes = sizes[inside]
+    chunk = terms.inner_products(e.x).chunk
+    errors = [chunk(start, stop)[1][inside[start:stop]] for start, stop in terms.chunks()]
+    errors = np.concatenate(errors)
+    errors += 16.0 * UNIT * sizes  # as the sums of losses charge them
+    nu = PAST * float(np.max(errors / sizes))
+    if not nu < 1.0:
+        return e, 0.0
+    larger = problem.evaluate((1.0 + nu) * e.x, e.lam, alpha)
+    if not larger.gap < e.gap:
+        return e, 0.0
+    charged = alpha[inside] * (nu * sizes + 2.0 * errors)
+    weights = 1.0 if terms.weights is None else terms.weights[inside]
+    return larger, float(np.sum(weights * charged))
 
 
 @njit

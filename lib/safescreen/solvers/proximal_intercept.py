@@ -92,6 +92,8 @@ class ProximalIntercept:
         if state.n_stalled:  # of solutions that were not accurate enough
             state.low = -math.inf
             state.high = math.inf
+        if trace.ends_at_rounding:
+            return None
         if state.n_stalled > self.stalled or not gap <= self.lost * trace.best.evaluation.gap:
             return None
         goal = trace.limits.goal(trace.best.evaluation.primal)

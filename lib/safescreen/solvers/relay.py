@@ -66,10 +66,8 @@ class Relay:
         return self._on(0, self.cheap.init(problem, start, trace))
 
     def step(self, problem: Problem, trace: Trace, state: Leg) -> tuple[Point, Leg] | None:
-        """Take a step of the solver whose turn it is; none where an earlier solve has ended at
-        what rounding allows.
-        """
-        if trace.starts_at_rounding:
+        """Take a step of the solver whose turn it is; none where rounding allows none."""
+        if trace.ends_at_rounding:
             return None
         number = state.number
         following = None

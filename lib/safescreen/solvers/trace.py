@@ -15,6 +15,7 @@ from safescreen.records import Iteration
 from safescreen.rounding import ElementLike
 from safescreen.solvers.ledger import Ledger
 from safescreen.solvers.limits import Limits
+from safescreen.solvers.line_search import past_kinks
 from safescreen.solvers.point import Point
 from safescreen.solvers.solution import DualPoint
 
@@ -64,10 +65,13 @@ class Start:
 
 
 class Best(NamedTuple):
-    """The evaluation with the lowest gap, and its dual point, None for ``alpha(x)``."""
+    """The evaluation with the lowest gap, its dual point, None for ``alpha(x)``, and what it costs
+    to be past the kinks of the hinge, see :func:`past_kinks`.
+    """
 
     evaluation: Evaluation
     dual_point: DualPoint | None
+    past: float = 0.0
 
 
 class Fall(NamedTuple):
@@ -198,23 +202,38 @@ class Trace:
         """Whether most of the lowest gap is an allowance for rounding, so that more iterations
         bring nothing.
         """
-        best = self.best.evaluation
-        return max(best.primal - best.dual, 0.0) < ROUNDING * best.gap
+        e, _, past = self.best
+        return _allowance(e, past) > (1.0 - ROUNDING) * e.gap
 
     @property
-    def starts_at_rounding(self) -> bool:
-        """Whether nothing has been iterated, and :attr:`is_rounding` holds with an allowance above
-        the gap to reach: an earlier solve has ended there.
+    def ends_at_rounding(self) -> bool:
+        """Whether :attr:`is_rounding` holds with an allowance above the gap to reach, and the last
+        look has not lowered the gap by a hundredth, or only being past the kinks keeps it up.
         """
-        if self.n_iter > 0 or not self.is_rounding:
+        if not (self.is_rounding and self.allowance_above_goal > 0.0):
             return False
-        best = self.best.evaluation
-        allowance = best.gap - max(best.primal - best.dual, 0.0)
-        return allowance > self.limits.goal(best.primal)
+        has_fallen = 0 < self.n_iter == self.fall.fell_at
+        return not has_fallen or _is_past_kinks(self.best.evaluation, self.best.past)
+
+    @property
+    def allowance_above_goal(self) -> float:
+        """What of the lowest gap is an allowance for rounding, if that is above the gap to reach;
+        else 0.
+        """
+        e, _, past = self.best
+        allowance = _allowance(e, past)
+        return allowance if allowance > self.limits.goal(e.primal) else 0.0
 
     def moved(self, problem: Problem, point: Point) -> Self:
-        """Return what is known after a point of the problem that is left."""
+        """Return what is known after a point of the problem that is left; where rounding at the
+        kinks of the hinge is most of a gap that is too large, it is judged past them.
+        """
         evaluation = point.evaluated(problem, self.lam)
+        past = 0.0
+        is_rounding = _allowance(evaluation, 0.0) > (1.0 - ROUNDING) * evaluation.gap
+        if point.alpha is not None and is_rounding and not self.limits.reached(evaluation):
+            if problem.loss.smoothing == 0.0:
+                evaluation, past = past_kinks(problem, evaluation, point.alpha)
         n_iter = self.n_iter + point.iterations
         best = self.best
         is_first = best is None or self.has_new_problem
@@ -224,7 +243,7 @@ class Trace:
             n_iter=n_iter,
             point=point,
             evaluation=evaluation,
-            best=Best(evaluation, point.dual_point()) if is_better else best,
+            best=Best(evaluation, point.dual_point(), past) if is_better else best,
             has_new_problem=False,
             fall=self.fall.after(evaluation.gap, n_iter, is_first),
             ledger=self.ledger.after(problem, point),
@@ -278,6 +297,18 @@ class Trace:
             alpha=best.dual_point.unpack() if has_numbers else None,
             evaluation=best.evaluation,
         )
+
+
+def _allowance(e, past):
+    """Return what of a gap is an allowance for rounding."""
+    return e.gap if _is_past_kinks(e, past) else e.gap - max(e.primal - e.dual, 0.0)
+
+
+def _is_past_kinks(e, past):
+    """Return whether a gap is hardly more than what it costs to be past the kinks, which stands for
+    an allowance.
+    """
+    return e.gap <= 1.25 * past
 
 
 def iterations_left(history: list[Iteration], expected: float, gap: float, goal: float) -> float:

@@ -6,9 +6,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh_tridiagonal
 
+from safescreen._blocks import matrix_products
 from safescreen._checks import check_scalar
 from safescreen._numba import njit
-from safescreen.cones.kernel_matrix import Kernel, KernelRows, is_dense, row_length, squares
+from safescreen.cones.kernel_matrix import Kernel, KernelRows, is_dense, roundings, squares
 from safescreen.memory import BLOCK, WHOLE, kernel_limit, matrix_bytes
 from safescreen.rounding import UNIT
 
@@ -75,7 +76,7 @@ def kernel_matrix(X, kernel, max_gigabytes):
     limit = kernel_limit(max_gigabytes)
     n = X.shape[0]
     norms = squares(X)
-    error = kernel.error(row_length(X), float(norms.max()))
+    error = kernel.error(roundings(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
         raise ValueError(
             "X must have smaller entries for this kernel, whose values rounding would change by "
@@ -97,7 +98,7 @@ def kernel_matrix(X, kernel, max_gigabytes):
 def _products(X):
     if is_dense(X):
         X = X.toarray() if sparse.issparse(X) else X
-        return X @ X.T
+        return matrix_products(X, X, np.empty((X.shape[0], X.shape[0])))
     K = np.empty((X.shape[0], X.shape[0]))
     transposed = sparse.csr_array(X.T)
     for start in range(0, X.shape[0], BLOCK):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from safescreen._blocks import roundings, row_length, row_products, squares
 from safescreen._checks import PointsLike, check_mask, check_points
 from safescreen.cones import FreeSpace
-from safescreen.cones.kernel_matrix import row_length, squares
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
@@ -68,7 +68,7 @@ class Samples(Terms):
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
         self._Z = Z
         self._transposed = None
-        self._length = row_length(Z)
+        self._roundings = roundings(row_length(Z))
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
         self.threshold = threshold
@@ -101,7 +101,7 @@ class Samples(Terms):
         """Upper bounds of ``||z_i||``, shape (n,); computed once."""
         if self._norms is None:
             Z = self._Z
-            self._norms = np.sqrt(squares(Z)) * (1.0 + gamma(self._length + 4)) + 1e-160
+            self._norms = np.sqrt(squares(Z)) * (1.0 + gamma(self._roundings + 4)) + 1e-160
             for i in np.flatnonzero(~(self._norms < 1e140) | (self._norms < 1e-140)):
                 row = Z[[i]].toarray().ravel() if sparse.issparse(Z) else Z[i]
                 self._norms[i] = norm_upper(row)
@@ -113,7 +113,7 @@ class Samples(Terms):
 
     def margins(self, x: ElementLike) -> NDArray:
         """Return ``<z_i, x>`` for every sample, shape (n,)."""
-        return np.asarray(self._Z @ self.cone.check(x))
+        return row_products(self._Z, self.cone.check(x))
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all samples. Cost: one product with the data, and one with their
@@ -123,8 +123,8 @@ class Samples(Terms):
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins, and bounds of their errors."""
-        relative = gamma(self._length + 4)  # a column without an entry in a row adds an exact 0
-        return np.asarray(self._Z @ x), self.norms * upper(relative * norm_upper(x), 4) + 1e-300
+        relative = gamma(self._roundings + 4)  # a column without an entry in a row adds an exact 0
+        return row_products(self._Z, x), self.norms * upper(relative * norm_upper(x), 4) + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
         """Return ``(sum_i w_i weights_i z_i, error bound)``."""
