@@ -5,7 +5,6 @@ The intercept of LinearSVC is penalised, that of SVC is free, and that of SafeSV
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from sklearn.svm import SVC, LinearSVC
 
 from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
 from safescreen._threads import with_small_blas
-from safescreen.cones.kernel_matrix import Kernel, row_length, squares
 from safescreen.estimators._features import Features
 from safescreen.estimators.hdsl import HDSL
 from safescreen.estimators.hdsl_cv import HDSLCV
@@ -27,11 +25,16 @@ from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
 from safescreen.losses import Hinge, SquaredHinge
 from safescreen.problem import Problem
-from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
+from safescreen.rounding import UNIT
 from safescreen.screening import Certificate, screen, screen_samples
-from safescreen.spheres import Sphere
+from safescreen.terms import FreeIntercept, KernelSamples, Samples, add_intercept
 
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
+SHORT = 2.0**-20
+"""The constant feature that samples with a free intercept have; without a solve it need not help
+one, and lengthens the norms by nothing.
+"""
+
 USE_KEPT = "if samples were taken out, use kept"
 
 
@@ -42,8 +45,7 @@ class InterceptCertificate(Certificate):
     Attributes
     ----------
     intercept : tuple of float
-        Lower and upper bound of every optimal intercept. The center of the one ball in `balls`
-        holds the coefficients of the support vectors.
+        Lower and upper bound of every optimal intercept.
     """
 
     intercept: tuple = (-np.inf, np.inf)
@@ -104,17 +106,12 @@ def screen_fitted(
     the one that LIBSVM returns. The proof of the midpoint gap bound then holds for w, because b is
     only a factor of that sum.
 
-    For a given w the optimal b is an order statistic: 0 lies in the subdifferential
-    ``sum_i c_i y_i alpha_i(y_i (f_i + b))``. It falls by ``c_i`` at each ``y_i - f_i``. It is 0
-    where the weights of the values below add up to the weight of the positive class. Each ``f_i``
-    is known up to ``r ||x_i||``. So b is known up to an interval, and each margin too. With the
-    linear kernel the norms are those of centred points, which a free intercept allows.
+    The problem is posed again for the given X and y, with :class:`~safescreen.FreeIntercept` for a
+    free intercept, and :func:`~safescreen.screen` is called with w and the dual variables of the
+    model.
 
-    For a SafeSVC the problem is posed again for the given X and y, and :func:`~safescreen.screen`
-    is called with the solution of the model.
-
-    Cost: the decision values of all samples. SafeSVC with a kernel computes the kernel matrix, as
-    its fit does. SVC needs none.
+    Cost: with a kernel, up to 2,000 rows, the kernel matrix of all samples; for more the rows of
+    the support vectors.
 
     Examples
     --------
@@ -252,11 +249,9 @@ def _safe(model, X, signs, C, weights, numbers):
         x = np.zeros(n)
         x[numbers] = np.asarray(solution.x)
     problem = Problem(features.terms(signs, weights), model._loss())
-    found = screen(problem, x, 1.0 / C, alpha)
     if not features.is_free:
-        return found
-    bounds = problem.terms.intercepts(found.balls[0], problem.loss)
-    return InterceptCertificate(**vars(found), intercept=bounds)
+        return screen(problem, x, 1.0 / C, alpha)
+    return _with_intercept(problem, x, C, alpha)
 
 
 def _coefficients(model):
@@ -307,201 +302,44 @@ def _linear(model, X, signs, C, weights):
 
 
 def _free(model, X, signs, C, weights, numbers):
+    """Return the certificate of an SVC, from the problem of all samples and its coefficients.
+
+    ``w = sum_j coef_j phi_j`` belongs to the dual point ``alpha_j = |coef_j|/(C0 c_j)``.
+    """
     if model.kernel not in KERNELS:
         raise ValueError(f"model must have the kernel linear, poly or rbf, got {model.kernel!r}")
     if model.kernel != "linear":
         _need_number(model.gamma, model._gamma)
     inside = model.support_[model.support_ < numbers.size]
     _check_support(X[numbers[inside]], model)
-    machine = _machine(model, X, signs, weights, numbers)
-    norms = machine.norms
-    moved = 0.0
-    if model.kernel == "linear":
-        norms, moved = _around_mean(X, norms)
-    gap, allowance = machine.gap(C)
-    radius = machine.radius(C, gap)
-    low, high, scale = machine.reach(C, radius * norms)
-    bounds = _intercepts(signs, machine.weights, low, high)
-    ball = Sphere(scale * machine.coef, radius, None, "MGB")
-    moved = upper(radius * moved, 4)  # <w, mean> may differ by this much from that of the center
-    return InterceptCertificate(
-        *_decided(signs, low, high, bounds),
-        lam=1.0 / C,
-        gap=gap,
-        gap_rounding=allowance,
-        balls=(ball,),
-        intercept=(bounds[0] - moved, bounds[1] + moved),
-    )
-
-
-@dataclass(frozen=True)
-class _Machine:
-    """A classifier ``<phi(x), w> + b`` with ``w = sum_j coef_j phi(x_j)``, and bounds for all
-    samples.
-
-    Attributes
-    ----------
-    signs, weights : arrays of shape (n,)
-        Labels -1 and +1, and the factors c of C0.
-    C0 : float
-        The C that it was fitted with.
-    b : float
-        Its intercept.
-    coef, support : arrays of shape (n_SV,)
-        The coefficients of w, and the numbers of their samples.
-    values, errors : arrays of shape (n,)
-        ``<phi_i, w>`` as computed, and bounds of their errors.
-    norms : array of shape (n,)
-        Upper bounds of ``||phi_i||``.
-    """
-
-    signs: np.ndarray
-    weights: np.ndarray
-    C0: float
-    b: float
-    coef: np.ndarray
-    support: np.ndarray
-    values: np.ndarray
-    errors: np.ndarray
-    norms: np.ndarray
-
-    def square(self):
-        """Return ``||w||^2`` and a bound of its error."""
-        values = self.values[self.support]
-        sizes = np.abs(self.coef)
-        rounding = float(sizes @ self.errors[self.support])
-        rounding += gamma(self.signs.size + 16) * float(sizes @ np.abs(values))
-        return float(self.coef @ values), rounding
-
-    def gap(self, C):
-        """Return an upper bound of the duality gap for C, divided by C, and the part of it that is
-        rounding.
-
-        The dual point is ``alpha_i = |coef_i|/(C0 c_i)``, exactly: ``sum_i c_i alpha_i y_i phi_i``
-        is ``w/C0`` and ``sum_i c_i alpha_i`` is ``sum_i |coef_i|/C0``, without an error. It may
-        exceed 1 by the roundings of ``C0 c_i``, 10 u. This costs 10 u times the loss at the
-        optimum, which is at most ``P(w)``, and is part of ``gamma_{n + 64} P(w)``. If
-        ``sum_i c_i alpha_i y_i`` is not 0, that costs ``|b|`` times the sum, and no optimal b is
-        outside the range of ``y_i - f_i``.
-        """
-        n = self.signs.size
-        C0 = self.C0
-        c = self.weights
-        square, rounding = self.square()
-        margins = self.signs * (self.values + self.b)
-        loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
-        height = float(np.abs(self.coef).sum()) / C0
-        unsure = float(c @ self.errors)
-        # at least that of the optimal w
-        length = sqrt_upper(2.0 * C * (loss + unsure) + square + rounding)
-        largest = 1.0 + length * float(self.norms.max())  # at least |b| for any optimal b
-        allowance = unsure + (0.5 / C + 0.5 * C / C0**2) * rounding
-        allowance += abs(math.fsum(self.coef)) / C0 * largest
-        allowance += gamma(n + 64) * (loss + height + square / C + C * square / C0**2)
-        gap = max(loss + 0.5 * square / C - height + 0.5 * C * square / C0**2, 0.0)
-        return upper(gap + allowance, 16), allowance
-
-    def radius(self, C, gap):
-        """Return the radius of the midpoint gap bound, whose center is ``(1 + C/C0)/2 w``."""
-        square, rounding = self.square()
-        shrink = 0.25 * (1.0 - C / self.C0) ** 2 * max(square - rounding, 0.0)
-        rest = max(C * gap - shrink, 0.0) + 8.0 * UNIT * (C * gap + shrink)
-        return upper(sqrt_upper(rest), 8)
-
-    def reach(self, C, reach):
-        """Return bounds of ``<phi_i, w*>`` at the given distance from the center, and the factor of
-        w in the center.
-        """
-        scale = 0.5 * (1.0 + C / self.C0)
-        values = scale * self.values
-        spread = upper(reach + scale * self.errors + 8.0 * UNIT * np.abs(values), 8)
-        return values - spread, values + spread, scale
-
-
-def _machine(model, X, signs, weights, numbers):
-    """Return the :class:`_Machine` of an SVC that was fitted to the numbered samples."""
-    c = np.ones(signs.size) if weights is None else weights
-    b = float(model.intercept_[0])
     support = numbers[model.support_]
-    coef = sparse.csr_array(model.dual_coef_).toarray()[0]
-    if not (np.abs(coef) <= model.C * c[support] * (1.0 + 8.0 * UNIT)).all():
+    coef = sparse.csr_array(model.dual_coef_).toarray()[0] * signs[support]
+    largest = model.C if weights is None else model.C * weights[support]
+    if not (np.abs(coef) <= largest * (1.0 + 8.0 * UNIT)).all():
         text = "found a coefficient above C times the weight"
         raise ValueError(f"sample_weight must be what the model was fitted with, {text}")
-    if (coef * signs[support] < 0.0).any():
+    if (coef < 0.0).any():
         raise ValueError(
             "y must be what the model was fitted to, found a support vector of the other class"
         )
-    f = model.decision_function(X) - b
-    kernel = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
-    values = squares(X)
-    error = kernel.error(row_length(X), float(values.max()))
-    values = kernel.diagonal(values)
-    norms = upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error)
-    size = upper(float(np.abs(coef) @ norms[support]), signs.size)  # at least ||w||
-    errors = norms * upper(size * (error + gamma(coef.size + 16)), 8)
-    errors += 4.0 * UNIT * (np.abs(f) + abs(b))  # f + b was rounded, then b was subtracted
-    return _Machine(
-        signs=signs,
-        weights=c,
-        C0=float(model.C),
-        b=b,
-        coef=coef,
-        support=support,
-        values=f,
-        errors=errors,
-        norms=norms,
-    )
+    if model.kernel == "linear":
+        samples = Samples(add_intercept(X, SHORT), signs, weights=weights)
+    else:
+        kernel = (KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
+        samples = KernelSamples.from_points(X, signs, *kernel, constant=SHORT**2, weights=weights)
+    terms = FreeIntercept(samples, signs, SHORT)
+    alpha = np.zeros(signs.size)
+    alpha[support] = np.minimum(coef / largest, 1.0)
+    if model.kernel == "linear":
+        x = np.append(_coefficients(model), 0.0)  # the constant feature has no coefficient
+    else:
+        x = np.zeros(signs.size)
+        x[support] = coef
+    return _with_intercept(Problem(terms, Hinge()), x, C, alpha)
 
 
-def _intercepts(signs, weights, low, high):
-    """Return bounds of every optimal intercept, given that each ``f_i`` lies in
-    ``[low_i, high_i]``.
-
-    They are the values of ``y_i - f_i`` at which the weights of the values below add up to the
-    weight of the positive class. If two sums are equal, any b up to the next value is optimal. So
-    the weight is made smaller for the one bound and larger for the other, by more than its
-    rounding.
-    """
-    positive = float(weights[signs > 0.0].sum())
-    doubt = gamma(signs.size + 8) * float(weights.sum())
-    b_low = _statistic(signs - high, weights, positive - doubt)
-    b_high = _statistic(signs - low, weights, positive + doubt)
-    rounding = 4.0 * UNIT * max(abs(b_low), abs(b_high))
-    return b_low - rounding, b_high + rounding
-
-
-def _decided(signs, low, high, bounds):
-    """Return the masks ``(in_L, in_R)`` of the margins that are certain to be below and above 1.
-
-    Rounding is monotone and 1 is a floating-point number, so a sum that is rounded to less than 1
-    is less than 1.
-    """
-    least = np.where(signs > 0.0, low + bounds[0], -high - bounds[1])
-    most = np.where(signs > 0.0, high + bounds[1], -low - bounds[0])
-    return most < 1.0, least > 1.0
-
-
-def _statistic(values, weights, level):
-    """Return the first of the sorted values at which the sum of the weights reaches the level."""
-    order = np.argsort(values)
-    place = np.searchsorted(np.cumsum(weights[order]), level)
-    return float(values[order[min(place, order.size - 1)]])
-
-
-def _around_mean(X, norms):
-    """Return upper bounds of the distances of points from their mean m, and of the norm of m.
-
-    Any center serves, so m is the mean as computed, and differences from it are rounded once. For
-    sparse points the squares are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by
-    ``gamma_{d+8} (|x| + |m|)^2``.
-    """
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    square = float(mean @ mean)
-    length = upper(math.sqrt(square), mean.size + 8)
-    if not sparse.issparse(X):
-        return upper(np.sqrt(squares(X - mean)), mean.size + 8), length
-    values = (
-        np.maximum(squares(X) - 2.0 * (X @ mean) + square, 0.0)
-        + gamma(mean.size + 8) * (norms + length) ** 2
-    )
-    return upper(np.sqrt(values), 8), length
+def _with_intercept(problem, x, C, alpha):
+    """Return the certificate of a problem with a free intercept."""
+    found = screen(problem, x, 1.0 / C, alpha)
+    bounds = problem.terms.intercepts(found.balls[0], problem.loss)
+    return InterceptCertificate(**vars(found), intercept=bounds)
