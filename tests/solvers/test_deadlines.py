@@ -170,4 +170,4 @@ def test_sweeps_end_in_time(family, gamma, monkeypatch):
     run()
     assert clock.now > 5.0
     clock.now = 0.0
-    assert run(max_seconds=3.0).reason == "time" and clock.now == 3.0
+    assert run(max_seconds=1.0).reason == "time" and clock.now == 1.0
