@@ -46,6 +46,11 @@ def test_a_title_above_the_names_and_a_line_of_excel(tmp_path):
     assert list(read(tmp_path, "sep=;\n" + text)[0]) == list(WINE)
 
 
+def test_blanks_in_values_stand_between_none(tmp_path):
+    frame, _ = read(tmp_path, "the name,kind of,wine made\n" + "red one,a b,in May\n" * 9)
+    assert list(frame) == ["the name", "kind of", "wine made"] and frame.iloc[0, 1] == "a b"
+
+
 @pytest.mark.parametrize(
     ("sep", "text"), [("tab", "a\tb\n1,5\t2\n"), ("!", "a!b\n1,5!2\n"), ("blanks", "a  b\n1,5 2\n")]
 )

@@ -167,8 +167,8 @@ def _parted(text, path, sep):
 
 def _fit(sample, sep):
     """Return how well a separator explains lines, to be compared: whether they have several values
-    at all, whether the line with the names has no number, the share of lines with as many values as
-    most have, and that number.
+    at all, the share of lines with as many values as most have (the names of columns have no
+    decimal commas), whether it is no blank, and that number of values.
     """
     try:
         rows = _rows(sample, sep)
@@ -177,10 +177,9 @@ def _fit(sample, sep):
         rows = [line.split(sep) for line in sample.splitlines() if line.strip()]
     if not rows:
         return (False,)
-    top, width = _layout(rows)
+    width = _layout(rows)[1]
     share = sum(len(row) == width for row in rows) / len(rows)
-    numbers = any(_NUMBER.fullmatch(value.strip()) for value in rows[top])
-    return width > 1, not numbers, sep != BLANKS, -top, share, width
+    return width > 1, share, sep != BLANKS, width
 
 
 def _layout(rows):
