@@ -55,8 +55,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, figures, wording
-from safescreen_book.protocols import path_runs
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -240,37 +239,14 @@ if record.computes:
 # them was spent on screening, on its machine.
 
 # %% tags=["nbval-ignore-output"]
-PAPER_COLUMNS = ["iris", "wine", "segment", "satimage", "phishing", "sensit"]
-PAPER = pd.DataFrame(
-    {
-        "none": [110.9, 564.1, 1327.8, 1970.9, 5584.7, 4679.8],
-        "GB": [71.5, 545.3, 1220.0, 1727.2, 3139.1, 3950.2],
-        "PGB": [31.6, 129.3, 235.6, 653.5, 1300.3, 2534.9],
-        "DGB": [23.7, 153.3, 300.9, 799.7, 1748.3, 2927.4],
-        "RRPB": [20.0, 104.7, 206.3, 651.2, 1397.6, 2596.2],
-        "RRPB+PGB": [20.8, 105.1, 188.1, 569.6, 1247.4, 2382.1],
-    },
-    index=PAPER_COLUMNS,
-).T
-PAPER_SCREENING = pd.DataFrame(
-    {
-        "none": [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        "GB": [14.4, 59.6, 122.6, 197.3, 263.4, 445.1],
-        "PGB": [12.8, 35.9, 59.4, 131.0, 143.9, 352.0],
-        "DGB": [0.5, 1.1, 1.2, 1.5, 0.9, 0.8],
-        "RRPB": [0.5, 1.1, 1.2, 1.5, 0.8, 0.8],
-        "RRPB+PGB": [0.9, 6.5, 11.2, 39.7, 60.7, 186.8],
-    },
-    index=PAPER_COLUMNS,
-).T
-
+printed = judging.load().printed["STS18 Table 4"]
 results = record.read("results")
 per_lam = record.read("per_lam")
 costs = record.read("costs").set_index("quantity")["value"]
 warm_up = costs["seconds of compilation and warm-up"]
 
-paper = PAPER.get(dataset, pd.Series(dtype=float)).reindex(names)
-paper_part = PAPER_SCREENING.get(dataset, pd.Series(dtype=float)).reindex(names)
+paper = pd.Series(printed["seconds"].get(dataset, {}), dtype=float).reindex(names)
+paper_part = pd.Series(printed["screening"].get(dataset, {}), dtype=float).reindex(names)
 seconds = results.pivot_table(index="draw", columns="method", values="seconds", aggfunc="median")[names]
 grouped = results.groupby("method", sort=False)
 table = grouped[["seconds", "screening", "iterations", "path_rate", "final_rate"]].median()
@@ -346,7 +322,7 @@ print("same objective for all methods, up to the gap asked for:", same)
 
 rate = grouped["path_rate"].mean().to_dict()
 final = grouped["final_rate"].mean().to_dict()
-for name in [name for name in names if name in {*PAPER.index, "MGB"}]:
+for name in [name for name in names if name in ("none", *BALLS, "MGB")]:
     print(f"{name:9} mean rate: path {rate[name]:.2f}, final {final[name]:.2f}")
 assert (per_lam["path_rate"] <= per_lam["screening_rate"] + 1e-12).all() and max(final.values()) <= 1.0 + 1e-12
 
@@ -360,67 +336,24 @@ if best and {"GB", "DGB"} <= rate.keys():
 # %% [markdown]
 # ## Conclusions
 #
-# The rules were written before the runs: ratios are those within a draw, the interval is Student's for the mean of
+# Rules and their histories are in `conclusions.yml`. Ratios are those within a draw, the interval is Student's for the mean of
 # their logarithms over draws (95 %), and what it covers, or what is within 3 % of it, is undecided: on a busy machine seconds move by
 # as much from run to run. A rival is one for all draws. The paper's value
 # is the ratio of its own seconds. It says that with two balls, RRPB and PGB, the least time is needed on four of the
-# six sets, that two rules can improve the rate and need more computations (section 7.2); its figure shows that each ball saves time and
-# GB least. What is not one of its sets, at its 90 % and on its grid, has rows of our own.
+# six sets, that two rules can improve the rate and need more computations (section 7.2); its figure shows that GB saves
+# least. What is not one of its sets, at its 90 % and on its grid, has rows of our own.
 
 # %% tags=["nbval-ignore-output"]
-found = Conclusions("STS19-F9", dataset)
-printed = dataset in PAPER_COLUMNS and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05, 0.9, 0)
-whose = path_runs.whose(printed, rtol, tol)
-balls = [name for name in BALLS if name in names]
-if "none" in names and len(balls) == len(BALLS):
-    # one rival for all draws: the extreme of each is extreme by chance
-    others = balls[:-1]
-    mean = np.log(seconds).mean()
-    place = "section 7.2, Figure 9"
-    least = mean[balls].idxmax()
-    theirs = paper["none"] / paper[balls].max()
-    words = f"{least}, which saved least, made the path {{}} times {{faster|slower}}"
-    sentence = "even the ball that saves least makes the path faster"
-    found.faster(seconds["none"] / seconds[least], sentence, place, found=words, paper=theirs, whose=whose)
-    rival = mean[balls[1:]].idxmax()
-    theirs = paper["GB"] / paper[balls[1:]].max()
-    words = f"{rival}, the next in time, was {{}} times {{faster|slower}} than GB"
-    found.faster(seconds["GB"] / seconds[rival], "GB saves least", place, found=words, paper=theirs, whose=whose)
-    rival = mean[others].idxmin()
-    theirs = paper[others].min() / paper["RRPB+PGB"]
-    words = f"RRPB and PGB together were {{}} times {{faster|slower}} than {rival}, the fastest single ball"
-    sentence = "RRPB and PGB together are faster than any single ball"
-    found.faster(seconds[rival] / seconds["RRPB+PGB"], sentence, place, found=words, paper=theirs, whose=whose)
-    rates = results.pivot_table(index="draw", columns="method", values="final_rate")
-    better = rates["RRPB+PGB"] - rates["RRPB"]
-    words = "RRPB and PGB together screened {} {more|less} of what can be screened than RRPB, mean over the path"
-    found.above(0.0, better, "RRPB and PGB together screen more than RRPB", "section 7.2", found=words, whose=whose)
-    part = results.pivot_table(index="draw", columns="method", values="screening", aggfunc="median")
-    sentence = "RRPB and PGB together need more seconds of screening than RRPB"
-    words = "The seconds of screening with RRPB and PGB were {} times those with RRPB"
-    theirs = paper_part["RRPB+PGB"] / paper_part["RRPB"]
-    dearer = part["RRPB+PGB"] / part["RRPB"]
-    found.faster(dearer, sentence, "section 7.2, Figure 9", found=words, paper=theirs, whose=whose)
-    best = mean[balls].idxmin()
-    bound = float(paper["none"] / paper[balls].min())
-    if np.isfinite(bound):
-        ratio_of = seconds["none"] / seconds[best]
-        words = f"{best}, the fastest ball, made the path {{}} times {{faster|slower}}, where the paper's makes it {bound:.1f} times faster"
-        found.faster(ratio_of, "the fastest ball saves as large a factor", "Figure 9", bound=bound, found=words, whose="own")
-if {"none", "MGB"} <= set(names):
-    words = "MGB made the path {} times {faster|slower}"
-    found.faster(seconds["none"] / seconds["MGB"], "MGB makes the path faster", "-", found=words, whose="own")
-if {"none", "auto"} <= set(names):
-    words = 'With screening="auto" the path was {} times {faster|slower}'
-    sentence = 'screening="auto", which counts operations, costs at most 3 % of the time'
-    found.above(0.97, seconds["none"] / seconds["auto"], sentence, "-", found=words, whose="own", log=True)
-if {"product", "MGB"} <= set(names):
-    words = "Triplets as products without screening were {} times {faster|slower} than MGB on a list of them"
-    sentence = "products without screening are faster than MGB on lists"
-    found.faster(seconds["MGB"] / seconds["product"], sentence, "-", found=words, whose="own")
-words = f"All methods {'reached' if same else 'did not reach'} the same objective"
-found.fact(same, "all methods reach the same objective", "Algorithm 2", found=words, note=agreement, whose=whose)
-conclusions = found.frame()
+as_printed = dataset in printed["seconds"] and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05, 0.9, 0)
+by_draw = {"index": "draw", "columns": "method"}
+tables = {
+    "seconds": seconds,
+    "final_rate": results.pivot_table(**by_draw, values="final_rate"),
+    "screening": results.pivot_table(**by_draw, values="screening", aggfunc="median"),
+}
+facts = {"optimum": (same, agreement)}
+whose = path_runs.whose(as_printed, rtol, tol)
+conclusions = judging.judge("51-path-time", dataset, tables, facts=facts, whose=whose)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
@@ -444,8 +377,8 @@ comparison = [
         "note": f"paper {paper[name]:.1f} s on its machine, {paper_part[name]:.1f} s of them screening; "
         f"ours {table.loc[name, 'seconds']:.3f} s and {table.loc[name, 'screening']:.3f} s",
     }
-    for name in balls
-    if "none" in names and np.isfinite(paper[name])
+    for name in BALLS
+    if {"none", name} <= set(names) and np.isfinite(paper[name])
     for quantity, theirs, ours in (
         ("time of none / time", paper["none"] / paper[name], table.loc[name, "factor"]),
         ("screening / time", paper_part[name] / paper[name], table.loc[name, "screening"] / table.loc[name, "seconds"]),

@@ -109,6 +109,15 @@ def number(value: float, digits: int = 2) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def paired(template: str, first: bool) -> str:
+    """Return a sentence with the first or the second word of each pair.
+
+    >>> paired("All balls {gave|did not give} the same optimum", False)
+    'All balls did not give the same optimum'
+    """
+    return _PAIR.sub(lambda found: found[1 if first else 2], template)
+
+
 def _measured(row) -> str:
     """Return the sentence with our number, the interval in brackets, and the paper's number."""
     template = _words(row["found"]) or f"{_capital(row['conclusion'])}: {{}}"
@@ -123,8 +132,7 @@ def _measured(row) -> str:
     bound = _bound(row["rule"], turned, is_ratio)
     digits = _digits(value, low, high, bound)
     unit = _NUMBER.search(template)[1]
-    text = _PAIR.sub(lambda found: found[2 if turned else 1], template)
-    text = text.replace("{}", number(value, digits), 1)
+    text = paired(template, not turned).replace("{}", number(value, digits), 1)
     text += f" ({_spread(row, low, high, digits)})"
     if not math.isnan(paper):
         word = ""
