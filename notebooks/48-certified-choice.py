@@ -289,7 +289,7 @@ def grid_epsilon(name, n_values):
     """What is proved for a grid, between its values too."""
     X, y = datasets.load(name, return_X_y=True)
     search = ss.SafeSVCCV(
-        ss.SafeSVC(kernel="linear", smoothing=0.1), np.geomspace(0.01, 100.0, n_values), intervals=8
+        ss.SafeSVC(kernel="linear", smoothing=0.1, tol=1e-8), np.geomspace(0.01, 100.0, n_values), intervals=8
     )
     return search.fit(X, y == np.unique(y)[-1]).epsilon_
 

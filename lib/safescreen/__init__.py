@@ -35,7 +35,6 @@ __version__ = "0.3.0"
 
 __all__ = [
     "HDSL",
-    "HDSLCV",
     "SPHERES",
     "Certificate",
     "ConvergenceWarning",

@@ -114,3 +114,44 @@ def share(work: Callable[[slice], Any], size: int, width: int) -> None:
             return
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(work, pieces))
+
+
+class Stop:
+    """Lets one thread end the work of others, as after Ctrl-C, which only the main thread gets.
+
+    Once :meth:`set` is called, :func:`stop_if_asked` raises KeyboardInterrupt in each thread that
+    works in :meth:`run`. Processes have copies, which nobody sets.
+    """
+
+    _here = threading.local()
+
+    def __init__(self):
+        self._event = threading.Event()
+
+    def __reduce__(self):
+        return Stop, ()
+
+    def set(self) -> None:
+        """End the work."""
+        self._event.set()
+
+    def run(self, work: Callable, *args: Any, **options: Any) -> Any:
+        """Return what ``work(*args, **options)`` returns."""
+        before = getattr(Stop._here, "event", None)
+        Stop._here.event = self._event
+        try:
+            return work(*args, **options)
+        finally:
+            Stop._here.event = before
+
+
+def is_stopped() -> bool:
+    """Return whether another thread asks this one to end its work."""
+    event = getattr(Stop._here, "event", None)
+    return event is not None and event.is_set()
+
+
+def stop_if_asked() -> None:
+    """Raise KeyboardInterrupt if another thread asks this one to end its work."""
+    if is_stopped():
+        raise KeyboardInterrupt

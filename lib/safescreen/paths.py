@@ -221,31 +221,26 @@ def path(
     >>> [s.converged for s in solutions]
     [True, True, True]
     """
-    prob = check_problem(prob)
     started = time.perf_counter()
-    prob = prob.afresh()
-    setup = set_up(
+    walk = begin_path(
         prob,
+        dynamic=dynamic,
+        ranges=ranges,
+        extrapolate=extrapolate,
+        keep_masks=keep_masks,
+        freq=freq,
         tol=tol,
         rtol=rtol,
         max_iter=max_iter,
         max_seconds=max_seconds,
         method=method,
         screening=screening,
-        freq=freq,
         active_set=active_set,
     )
-    before = setup.policy
-    if dynamic is not None:
-        policy, features = screening_of(dynamic, prob, setup.solver, freq, "dynamic")
-        setup = replace(setup, policy=policy, features=features)
-    limits = setup.limits
+    limits = walk.setup.limits
     callback = check_callback(callback)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
-    if ranges:
-        prob.terms.require("singles", by="ranges=True")
-        prob.terms.regions(prob.loss)  # a TypeError with a free intercept
     solutions, rates = [], []
     reason = "length" if lams is None else "grid"
     if callable(lams):
@@ -253,17 +248,9 @@ def path(
         n_grid = None
     else:
         ratio = check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True)
-        grid = _grid(prob, lams, ratio, max_lams)
+        grid = _grid(walk.prob, lams, ratio, max_lams)
         n_grid = len(grid)
     n_given = None if lams is None else n_grid
-    walk = _Walk(
-        prob=prob,
-        setup=setup,
-        before=before,
-        ranges=bool(ranges),
-        extrapolate=bool(extrapolate),
-        keep_masks=len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks),
-    )
     try:
         with progress_bar(progress, "path", total=n_grid, unit="lam") as bar:
             for lam in grid:
@@ -292,6 +279,39 @@ def path(
     solved = Path(solutions, rates, reason)
     _warn_if_not_converged(solved, limits)
     return solved
+
+
+def begin_path(
+    prob: Problem,
+    *,
+    dynamic: str | Iterable[str] | Policy | None = None,
+    ranges: bool = False,
+    extrapolate: bool = True,
+    keep_masks: bool | None = None,
+    freq: int = 10,
+    **options: Any,
+) -> _Walk:
+    """Return what solves a problem for one lam after the other, each smaller than the one before.
+
+    The parameters are those of :func:`path`.
+    """
+    prob = check_problem(prob).afresh()
+    setup = set_up(prob, freq=freq, **options)
+    before = setup.policy
+    if dynamic is not None:
+        policy, features = screening_of(dynamic, prob, setup.solver, freq, "dynamic")
+        setup = replace(setup, policy=policy, features=features)
+    if ranges:
+        prob.terms.require("singles", by="ranges=True")
+        prob.terms.regions(prob.loss)  # a TypeError with a free intercept
+    return _Walk(
+        prob=prob,
+        setup=setup,
+        before=before,
+        ranges=bool(ranges),
+        extrapolate=bool(extrapolate),
+        keep_masks=len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks),
+    )
 
 
 def _lams_to_come(n_given, solutions):

@@ -193,7 +193,8 @@ class HeldOut:
         unknown = np.full(len(self.terms), np.inf)
         bounds = MarginBounds(-unknown, unknown)
         for reference in self._references(low, high):
-            bounds = bounds & (self._at(reference, low) | self._at(reference, high))
+            at_low = self._at(reference, low)
+            bounds = bounds & (at_low if low == high else at_low | self._at(reference, high))
         return bounds
 
     def error(self, low: float, high: float | None = None) -> tuple[float, float]:

@@ -1,15 +1,14 @@
-"""What SafeSVCCV calls certain is so: an exhaustive search judges it by references in extended
-precision.
-"""
+"""What SafeSVCCV calls certain is so: references in extended precision judge it, and fractions."""
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
 from naive import machines
-from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen import SafeSVC, SafeSVCCV
 
 CS = {"few": np.geomspace(1e-2, 1e2, 5), "many": np.geomspace(1e-3, 1e3, 13)}
 
@@ -85,137 +84,59 @@ def reference_bounds(X, y, weights, options, C, train, test):
         possible[i] = all(
             highs[own][i] > lows[k][i] if k < own else highs[own][i] >= lows[k][i] for k in others
         )
-    parts = weights[test]
-    return (parts * right).sum() / parts.sum(), (parts * possible).sum() / parts.sum()
+    parts = weights[test].astype(int)
+    return [Fraction(int(parts[where].sum()), int(parts.sum())) for where in (right, possible)]
 
 
 def contradictions(seed):
-    """Return what is wrong with the two ways to choose C, as a list of words."""
+    """Return what is wrong with a search, as a list of words, and whether it is certified."""
     X, y, weights, options, Cs = problem(seed)
     cv = list(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y))
-    quick, plain = (
-        SafeSVCCV(SafeSVC(**options), Cs, cv=cv, refit=False, certify=certify).fit(X, y, weights)
-        for certify in (True, False)
-    )
-    found = []
-    if (quick.C_, quick.best_score_) != (plain.C_, plain.best_score_):
-        found.append(f"another choice: C={quick.C_:g}, certify=False C={plain.C_:g}")
-    both = ~np.isnan(quick.scores_)
-    if not np.array_equal(quick.scores_[both], plain.scores_[both]):
-        found.append("another score")
+    tol = 10.0 ** -np.random.default_rng(seed).integers(2, 11)
+    search = SafeSVCCV(SafeSVC(tol=tol, **options), Cs, cv=cv, refit=False).fit(X, y, weights)
     truth = np.array(
         [[reference_bounds(X, y, weights, options, C, *split) for C in Cs] for split in cv]
     )
-    low, high = truth[..., 0].mean(axis=0), truth[..., 1].mean(axis=0)
-    for model in (quick, plain):
-        name = f"certify={model.certify}"
-        if (
-            not (model.score_bounds_[0] <= truth[..., 1]).all()
-            or not (truth[..., 0] <= model.score_bounds_[1]).all()
-        ):
-            found.append(f"{name}: bounds without the score")
-        known = ~np.isnan(model.scores_)
-        if not (
-            (model.score_bounds_[0] <= model.scores_) & (model.scores_ <= model.score_bounds_[1])
-        )[known].all():
-            found.append(f"{name}: a score outside its bounds")
-        best = int(np.flatnonzero(Cs == model.C_)[0])
-        surely = [
-            c
-            for c in range(Cs.size)
-            if (low[c] > high[:c]).all() and (low[c] >= high[c + 1 :]).all()
-        ]
-        if surely and model.certified_out_[surely[0]]:
-            found.append(f"{name}: the best C is certified out")
-        if surely and model.certified_ and best != surely[0]:
-            found.append(f"{name}: certified, and not the best")
-        if model.certified_out_[best]:
-            found.append(f"{name}: the choice is certified out")
-    return found
+    found = []
+    least, most = search.score_bounds_
+    if not (least <= truth[..., 1].astype(float)).all():
+        found.append("a lower bound above the score")
+    if not (truth[..., 0].astype(float) <= most).all():
+        found.append("an upper bound below the score")
+    low, high = truth[..., 0].sum(axis=0), truth[..., 1].sum(axis=0)
+    best = search.best_index_
+    earlier = low >= high[best]
+    earlier[best:] = low[best:] > high[best]
+    if search.certified_ and earlier.any():
+        found.append("certified, and not the best")
+    return found, bool(search.certified_)
 
 
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 20, 5))
 def test_nothing_certain_is_wrong(start):
-    assert {
-        seed: wrong for seed in range(start, start + 5) if (wrong := contradictions(seed))
-    } == {}
+    results = {seed: contradictions(seed) for seed in range(start, start + 5)}
+    assert {seed: wrong for seed, (wrong, _) in results.items() if wrong} == {}
+    assert start or any(certified for _, certified in results.values())
 
 
 LONG = [pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (1049, 1150, 1873)]
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 @pytest.mark.parametrize("seed", [181, 1239, 1781, *LONG])
-def test_what_rounding_leaves_open_is_scored_in_one_way(seed):
+def test_what_rounding_leaves_open_is_open(seed):
     """Kernel values that are equal up to 1e-10, and three classes: no gap that can be reached
     decides.
     """
-    assert contradictions(seed) == []
+    assert contradictions(seed)[0] == []
 
 
 @pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 @pytest.mark.parametrize("start", range(0, 2000, 100))
 def test_nothing_certain_is_wrong_in_2000_problems(start):
-    assert {
-        seed: wrong for seed in range(start, start + 100) if (wrong := contradictions(seed))
-    } == {}
-
-
-# -------------------------------------------------- metrics and similarities, which certify nothing
-
-
-def labelled_points(seed):
-    rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(20, 40)), int(rng.integers(2, 4))
-    X = rng.integers(-2, 3, (n, d)).astype(float) if seed % 2 else rng.normal(size=(n, d))
-    y = (X[:, 0] + rng.normal(0.0, 1.0, n) > 0).astype(int)
-    y[:6] = [0, 1] * 3
-    return X, y, list(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y))
-
-
-def choice_contradictions(seed):
-    """Return what of the two other searches is not what an exhaustive search by single models
-    gives, as a list of words.
-    """
-    X, y, cv = labelled_points(seed)
-    found = []
-    prototype = TripletMetric(k=2, diagonal=seed % 3 == 0)
-    search = TripletMetricCV(prototype, [30.0, 3.0, 0.3], cv=cv).fit(X, y)
-    best = search.scores_.mean(axis=0).argmax()  # of equal scores the largest lam comes first
-    if (search.lam_, search.best_index_) != (
-        search.lams_[best],
-        best,
-    ) or search.best_estimator_.lam_ != search.lam_:
-        found.append("another choice of a metric")
-    single = clone(prototype).set_params(lam=search.lam_).fit(X, y)
-    apart = np.linalg.norm(single.get_mahalanobis_matrix() - search.get_mahalanobis_matrix())
-    if apart > single.solution_.eps + search.best_estimator_.solution_.eps:
-        found.append("another metric")
-    scales = np.array([1.0, 10.0, 100.0])
-    search = HDSLCV(HDSL(max_iter=20), scales, cv=cv).fit(X, y)
-    scores = [
-        [
-            HDSL(scale, max_iter=20).fit(X[train], y[train]).score(X[test], y[test])
-            for scale in scales
-        ]
-        for train, test in cv
-    ]
-    if not np.array_equal(search.scores_, scores):
-        found.append("another score of a similarity")
-    # of equal scores the smallest scale comes first
-    if search.scale_ != scales[np.mean(scores, axis=0).argmax()]:
-        found.append("another choice of a similarity")
-    return found
-
-
-def test_other_searches_choose_as_they_say():
-    assert {seed: wrong for seed in range(6) if (wrong := choice_contradictions(seed))} == {}
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("start", range(6, 306, 50))
-def test_other_searches_choose_as_they_say_in_300_problems(start):
-    assert {
-        seed: wrong for seed in range(start, start + 50) if (wrong := choice_contradictions(seed))
-    } == {}
+    seeds = range(start, start + 100)
+    assert {seed: wrong for seed in seeds if (wrong := contradictions(seed)[0])} == {}

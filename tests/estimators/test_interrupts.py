@@ -1,15 +1,16 @@
 """Ctrl-C in a cross-validation: what is finished counts, and is named; what is not does not."""
 
+import threading
+
 import numpy as np
 import pytest
-from joblib import parallel_backend
+from joblib import delayed, parallel_backend
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, paths
+from safescreen._threads import stop_if_asked
 from safescreen.estimators import _training
-from safescreen.estimators._cross_validation import choose
-from safescreen.estimators._folds import Fold
 from safescreen_book import datasets
 
 pytestmark = pytest.mark.slow
@@ -47,7 +48,7 @@ def points():
 
 @pytest.fixture(scope="module")
 def truth(points):
-    return SafeSVCCV(None, CS, cv=3, certify=False, refit=False).fit(*points).scores_
+    return SafeSVCCV(None, CS, cv=3, refit=False).fit(*points).scores_
 
 
 @pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
@@ -63,76 +64,38 @@ def test_the_choice_is_that_of_the_finished_part(
     monkeypatch, points, scoring, number, folds, values, text
 ):
     X, y = points
-    whole = SafeSVCCV(None, CS, cv=3, certify=False, scoring=scoring).fit(X, y)
-    interrupt(monkeypatch, Fold, "solve", number)
-    model = SafeSVCCV(None, CS, cv=3, certify=False, scoring=scoring)
+    whole = SafeSVCCV(None, CS, cv=3, scoring=scoring).fit(X, y)
+    interrupt(monkeypatch, paths._Walk, "step", number)
+    model = SafeSVCCV(None, CS, cv=3, scoring=scoring)
     with pytest.warns(
         RuntimeWarning, match=f"cross-validation interrupted: C=.* is the best of {text}$"
     ):
         model.fit(X, y)
     done = np.arange(15).reshape(3, 5) < number - 1
-    np.testing.assert_array_equal(model.scores_, np.where(done, whole.scores_, np.nan))
+    expected = np.where(done, whole.scores_, np.nan)[list(folds)]
+    np.testing.assert_array_equal(model.scores_, expected)
+    assert model.n_splits_ == len(folds)
     mean = whole.scores_[np.ix_(folds, values)].mean(axis=0)
-    assert (
-        model.C_ == CS[values][mean.argmax()]
-        and model.best_score_ == mean.max()
-        and model.n_solves_ == number - 1
-    )
+    assert model.C_ == CS[values][mean.argmax()] and model.best_score_ == mean.max()
     np.testing.assert_array_equal(model.best_estimator_.coef_, SafeSVC(model.C_).fit(X, y).coef_)
-    assert not model.certified_out_.any()
 
 
-def test_between_the_rounds_of_a_search(monkeypatch, points, truth):
-    """After a first, coarse round: its values are compared; what is ruled out is so by proof,
-    not because nobody looked.
-    """
-    X, y = points
-    Cs = np.geomspace(1e-3, 1e2, 17)
-    whole = SafeSVCCV(None, Cs, cv=3, certify=False, refit=False).fit(X, y).scores_.mean(axis=0)
-    interrupt(monkeypatch, Fold, "solve", 3 * 5 + 2)
-    with pytest.warns(RuntimeWarning, match=r"C=.* is the best of \d of 17 values in 3 of 3 folds"):
-        model = SafeSVCCV(None, Cs, cv=3).fit(X, y)
-    known = ~np.isnan(model.scores_).any(axis=0)
-    assert (
-        5 <= known.sum() < 17
-        and model.n_solves_ == 16
-        and model.C_ == Cs[np.where(known, whole, 0.0).argmax()]
-    )
-    assert (whole[model.certified_out_] <= model.best_score_).all() and not model.certified_out_[
-        list(Cs).index(model.C_)
-    ]
-    assert not model.certified_out_[whole.argmax()] and model.predict(X).shape == y.shape
-    low, high = model.score_bounds_.mean(axis=1)
-    assert (low <= whole).all() and (whole <= high).all()
-
-
-def test_a_rough_solution_is_no_score(monkeypatch, points):
-    """Ctrl-C while a fold is solved further: its first solution may have another accuracy than
-    the exact one.
-    """
-    interrupt(monkeypatch, Fold, "bounds", 3)
-    model = SafeSVCCV(None, CS, cv=3, certify=False)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*points)
-    assert (~np.isnan(model.scores_)).sum() == model.n_solves_ <= 2
-
-
-def test_nothing_finished_is_passed_on(monkeypatch, points, truth):
-    interrupt(monkeypatch, Fold, "solve", 4)
-    model = SafeSVCCV(None, CS, cv=3, certify=False)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*points)
-    np.testing.assert_array_equal(model.scores_[0, :3], truth[0, :3])
-    assert np.isnan(model.scores_).sum() == 12 and not hasattr(model, "best_estimator_")
-
-
-def test_in_the_last_fit(monkeypatch, points, truth):
-    interrupt(monkeypatch, _training, "solve", 1)
-    model = SafeSVCCV(None, CS, cv=3, certify=False)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*points)
-    assert model.C_ == CS[truth.mean(axis=0).argmax()]
-    np.testing.assert_array_equal(model.scores_, truth)
+@pytest.mark.parametrize("where", ["folds", "refit"])
+def test_nothing_usable_leaves_the_search_of_before(monkeypatch, points, where):
+    """Neither a value in all folds nor a fold with all values; or all of them, and no last fit."""
+    search = SafeSVCCV(None, CS, cv=3).fit(*points)
+    before = dict(vars(search))
+    unfitted = clone(search)
+    owner, name, number = {
+        "folds": (paths._Walk, "step", 4),
+        "refit": (_training, "solve", 1),
+    }[where]
+    for model in (search, unfitted):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            interrupt(patch, owner, name, number)
+            model.fit(*points)
+    assert vars(search) == before
+    assert not [name for name in vars(unfitted) if name.endswith("_")]
 
 
 def test_in_a_score(points):
@@ -147,13 +110,13 @@ def test_in_a_score(points):
 
     with pytest.warns(RuntimeWarning, match="5 of 5 values in 1 of 3 folds"):
         model = SafeSVCCV(None, CS, cv=3, scoring=scoring).fit(X, y)
-    assert np.isnan(model.scores_).sum() == 15 - 8 and model.n_solves_ == 8
+    assert model.scores_.shape == (1, 5)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        SafeSVCCV(None, CS, cv=3, certify=False, refit=False, n_jobs=2),
+        SafeSVCCV(None, CS, cv=3, refit=False, n_jobs=2),
         TripletMetricCV(TripletMetric(k=2), LAMS, cv=3, n_jobs=2),
     ],
 )
@@ -161,19 +124,40 @@ def test_folds_worked_on_at_the_same_time(monkeypatch, points, model):
     """Which are finished is left to chance: they have the scores they have otherwise."""
     X, y = points
     whole = clone(model).fit(X, y).scores_
-    if isinstance(model, SafeSVCCV):
-        interrupt(monkeypatch, Fold, "solve", 9)
-    else:
-        interrupt(monkeypatch, paths._Walk, "step", 9)
+    interrupt(monkeypatch, paths._Walk, "step", 9)
     with parallel_backend("threading"):
         try:
             with pytest.warns(RuntimeWarning, match="cross-validation interrupted"):
                 model.fit(X, y)
         except KeyboardInterrupt:
             pass
-    known = ~np.isnan(model.scores_)
-    assert not known.all()
-    np.testing.assert_array_equal(model.scores_[known], whole[known])
+    if hasattr(model, "scores_"):
+        known = ~np.isnan(model.scores_)
+        assert not known.all() or model.n_splits_ < 3
+        for row, own in zip(model.scores_, known, strict=True):
+            assert any(np.array_equal(row[own], each[own]) for each in whole)
+
+
+def test_threads_end_with_the_main_thread():
+    """Of two threads one gets Ctrl-C; the other ends where it next asks whether to go on."""
+    started, ended = threading.Event(), threading.Event()
+
+    def long():
+        started.set()
+        try:
+            while True:
+                stop_if_asked()
+        finally:
+            ended.set()
+
+    def short():
+        started.wait()
+        return None, False
+
+    stop_if_asked()
+    tasks = (delayed(work)() for work in (short, long))
+    assert not _training.collect(tasks, lambda number, found: None, 2)
+    assert ended.wait(10.0)
 
 
 # ------------------------------------------------------------------ TripletMetricCV
@@ -214,9 +198,8 @@ def test_metric(monkeypatch, where, number, folds, values, text):
             and len(model.best_estimator_.path_) == best + 1
         )
         assert model.predict(X).shape == y.shape
-    np.testing.assert_array_equal(
-        model.scores_, np.where(np.arange(12).reshape(3, 4) < number - 1, whole, np.nan)
-    )
+        expected = np.where(np.arange(12).reshape(3, 4) < number - 1, whole, np.nan)
+        np.testing.assert_array_equal(model.scores_, expected[list(folds)])
 
 
 def test_metric_in_the_last_path():
@@ -239,19 +222,3 @@ def test_metric_in_the_last_path():
         and len(model.best_estimator_.path_) == 2
         and model.predict(X).shape == y.shape
     )
-
-
-def test_choice():
-    nan = np.nan
-    assert choose(np.array([[0.1, 0.2, nan], [0.3, 0.0, 0.9]]), False) == (
-        0,
-        0.2,
-        "2 of 3 values in 2 of 2 folds",
-    )
-    assert choose(np.array([[0.1, nan, nan], [0.3, 0.0, 0.9]]), False) == (
-        2,
-        0.9,
-        "3 of 3 values in 1 of 2 folds",
-    )
-    with pytest.raises(KeyboardInterrupt):
-        choose(np.array([[0.1, nan], [nan, 0.3]]), False)

@@ -8,8 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 import safescreen as ss
-from safescreen import HDSL, HDSLCV, TripletMetric, TripletMetricCV
-from safescreen.hdsl import default_scale
+from safescreen import HDSL, TripletMetric, TripletMetricCV
 
 
 def judged(n=24, d=4, T=160, seed=0):
@@ -141,7 +140,6 @@ def test_messages_are_in_the_words_of_the_estimator(triplets, weights, error, te
         TripletMetric(lam=1.0),
         TripletMetricCV(TripletMetric(), 2),
         HDSL(1.0, max_iter=5),
-        HDSLCV(HDSL(max_iter=5), 2),
     ):
         with pytest.raises(error, match=text):
             model.fit_triplets(X, triplets, weights)
@@ -174,52 +172,6 @@ def test_lam_by_held_out_agreement():
         TypeError, match="scoring must be a function or None for triplets, got 'accuracy'"
     ):
         TripletMetricCV(TripletMetric(), 3, scoring="accuracy").fit_triplets(X, triplets)
-
-
-def test_scale_by_held_out_agreement():
-    X, triplets = judged(T=300)
-    scales, cv = np.array([0.5, 5.0, 50.0]), KFold(3, shuffle=True, random_state=0)
-    prototype, weights = HDSL(max_iter=40), np.tile([0.5, 2.0], len(triplets))[: len(triplets)]
-    for given in (None, weights):
-        search = HDSLCV(prototype, scales, cv=cv).fit_triplets(X, triplets, given)
-        for row, (train, test) in enumerate(cv.split(triplets)):
-            parts = [
-                (triplets[rows], None if given is None else given[rows]) for rows in (train, test)
-            ]
-            models = [HDSL(scale, max_iter=40).fit_triplets(X, *parts[0]) for scale in scales]
-            np.testing.assert_array_equal(
-                search.scores_[row], [model.score_triplets(X, *parts[1]) for model in models]
-            )
-        assert (
-            search.scale_
-            == scales[search.scores_.mean(axis=0).argmax()]
-            == search.best_estimator_.scale_
-        )
-        alone = HDSL(search.scale_, max_iter=40).fit_triplets(X, triplets, given)
-        np.testing.assert_array_equal(
-            search.get_mahalanobis_matrix(), alone.get_mahalanobis_matrix()
-        )
-        assert search.score_triplets(X, triplets) > 0.5 and search.transform(X).shape[0] == len(X)
-    with pytest.raises(AttributeError, match="not fitted with labels"):
-        search.predict(X)
-    assert not hasattr(search, "classes_")
-    with pytest.raises(
-        TypeError, match="scoring must be a function or None for triplets, got 'accuracy'"
-    ):
-        HDSLCV(prototype, scales, scoring="accuracy").fit_triplets(X, triplets)
-
-
-def test_scales_of_triplets_are_around_their_default():
-    X, triplets = judged()
-    points, judge = X[triplets], np.arange(len(triplets)) % 4
-    search = HDSLCV(HDSL(max_iter=5), 3, cv=GroupKFold(4)).fit_triplets(points, groups=judge)
-    default = default_scale(points.reshape(-1, 4), np.arange(3 * len(points)).reshape(-1, 3))
-    np.testing.assert_allclose(search.scales_, default * np.array([1.0 / 30.0, 1.0, 30.0]))
-    assert search.scores_.shape == (4, 3)
-    counted = HDSLCV(
-        HDSL(max_iter=5), 2, cv=4, scoring=lambda model, X, triplets: -len(triplets)
-    ).fit_triplets(X, triplets)
-    assert counted.best_score_ == -len(triplets) / 4
 
 
 def test_points_of_no_judgement_cost_nothing():

@@ -5,7 +5,6 @@ They are imported on first use, so that ``import safescreen`` is fast.
 
 from safescreen.estimators.fitted import InterceptCertificate, screen_fitted
 from safescreen.estimators.hdsl import HDSL
-from safescreen.estimators.hdsl_cv import HDSLCV
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
@@ -14,7 +13,6 @@ from safescreen.estimators.tuples import PairLearner, QuadrupletLearner, Triplet
 
 __all__ = [
     "HDSL",
-    "HDSLCV",
     "InterceptCertificate",
     "PairLearner",
     "QuadrupletLearner",

@@ -9,10 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from safescreen._checks import check_lam
-from safescreen.cones.kernel_matrix import row_length, squares
-from safescreen.rounding import UNIT, gamma, upper
+from safescreen.cones.kernel_matrix import squares
 from safescreen.terms import FreeIntercept, KernelSamples, Samples, add_intercept
-from safescreen.terms._kernel_matrices import centred, kernel_matrix, kernel_of
+from safescreen.terms._kernel_matrices import (
+    centred,
+    check_kernel_matrix,
+    default_error,
+    kernel_matrix,
+    kernel_of,
+)
+from safescreen.terms.base import check_weights
 from safescreen.terms.free_intercept import constant_for
 
 KERNELS = {
@@ -52,7 +58,7 @@ class Features:
         self.columns = slice(None)
         if self.kernel in ("rbf", "polynomial"):
             moved, self.origin = centred(points, self.kernel)
-            gamma_ = self._coefficient(model.gamma, points)
+            gamma_ = coefficient(model.gamma, points)
             function = kernel_of(points.shape[1], self.kernel, gamma_, model.degree, model.coef0)
             self.constant = self._constant_of(model, function.diagonal(squares(moved)))
             self.function = replace(function, constant=self.constant**2)
@@ -64,6 +70,9 @@ class Features:
             used = np.flatnonzero(np.bincount(points.indices)).astype(points.indices.dtype)
             self.columns = used if 0 < 2 * used.size < points.shape[1] else self.columns
         self.data = self.rows(points)
+        if self.kernel == "precomputed":
+            self._error = default_error(self.data)
+            self.data = check_kernel_matrix(self.data, self._error)
 
     def rows(self, X):
         """Return new points with their constant feature, or their kernel values with all training
@@ -78,65 +87,14 @@ class Features:
             return np.ascontiguousarray(X + self.constant**2)
         return self.function.values(self._moved(X), self._moved(self.points))
 
-    def norms(self, X):
-        """Return upper bounds of the norms of points in the feature space, shape (n,). With the
-        kernel "precomputed" X holds ``k(x, x)``.
-        """
-        if self.kernel in ("rbf", "polynomial"):
-            values = self.function.diagonal(squares(self._moved(X)))
-        else:
-            values = (
-                np.asarray(X) if self.kernel == "precomputed" else squares(X)
-            ) + self.constant**2
-        return upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + self.error(X))
-
-    def error(self, X):
-        """Return a bound of the rounding error of ``k(x, x')`` for new points x, relative to the
-        norms of x and x' in the feature space.
-
-        For a given matrix it is the default of :class:`~safescreen.KernelSamples`.
-        """
-        if self.kernel == "precomputed":
-            return (4.0 * self.data.shape[1] + 64.0) * UNIT
-        if self.kernel == "linear":
-            return gamma(row_length(X) + 8)
-        largest = max(
-            float(squares(points).max()) for points in (self._moved(X), self._moved(self.points))
-        )
-        return self.function.error(max(row_length(X), row_length(self.points)), largest)
-
     def terms(self, signs, weights):
         """Return the terms of the problem with these signs and weights."""
+        weights = check_weights(weights, len(signs))
         if self.kernel == "linear":
             terms = Samples(self.data, signs, weights=weights)
-        elif self.kernel == "precomputed":
-            error = self.error(None)
-            terms = KernelSamples(self.data, signs, weights=weights, relative_error=error)
         else:
             terms = KernelSamples.of_matrix(self.data, self._error, signs, weights)
         return FreeIntercept(terms, signs, self.constant) if self.is_free else terms
-
-    def products(self, rows, x, signs):
-        """Return ``<phi, x>`` of new points, from their :meth:`rows`, for an element x of the space
-        of the problem with these signs.
-        """
-        return np.asarray(rows @ x) if self.kernel == "linear" else rows @ (x.coef * signs)
-
-    def rounding(self, rows, error, prob, ball, lam):
-        """Return e such that the products of new points, from these :meth:`rows`, with any solution
-        for lam in the ball are rounded by at most e times the norm of the point.
-
-        `error` is the :meth:`error` of the points.
-        """
-        if self.kernel == "linear":
-            size = prob.cone.norm_upper(ball.center) + ball.radius
-        else:  # a solution has no larger coefficients than the largest dual point over lam
-            weights = np.ones(len(prob)) if prob.terms.weights is None else prob.terms.weights
-            size = (
-                float(weights @ prob.terms.norms) * largest_slope(prob.loss, weights) / lam
-                + ball.center.scale
-            )
-        return upper(2.0 * (error + gamma(row_length(rows) + 16)) * size, 16)
 
     def of_support(self, used):
         """Return features that hold these training points only, to classify new points."""
@@ -160,52 +118,69 @@ class Features:
             return X
         return (X.toarray() if sparse.issparse(X) else X) - self.origin
 
-    def _coefficient(self, value, points):
-        if isinstance(value, str):
-            if value not in ("scale", "auto"):
-                raise ValueError(
-                    f"gamma must be a positive number, 'scale' or 'auto', got {value!r}"
-                )
-            if value == "auto":
-                return 1.0 / points.shape[1]
-            largest = max(points.max(), -points.min())
-            if largest > 0.0 and not 1e-100 < largest < 1e100:
-                raise ValueError(
-                    "gamma='scale' needs the variance of X, which overflows or underflows: the "
-                    f"largest entry of X is {largest:g}; scale X"
-                )
-            mean = points.mean()
-            if sparse.issparse(points):
-                variance = (points.multiply(points)).mean() - mean**2
-            else:
-                variance = points.var()
-            return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
-        return check_lam(value, "gamma")
-
 
 class SharedFeatures(Features):
-    """Features of some points whose kernel values are part of a larger matrix, which others use
-    too.
+    """Features of the training points of a fold, as a part of the features of all points, which
+    other folds use too.
 
-    Elements are expansions in all points of the matrix. The labels of the other points count as 1,
-    so their inner products with an element are decision values.
+    Attributes
+    ----------
+    held_out : list of Terms
+        The held-out points in the space of the terms that have been made, one for each problem.
+        Their labels count as 1, so that margins are decision values. So do those of other points in
+        the kernel matrix, in all of which an element is an expansion.
     """
 
-    def __init__(self, whole, numbers):
+    def __init__(self, whole, numbers, test):
         vars(self).update(vars(whole))
-        self.points = whole.points[numbers]
+        self.points = None if whole.points is None else whole.points[numbers]
+        self.held_out = []
         self._numbers = numbers
+        self._test = test
 
     def terms(self, signs, weights):
-        """Return the terms of one problem."""
+        """Return the terms of one problem, and keep the held-out ones."""
         n = self.data.shape[0]
         every = np.ones(n)
         every[self._numbers] = signs
-        keep = np.zeros(n, dtype=bool)
-        keep[self._numbers] = True
-        terms = KernelSamples.of_matrix(self.data, self._error, every).select(keep)
-        terms.weights = weights
-        return FreeIntercept(terms, signs, self.constant) if self.is_free else terms
+        if self.kernel == "linear":
+            family = Samples(self.data, every)
+        else:
+            family = KernelSamples.of_matrix(self.data, self._error, every)
+        is_held_out = np.zeros(n, dtype=bool)
+        is_held_out[self._test] = True
+        is_own = np.zeros(n, dtype=bool)
+        is_own[self._numbers] = True
+        terms = family.select(is_own)
+        terms.weights = check_weights(weights, len(signs))
+        if not self.is_free:
+            self.held_out.append(family.select(is_held_out))
+            return terms
+        family = FreeIntercept(family, every, self.constant)
+        self.held_out.append(family.select(is_held_out))
+        return FreeIntercept(terms, signs, self.constant)
+
+
+def coefficient(value, points):
+    """Return the coefficient of a kernel, which "scale" and "auto" take from the points."""
+    if isinstance(value, str):
+        if value not in ("scale", "auto"):
+            raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {value!r}")
+        if value == "auto":
+            return 1.0 / points.shape[1]
+        largest = max(points.max(), -points.min())
+        if largest > 0.0 and not 1e-100 < largest < 1e100:
+            raise ValueError(
+                "gamma='scale' needs the variance of X, which overflows or underflows: the "
+                f"largest entry of X is {largest:g}; scale X"
+            )
+        mean = points.mean()
+        if sparse.issparse(points):
+            variance = (points.multiply(points)).mean() - mean**2
+        else:
+            variance = points.var()
+        return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
+    return check_lam(value, "gamma")
 
 
 def has_free_intercept(model):
@@ -218,15 +193,3 @@ def has_free_intercept(model):
         model.intercept == "auto" and KERNELS[model.kernel] != "linear"
     )
     return bool(model.fit_intercept) and is_free
-
-
-def largest_slope(loss, weights):
-    """Return an upper bound of every ``alpha_i`` of a solution: the cap of the loss, or a bound
-    from the objective at 0 if there is no cap.
-
-    ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, and so
-    ``alpha_i <= sqrt(sum_t w_t/w_i)/smoothing``.
-    """
-    if loss.has_linear_region:
-        return loss.cap
-    return upper(np.sqrt(weights.sum() / weights.min()) / loss.smoothing, weights.size + 8)

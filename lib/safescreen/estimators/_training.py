@@ -2,6 +2,7 @@
 bar of the duality gap.
 """
 
+import numbers
 import sys
 import threading
 import time
@@ -9,12 +10,14 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
 
-from safescreen._checks import check_callback, check_lam, check_scalar
+from safescreen._checks import LARGEST_INT, check_callback, check_kind, check_lam, check_scalar
 from safescreen._progress import progress_bar
+from safescreen._threads import Stop
 from safescreen._warnings import warn
 from safescreen.estimators._data import column_name, uneven_columns
 from safescreen.paths import path
@@ -47,6 +50,33 @@ def quiet():
         return
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         yield
+
+
+def collect(tasks, keep, n_jobs=None):
+    """Run joblib's tasks; return True if all came to their end, False after Ctrl-C.
+
+    A task returns ``(found, is_complete)``. ``keep(number, found)`` is called for each task in
+    order. After Ctrl-C threads end their solves with the next iteration.
+    """
+    if n_jobs is not None:
+        check_kind(n_jobs, numbers.Integral, "n_jobs", "an int or None")
+        if abs(n_jobs) > LARGEST_INT:
+            raise ValueError(f"n_jobs must be at most {LARGEST_INT}, got more")
+    stop = Stop()
+    stoppable = (delayed(stop.run)(work, *args, **options) for work, args, options in tasks)
+    results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(stoppable)
+    try:
+        for number, (result, is_complete) in enumerate(results):
+            keep(number, result)
+            if not is_complete:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        stop.set()
+        # joblib warns of the tasks that are not run any more
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            results.close()
+        return False
+    return True
 
 
 def warn_of(model, solutions, X):

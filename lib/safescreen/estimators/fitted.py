@@ -18,7 +18,6 @@ from safescreen._checks import check_labels, check_lam, check_mask, check_points
 from safescreen._threads import with_small_blas
 from safescreen.estimators._features import Features
 from safescreen.estimators.hdsl import HDSL
-from safescreen.estimators.hdsl_cv import HDSLCV
 from safescreen.estimators.safe_svc import SafeSVC, checksum
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
@@ -178,7 +177,7 @@ def screen_fitted(
 def _check_kind(model):
     """Raise a TypeError for what is no support vector machine; it says what to use instead."""
     name = type(model).__name__
-    if isinstance(model, TripletMetric | TripletMetricCV | HDSL | HDSLCV):
+    if isinstance(model, TripletMetric | TripletMetricCV | HDSL):
         raise TypeError(f"model must be a support vector machine, got {_of_metric(model)}")
     if hasattr(model, "refit"):  # a search
         raise TypeError(f"model must be a classifier, got {name}: use its best_estimator_")
@@ -204,7 +203,7 @@ def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
 def _of_metric(model):
     """Return what a metric is, and what to call for it."""
     name = type(model).__name__
-    if isinstance(model, HDSL | HDSLCV):
+    if isinstance(model, HDSL):
         return f"{name}: Frank-Wolfe screens nothing, its certificate is dual_gap_"
     triplets = "screen_triplets(X, triplets, metric.get_mahalanobis_matrix(), lam)"
     with_problem = "screen(metric.solution_.problem, metric.solution_.x, lam)"

@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from safescreen._checks import check_scalar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import atomic, earlier
-from safescreen.estimators._cross_validation import collect
 from safescreen.estimators._data import class_factors, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
 from safescreen.estimators._keywords import check_C, check_kernel, check_keywords
 from safescreen.estimators._training import (
+    collect,
     deadline_of,
     quiet,
     seconds_until,
@@ -408,7 +408,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     def _fit(self, X, y, weights):
         """Fit the model to what :meth:`_read` returns."""
         C = check_C(self.C)
-        setup = self._pose(X, y, *kept(weights, np.arange(y.size)))
+        setup = self.pose(X, y, *kept(weights, np.arange(y.size)))
         factor = None
         if self.with_path:
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
@@ -430,25 +430,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
         return self
 
-    def pose(self, X, y, numbers, weights, features=None) -> Setup:
+    def pose(self, X, y, numbers, weights, part=None) -> Setup:
         """Return the :class:`Setup` of the training points of these numbers, with their weights;
-        None stands for weights of 1. Every class must be there.
+        None stands for weights of 1. Only classes that have a sample of positive weight are there.
 
-        `classes_` must be set. If `features` are given, they are used.
-        """
-        setup = self._pose(X, y, numbers, weights, features)
-        missing = np.setdiff1d(np.arange(self.classes_.size), setup.present)
-        if missing.size:
-            text = (
-                "y must hold every class with positive weight, found none of "
-                f"{label(self.classes_[missing[0]])}"
-            )
-            raise ValueError(f"{text}: leave its rows out altogether")
-        return setup
-
-    def _pose(self, X, y, numbers, weights, features=None):
-        """Return the setup of the classes that have a sample of positive weight, as :meth:`pose`
-        does.
+        `classes_` must be set. ``part(numbers)`` returns the features of the points of these
+        numbers; if it is left out, they are computed.
         """
         if self.class_weight is not None:
             factors = class_factors(self.class_weight, self.classes_, y[numbers], weights)
@@ -460,9 +447,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         present = np.unique(codes)
         if present.size < 2:
             self._refuse(present)
-        if features is None:
+        if part is None:
             given = self.kernel == "precomputed"
             features = Features(self, X[np.ix_(numbers, numbers)] if given else X[numbers])
+        else:
+            features = part(numbers)
         loss = self._loss()
         signs = [
             np.where(codes == k, 1.0, -1.0) for k in (present[1:] if present.size == 2 else present)

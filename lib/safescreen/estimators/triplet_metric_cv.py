@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
+from sklearn.model_selection import check_cv
 
-from safescreen._checks import check_count
-from safescreen.estimators._cross_validation import (
-    MetricSearch,
-    Trial,
-    cells,
-    delegated,
-    most_missed,
-)
+from safescreen._threads import with_small_blas
+from safescreen.estimators._atomic import atomic
+from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
-from safescreen.estimators._folds import is_best
+from safescreen.estimators._folds import Fold, Proof, counted
 from safescreen.estimators._mahalanobis import dense
-from safescreen.estimators._training import solver_options
+from safescreen.estimators._training import solver_options, warn_of_metric
 from safescreen.estimators.triplet_metric import TripletMetric
-from safescreen.paths import path
+from safescreen.paths import begin_path
 from safescreen.terms import Triplets
 from safescreen.validation import HeldOut
 
 
-class TripletMetricCV(MetricSearch):
+class TripletMetricCV(TransformerMixin, CrossValidation):
     """:class:`TripletMetric` with the lam of the best cross-validated score. Each fold is one path,
     in which each solution is the start for the next lam.
 
-    All lam are solved for in all folds. :class:`SafeSVCCV` proves that a C cannot be the best
-    without solving for it. That would gain little here: a ball around the optimum bounds the
-    margins of triplets, but a k-nearest-neighbour classifier depends on the order of all distances.
+    Scores and the choice are those of ``GridSearchCV(TripletMetric(...), {"lam": lams})``, up to
+    what `tol` leaves open.
 
     Parameters
     ----------
@@ -47,7 +40,7 @@ class TripletMetricCV(MetricSearch):
         of the logarithm, from 1 to 1e-4 times the lam from which on all triplets are in the linear
         region. That lam is the one of the training points of each fold, and of all points for
         `lams_`.
-    cv, scoring, refit, n_jobs, verbose
+    cv, scoring, refit, error_score, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
     intervals : int, optional
         Into how many cells each interval between two neighbouring `lams` is divided for
@@ -66,12 +59,13 @@ class TripletMetricCV(MetricSearch):
     lams_ : array of shape (n_values,)
         The values of lam for all points.
     scores_ : array of shape (n_folds, n_values)
-        NaN where a score is missing after Ctrl-C.
+        The scores that lam is chosen by. NaN where one is missing after Ctrl-C.
     score_bounds_ : array of shape (2, n_folds, n_values)
-        Only with `intervals`. Lower and upper bounds of the scores of the exact solutions.
+        Lower and upper bounds of the scores of the exact solutions; -inf and inf without
+        `intervals`.
     certified_ : bool
-        Only with `intervals`. Whether the bounds prove that `lam_` is the best of `lams_` at the
-        exact solutions, of equal ones the largest.
+        Whether the bounds prove that `lam_` is the best of `lams_` at the exact solutions, and the
+        largest of equal ones. Always False without `intervals`.
     interval_bounds_ : array of shape (2, n_values - 1)
         Only with `intervals`. Lower and upper bounds of the mean score of the exact solutions for
         *every* lam between two neighbouring `lams_`. If `lams` is an int, lam is relative to the
@@ -80,8 +74,8 @@ class TripletMetricCV(MetricSearch):
         Only with `intervals`. No lam from the largest to the smallest of `lams_` has a mean score
         that is larger than that of `lam_` by more than this.
     best_score_ : float
-        Mean score of the chosen lam.
-    best_index_, best_params_, cv_results_, n_splits_
+        Mean score of the chosen lam. It does not exist if `refit` is a function.
+    best_index_, best_params_, cv_results_, n_splits_, scorer_, multimetric_, refit_time_
         As in :class:`sklearn.model_selection.GridSearchCV`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -112,6 +106,7 @@ class TripletMetricCV(MetricSearch):
 
     prototype = TripletMetric
     chosen = "lam"
+    _warn = staticmethod(warn_of_metric)
 
     def __init__(
         self,
@@ -119,8 +114,9 @@ class TripletMetricCV(MetricSearch):
         lams: int | ArrayLike = 13,
         *,
         cv: Any = None,
-        scoring: str | Callable | None = None,
-        refit: bool = True,
+        scoring: Any = None,
+        refit: bool | str | Callable = True,
+        error_score: float | str = np.nan,
         n_jobs: int | None = None,
         verbose: bool = False,
         intervals: int | None = None,
@@ -130,127 +126,141 @@ class TripletMetricCV(MetricSearch):
         self.cv = cv
         self.scoring = scoring
         self.refit = refit
+        self.error_score = error_score
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.intervals = intervals
 
+    predict = delegated(TripletMetric.predict)
     predict_proba = delegated(TripletMetric.predict_proba)
+    transform = delegated(TripletMetric.transform)
+    pair_distance = delegated(TripletMetric.pair_distance)
+    pair_score = delegated(TripletMetric.pair_score)
+    score_pairs = delegated(TripletMetric.score_pairs)
+    score_triplets = delegated(TripletMetric.score_triplets)
+    get_metric = delegated(TripletMetric.get_metric)
+    get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
 
-    def _count_cells(self, judge):
-        n_cells = check_count(self.intervals, "intervals", optional=True)
-        if n_cells and (judge.y.ndim == 1 or self.scoring is not None):
+    @atomic
+    @with_small_blas
+    def fit_triplets(
+        self,
+        X: ArrayLike,
+        triplets: ArrayLike | None = None,
+        triplet_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose lam by the agreement with judgements that are held out, and learn from all of them
+        with it.
+
+        Parameters
+        ----------
+        X, triplets, triplet_weight
+            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function
+            ``(model, X, triplets, triplet_weight=...)``, left out
+            :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs
+            of them: shuffle what is sorted.
+        groups : array of shape (T,), optional
+            Who has judged, say, for a splitter such as ``GroupKFold``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for the prototype, or triplets of weight 0 beside groups.
+
+        Examples
+        --------
+        >>> X = np.array([[2.0, 0.0], [1.0, 0.1], [0.0, 2.0], [0.1, 1.0]])
+        >>> judgements = [[0, 1, 2], [1, 0, 3], [2, 3, 1], [3, 2, 0]]
+        >>> search = TripletMetricCV(lams=[10.0, 1.0], cv=2).fit_triplets(X, judgements)
+        >>> search.scores_.shape, search.score_triplets(X, judgements)
+        ((2, 2), 1.0)
+        """
+        model = clone(self._prototype())
+        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
+        scorer = self.prototype.score_triplets if self.scoring is None else self.scoring
+        if not callable(scorer):
+            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
+        params = {} if weights is None else {"triplet_weight": weights}
+        splits = check_cv(self.cv).split(triplets, groups=groups)
+        return self._choose(model, data, splits, params, self._exhaustive(scoring=scorer))
+
+    def _candidates(self, model, data):
+        values = check_values(self.lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True)
+        posed = model.pose(*data)
+        self.lams_ = values if np.ndim(self.lams) else values * largest_lam(posed.problem)
+
+        def refit(best):
+            model.fit_path(posed, self.lams_[: best + 1])
+            return posed.complete()
+
+        return [{"lam": lam} for lam in self.lams_.tolist()], refit
+
+    def _rounds(self, model, data, splits, judge, n_cells):
+        if n_cells and (data[1].ndim == 1 or self.scoring is not None):
             raise ValueError(
                 "intervals are for fit_triplets without scoring: a k-nearest-neighbour classifier "
                 "depends on the order of all distances, which no ball decides"
             )
-        return n_cells or 0
-
-    def _grid(self, model, data):
-        return Lams(self.lams, self.intervals or 0)
-
-    def _validate(self, model, data, splits, grid, judge, scores):
-        is_complete = super()._validate(model, data, splits, grid, judge, scores)
-        if self.intervals is not None:
-            self.score_bounds_ = np.array([scores.low, scores.high])
-            self.interval_bounds_ = scores.mean_between()[:, 1:]
-        return is_complete
-
-    @staticmethod
-    def _fold(model, X, y, weights, train, test, grid, judge):
-        model = clone(model)  # folds may be worked on by threads
-        posed = model.pose(X, y, weights, train)
-        model.n_features_in_ = X.shape[1]
-        certificate = None
-        if grid.n_cells:
-            certificate = _Agreement(posed, X, y[test], weights, test, model.diagonal, grid)
-        trials = []
-        ended = [perf_counter()]  # when each trial ended
-
-        def score(progress):
-            solved = perf_counter()
-            model.keep(posed, progress.solution)
-            value = judge(posed.complete(), test)
-            ended.append(perf_counter())
-            bounds = () if certificate is None else certificate.add(progress.solution)
-            trials.append(Trial(value, solved - ended[-2], ended[-1] - solved, *bounds))
-
-        with warnings.catch_warnings():
-            # fit warns of it
-            warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)
-            lams = grid.of(posed.problem)
-            solutions = path(
-                posed.problem,
-                lams,
-                keep_masks=False,
-                callback=score,
-                **solver_options(model, "active_set"),
-            )
-        return trials, solutions.reason != "interrupted"
-
-    def _settle(self, model, data, grid, best):
-        posed = model.pose(*data)
-        self.lams_ = grid.of(posed.problem)
-        if self.intervals is not None:
-            low, high = self.score_bounds_.mean(axis=1)
-            self.certified_ = is_best(*self.score_bounds_, best)
-            self.epsilon_ = most_missed(self.interval_bounds_, high, low[best])
-
-        def refit():
-            model.fit_path(posed, self.lams_[: best + 1])
-            return posed.complete()
-
-        return {self.chosen: self.lams_}, refit
+        is_relative = not np.ndim(self.lams)
+        yield (
+            np.arange(self.lams_.size),
+            self.lams_ / self.lams_[0] if is_relative else self.lams_,
+            [_Fold(model, data, split, is_relative, n_cells) for split in splits],
+        )
 
 
-class _Agreement:
-    """Bounds of the agreement with the held-out judgements of a fold, along its path."""
+def largest_lam(problem):
+    """Return the lam from which on all triplets of a problem are in the linear region, 1 if there
+    is none.
+    """
+    top = problem.lam_max()
+    return top if 0.0 < top < np.inf else 1.0
 
-    def __init__(self, posed, X, triplets, weights, test, diagonal, grid):
-        if posed.basis is not None:
+
+class _Fold(Fold):
+    """A path through decreasing lam, or parts of the largest lam of the fold."""
+
+    def __init__(self, model, data, split, is_relative, n_cells):
+        super().__init__(model, *split)
+        self.data = data
+        self.is_relative = is_relative
+        self.n_cells = n_cells
+        self.path = None
+        self.unit = 1.0
+
+    def _pose(self):
+        X, y, weights = self.data
+        self.model = clone(self.model)  # folds may be worked on by threads
+        self.posed = self.model.pose(X, y, weights, self.train)
+        self.model.n_features_in_ = X.shape[1]
+        problem = self.posed.problem
+        if self.is_relative:
+            self.unit = largest_lam(problem)
+        options = solver_options(self.model, "active_set")
+        self.path = begin_path(problem, keep_masks=False, **options)
+        if not self.n_cells:
+            return
+        if self.posed.basis is not None:
             raise ValueError(
                 "intervals need at least as many points as features, or diagonal=True: reduce the "
                 "features (PCA), or leave intervals out"
             )
-        terms = Triplets(dense(X), triplets, diagonal=diagonal)
-        weights = None if weights is None else weights[test]
-        self.held_out = HeldOut(posed.problem, terms, weights)
-        self.n_cells = grid.n_cells
-        self.last = None
+        test, counts = counted(self.test, weights)
+        terms = Triplets(dense(X), y[test], diagonal=self.model.diagonal)
+        right = np.ones(test.size, dtype=int)  # a positive margin is the second of two classes
+        self.proof = Proof([HeldOut(self.path.prob, terms)], right, counts, self.n_cells)
 
-    def add(self, solution):
-        """Return ``(low, high, between)`` for the :class:`Trial` of a solution: bounds of the
-        agreement at its lam, and in the cells between the last lam and this one.
-        """
-        self.held_out.keep(solution)
-        lam = float(solution.lam)
-        between = None
-        if self.last is not None:
-            ends = cells(lam, self.last, self.n_cells)
-            pairs = zip(ends[:-1], ends[1:], strict=True)
-            between = np.array([self._bounds(*pair) for pair in pairs]).T
-        self.last = lam
-        return *self._bounds(lam, lam), between
-
-    def _bounds(self, low, high):
-        least, most = self.held_out.error(low, high)
-        return 1.0 - most, 1.0 - least
-
-
-class Lams:
-    """A grid of lam: given values, or, for an int, values relative to the lam from which on all
-    triplets of a problem are in the linear region. Between two values there are `n_cells` cells.
-    """
-
-    def __init__(self, lams, n_cells=0):
-        self.n_cells = n_cells
-        self.values = check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True)
-        self.relative = not np.ndim(lams)
-
-    def __len__(self):
-        return len(self.values)
-
-    def of(self, prob):
-        """Return the values for a problem."""
-        top = prob.lam_max() if self.relative else 1.0
-        return self.values * (top if 0.0 < top < np.inf else 1.0)
+    def solve(self, value, n_to_come):
+        if self.path is None:
+            self._pose()
+        lam = float(value * self.unit)
+        solution, _ = self.path.step(lam, n_to_come, self.path.setup.limits.max_seconds)
+        self.solutions = [solution]
+        self.model.keep(self.posed, solution)
+        return self.posed.complete()

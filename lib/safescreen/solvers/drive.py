@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from safescreen._threads import stop_if_asked
 from safescreen.problem import Evaluation, Problem
 from safescreen.records import Iteration
 from safescreen.solvers.ledger import Ledger
@@ -87,6 +88,7 @@ def drive(
     reason = ""
     try:
         while True:
+            stop_if_asked()
             trace = trace.moved(reduction.problem, point)
             trace.record(len(reduction.problem), reduction.n_L, reduction.n_R)
             ends = observe is not None and observe(reduction, trace)

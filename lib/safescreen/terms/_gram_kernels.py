@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safescreen._numba import njit
+from safescreen._threads import stop_if_asked
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import best_intercept
 from safescreen.terms._sample_kernels import best_value
@@ -95,6 +96,7 @@ def improve(
     firm = np.zeros(ids.size, dtype=np.bool_)
     rng = np.random.default_rng(0)
     while True:
+        stop_if_asked()
         fixed = point.around_intercept(active)
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
         if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
