@@ -132,7 +132,6 @@ FITS = {
 }
 CHEAP = {
     "HDSL": {"scale": 1.0, "max_iter": 20},
-    "HDSLCV": {"estimator": ss.HDSL(scale=1.0, max_iter=20), "scales": [1.0, 2.0], "cv": 2},
     "SafeSVCCV": {"Cs": [0.1, 1.0], "cv": 2},
     "TripletMetric": {"lam": 1.0},
     "TripletMetricCV": {"estimator": ss.TripletMetric(k=2), "lams": [1.0, 2.0], "cv": 2},
