@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import delayed
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -262,7 +262,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         raise NotImplementedError
 
 
-def follow(fold: Fold, values: ArrayLike, judge: Judge) -> tuple[list[Trial], bool]:
+def follow(fold: Fold, values: NDArray, judge: Judge) -> tuple[list[Trial], bool]:
     """Return a trial of each value, and whether all values were tried; Ctrl-C ends the trials. If
     a fit fails, so do those that come after it.
     """

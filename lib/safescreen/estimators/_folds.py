@@ -162,9 +162,10 @@ class Proof:
         margins = [held_out.margins(low, high) for held_out in self.held_out]
         lows = np.column_stack([one.low for one in margins])
         highs = np.column_stack([one.high for one in margins])
-        total = int(self.counts.sum())
         right, possible = certain(lows, highs, self.codes)
-        return tuple(Fraction(int(self.counts[its].sum()), total) for its in (right, possible))
+        total = int(self.counts.sum())
+        least = Fraction(int(self.counts[right].sum()), total)
+        return least, Fraction(int(self.counts[possible].sum()), total)
 
 
 def certain(low: NDArray, high: NDArray, codes: NDArray) -> tuple[NDArray, NDArray]:
