@@ -73,8 +73,8 @@ class Memory(NamedTuple):
         How many decisions there were for this lam.
     saved : dict of int to Promise
         For each stage the test, and what it saved, at the last lam that came so far.
-    pending : Promise or None
-        That of the test that was used last.
+    pending : Promise
+        That of the test that is used.
     decisions : tuple of Decision
         Those for this lam.
     """
@@ -82,7 +82,7 @@ class Memory(NamedTuple):
     kept: float = 1.0
     stage: int = 0
     saved: dict[int, Promise] = {}
-    pending: Promise | None = None
+    pending: Promise = Promise(None, 0.0)
     decisions: tuple[Decision, ...] = ()
 
 
@@ -124,7 +124,7 @@ class Counted:
         """Return what is remembered at the first lam, or the next one."""
         if memory is None:
             return Memory()
-        return memory._replace(stage=0, pending=None, decisions=())
+        return memory._replace(stage=0, decisions=())
 
     def is_due(self, trace: Trace) -> bool:
         """Return whether the gap has fallen far enough for another look."""
@@ -175,7 +175,6 @@ class Counted:
         return memory._replace(
             kept=kept,
             saved=memory.saved | {memory.stage: Promise(promise.test, saved)},
-            pending=None,
             decisions=(*memory.decisions[:-1], decision),
         )
 

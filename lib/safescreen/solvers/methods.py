@@ -116,7 +116,7 @@ def check_method(method: str, prob: Problem) -> str:
     ValueError for an unknown name, TypeError where the terms lack what the method needs. With a
     free intercept the method is that of the problems with a penalised one.
     """
-    terms = prob.terms
+    terms: Any = prob.terms
     if "intercept" in terms.offers:
         terms = terms.penalised_terms
     if method == "auto":

@@ -235,7 +235,7 @@ class Trace:
             if problem.loss.smoothing == 0.0:
                 evaluation, past = past_kinks(problem, evaluation, point.alpha)
         n_iter = self.n_iter + point.iterations
-        best = self.best
+        best: Any = self.best
         is_first = best is None or self.has_new_problem
         is_better = is_first or evaluation.gap < best.evaluation.gap
         return replace(
@@ -289,13 +289,13 @@ class Trace:
 
     def best_start(self) -> Start:
         """Return the best point as the start of another solver."""
-        best = self.best
-        has_numbers = best.dual_point is not None and best.dual_point.packed
+        evaluation, dual_point, _ = self.best
+        has_numbers = dual_point is not None and dual_point.packed
         return Start(
-            x=best.evaluation.x,
+            x=evaluation.x,
             lam=self.lam,
-            alpha=best.dual_point.unpack() if has_numbers else None,
-            evaluation=best.evaluation,
+            alpha=dual_point.unpack() if has_numbers else None,
+            evaluation=evaluation,
         )
 
 
