@@ -20,7 +20,8 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from cases import growth, load
-from safescreen.cones.kernel_matrix import Kernel, KernelRows
+from safescreen.kernels.functions import Kernel
+from safescreen.kernels.matrices import KernelRows
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 

@@ -22,7 +22,7 @@ FLOORS = [
     {"spheres", "rules", "ranges"},
     {"solvers"},
     {"paths", "screening", "validation"},
-    {"svm", "hdsl"},
+    {"svm", "hdsl", "kernels"},
     {"cluster", "estimators"},
     {"__init__", "__main__", "warmup"},
 ]

@@ -5,6 +5,7 @@ leave it out.
 from safescreen import hdsl, ranges, rules, spheres, svm
 from safescreen.cluster import ShardedTriplets
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
+from safescreen.kernels import KernelSamples
 from safescreen.losses import Hinge, Loss, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
@@ -15,7 +16,6 @@ from safescreen.solvers import Solution, solve
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.terms import (
     FreeIntercept,
-    KernelSamples,
     Pairs,
     ProductTriplets,
     Quadruplets,

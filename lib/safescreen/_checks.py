@@ -57,6 +57,16 @@ def check_lam(lam: Any, name: str = "lam") -> float:
     return check_scalar(lam, name, low=0.0, open_low=True)
 
 
+def check_kernel_parameters(gamma: Any, degree: Any, coef0: Any) -> tuple[float | None, int, float]:
+    """Return the parameters of a kernel, each in its range; gamma may be None."""
+    g = None if gamma is None else check_scalar(gamma, "gamma", low=0.0, open_low=True)
+    p = check_scalar(degree, "degree", low=1)
+    c = check_scalar(coef0, "coef0", low=0.0)
+    if p != int(p):
+        raise ValueError(f"degree must be an integer, got {degree}")
+    return g, int(p), c
+
+
 def check_count(value: Any, name: str, *, optional: bool = False) -> Any:
     """Return `value` as a positive int; `optional` lets None pass."""
     if value is None and optional:

@@ -26,7 +26,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen.estimators import _features
-from safescreen.terms import _kernel_matrices
+from safescreen.kernels import checked
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 6)
@@ -184,7 +184,7 @@ def in_two_moons(n=120):
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
 def test_pairs_of_C_and_gamma(intercept, kernel, whole, monkeypatch):
     """Of all kernel values in memory, and of rows on demand."""
-    monkeypatch.setattr(_kernel_matrices, "WHOLE", whole)
+    monkeypatch.setattr(checked, "WHOLE", whole)
     X, y, Cs, gammas = in_two_moons()
     model = SafeSVC(kernel=kernel, degree=2, intercept=intercept, tol=1e-8)
     search = SafeSVCCV(model, Cs=Cs, gammas=gammas, cv=3).fit(X, y)

@@ -19,9 +19,9 @@ from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
 from safescreen import SafeSVC, SafeSVCCV, memory
-from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.estimators._features import Features
-from safescreen.terms import _kernel_matrices
+from safescreen.kernels import checked
+from safescreen.kernels.matrices import KernelRows
 from safescreen_book import datasets
 
 WIDE = 2**20
@@ -328,7 +328,7 @@ def test_of_many_points_only_the_rows_that_are_wanted_are_computed(monkeypatch):
     model = SafeSVC(kernel="rbf", tol=1e-9)
     whole = clone(model).fit(X, y)
     for limit, kind in ((300, np.ndarray), (299, KernelRows)):
-        monkeypatch.setattr(_kernel_matrices, "WHOLE", limit)
+        monkeypatch.setattr(checked, "WHOLE", limit)
         assert isinstance(Features(model, X).data, kind)
     np.testing.assert_allclose(
         clone(model).fit(X, y).decision_function(X), whole.decision_function(X), atol=1e-4

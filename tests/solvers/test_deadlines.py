@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 import safescreen as ss
 from instances import WITH_KERNEL, instance, points
-from safescreen.cones import Expansion
 from safescreen.estimators import HDSL, SafeSVC, TripletMetric
+from safescreen.kernels import Expansion, working_sets
 from safescreen.problem import Problem
 from safescreen.solvers.methods import ITERATIVE, SMOOTH
-from safescreen.terms import _gram_kernels, samples
+from safescreen.terms import samples
 
 
 def look(progress):
@@ -33,8 +33,8 @@ UNREACHED = ({"max_seconds": 1e6}, {"callback": look})
 def small_pieces(monkeypatch):
     """Ask for the time after each sweep, and after working sets of a few coordinates."""
     monkeypatch.setattr(samples, "PIECE", 1.0)
-    monkeypatch.setattr(_gram_kernels, "WORKING_SET", 4)
-    monkeypatch.setattr(_gram_kernels, "LARGEST_SET", 6)
+    monkeypatch.setattr(working_sets, "WORKING_SET", 4)
+    monkeypatch.setattr(working_sets, "LARGEST_SET", 6)
 
 
 X, Y = points(n=24)
@@ -165,7 +165,7 @@ def test_sweeps_end_in_time(family, gamma, monkeypatch):
     prob, lam = problem(family, gamma)
     run = partial(ss.solve, prob, 0.01 * lam, tol=1e-300, screening=(), method="coordinate")
     clock = Clock(monkeypatch)
-    owner, name = (_gram_kernels, "minimise") if prob.terms.costly else (samples, "sweep")
+    owner, name = (working_sets, "minimise") if prob.terms.costly else (samples, "sweep")
     clock.ticks_at(owner, name)
     run()
     assert clock.now > 5.0

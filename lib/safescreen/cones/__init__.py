@@ -5,8 +5,7 @@ Each cone gives the inner product of its space, the decomposition ``H = plus - m
 
 from safescreen.cones.base import Cone
 from safescreen.cones.free import FreeSpace
-from safescreen.cones.kernel import Expansion, KernelSpace
 from safescreen.cones.nonnegative import NonNegativeCone
 from safescreen.cones.psd import PSDCone
 
-__all__ = ["Cone", "Expansion", "FreeSpace", "KernelSpace", "NonNegativeCone", "PSDCone"]
+__all__ = ["Cone", "FreeSpace", "NonNegativeCone", "PSDCone"]

@@ -8,16 +8,12 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from safescreen._blocks import squares
 from safescreen._checks import check_lam
-from safescreen.cones.kernel_matrix import squares
-from safescreen.terms import FreeIntercept, KernelSamples, Samples, add_intercept
-from safescreen.terms._kernel_matrices import (
-    centred,
-    check_kernel_matrix,
-    default_error,
-    kernel_matrix,
-    kernel_of,
-)
+from safescreen.kernels import KernelSamples
+from safescreen.kernels.checked import check_kernel_matrix, default_error, kernel_matrix
+from safescreen.kernels.functions import centred, kernel_of
+from safescreen.terms import FreeIntercept, Samples, add_intercept
 from safescreen.terms.base import check_weights
 from safescreen.terms.free_intercept import constant_for
 

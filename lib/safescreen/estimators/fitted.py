@@ -22,11 +22,12 @@ from safescreen.estimators.safe_svc import SafeSVC, checksum
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
+from safescreen.kernels import KernelSamples
 from safescreen.losses import Hinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.rounding import UNIT
 from safescreen.screening import Certificate, screen, screen_samples
-from safescreen.terms import FreeIntercept, KernelSamples, Samples, add_intercept
+from safescreen.terms import FreeIntercept, Samples, add_intercept
 
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
 SHORT = 2.0**-20

@@ -6,7 +6,6 @@ A family knows what its terms are. It sums over all of them without spending d^2
 from safescreen.terms.base import LossSums, Terms
 from safescreen.terms.free_intercept import FreeIntercept
 from safescreen.terms.intercept import add_intercept
-from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.pair_terms import Pairs, pull
 from safescreen.terms.products import ProductTriplets
 from safescreen.terms.quadruplets import Quadruplets
@@ -15,7 +14,6 @@ from safescreen.terms.triplets import Triplets
 
 __all__ = [
     "FreeIntercept",
-    "KernelSamples",
     "LossSums",
     "Pairs",
     "ProductTriplets",

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import PointsLike, check_mask, check_points, check_scalar
-from safescreen.cones.kernel_matrix import squares
+from safescreen._blocks import squares
+from safescreen._checks import (
+    PointsLike,
+    check_kernel_parameters,
+    check_mask,
+    check_points,
+    check_scalar,
+)
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, ElementLike, gamma, upper
 from safescreen.terms._intercepts import balanced_sum, best_intercept, certain_bound
-from safescreen.terms._kernel_matrices import kernel_of
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import (
     Costs,
@@ -25,7 +30,6 @@ from safescreen.terms.base import (
     check_terms,
 )
 from safescreen.terms.intercept import add_intercept
-from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.samples import Samples
 
 REPAIRS = 4
@@ -88,7 +92,7 @@ class FreeIntercept(Terms):
     (1.0, -2.0)
     """
 
-    def __init__(self, terms: Samples | KernelSamples, y: ArrayLike, constant: float):
+    def __init__(self, terms: Terms, y: ArrayLike, constant: float):
         check_terms(terms).require("sweeps", by="FreeIntercept")
         signs = check_signs(y, len(terms))
         constant = check_scalar(constant, "constant", low=0.0, open_low=True)
@@ -131,17 +135,21 @@ class FreeIntercept(Terms):
         2
         """
         X = check_points(X, allow_sparse=True)
-        parameters = (gamma, degree, coef0)
-        diagonal = kernel_of(X.shape[1], kernel, *parameters).diagonal(squares(X))
-        constant = constant_for(diagonal)
-        if kernel == "linear":
-            samples = Samples(add_intercept(X, constant), y, weights=weights)
-        else:
-            options = {"weights": weights, "max_gigabytes": max_gigabytes}
-            samples = KernelSamples.from_points(
-                X, y, kernel, *parameters, constant=constant**2, **options
-            )
-        return cls(samples, y, constant)
+        if kernel not in tuple(WITH_CONSTANT):
+            known = ", ".join(sorted(WITH_CONSTANT))
+            raise ValueError(f"kernel must be one of {known}, got {kernel!r}")
+        check_kernel_parameters(gamma, degree, coef0)
+        terms, constant = WITH_CONSTANT[kernel](
+            X,
+            y,
+            kernel,
+            gamma,
+            degree,
+            coef0,
+            weights=weights,
+            max_gigabytes=max_gigabytes,
+        )
+        return cls(terms, y, constant)
 
     def _set(self, terms, signs, constant, spreads=None, offset=0.0, offset_error=0.0):
         self.penalised_terms = terms
@@ -473,6 +481,18 @@ class FreeIntercept(Terms):
         terms = copy.copy(self)
         terms.penalised_terms = self.penalised_terms.afresh()
         return terms
+
+
+def _linear(X, y, *_, weights, **__):
+    constant = constant_for(squares(X))
+    return Samples(add_intercept(X, constant), y, weights=weights), constant
+
+
+WITH_CONSTANT: dict[str, Callable[..., tuple[Terms, float]]] = {"linear": _linear}
+"""What makes samples of points with a constant feature, by the name of the kernel. It is called
+with the arguments of :meth:`FreeIntercept.from_points` and returns the samples and the constant.
+Families with a kernel add theirs.
+"""
 
 
 def constant_for(diagonal: NDArray) -> float:

@@ -6,14 +6,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh_tridiagonal
 
-from safescreen._blocks import matrix_products
-from safescreen._checks import check_scalar
+from safescreen._blocks import matrix_products, squares
 from safescreen._numba import njit
-from safescreen.cones.kernel_matrix import Kernel, KernelRows, is_dense, roundings, squares
+from safescreen.kernels.functions import is_dense, roundings
+from safescreen.kernels.matrices import KernelRows
 from safescreen.memory import BLOCK, WHOLE, kernel_limit, matrix_bytes
 from safescreen.rounding import UNIT
-
-KERNELS = ("linear", "polynomial", "rbf")
 
 LARGEST_ERROR = 0.1
 """Largest relative error that a kernel matrix may have."""
@@ -34,36 +32,6 @@ def default_error(K):
     """
     unit = np.finfo(K.dtype).eps / 2.0 if K.dtype.kind == "f" else UNIT
     return (4.0 * len(K) + 64.0) * max(float(unit), UNIT)
-
-
-def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
-    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d`` if
-    left out.
-    """
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
-    g = 1.0 / d if gamma_ is None else check_scalar(gamma_, "gamma", low=0.0, open_low=True)
-    p = check_scalar(degree, "degree", low=1)
-    c = check_scalar(coef0, "coef0", low=0.0)
-    if p != int(p):
-        raise ValueError(f"degree must be an integer, got {degree}")
-    return Kernel(
-        name=kernel,
-        gamma=g,
-        degree=int(p),
-        coef0=c,
-        constant=check_scalar(constant, "constant", low=0.0),
-    )
-
-
-def centred(X, kernel):
-    """Return the points minus their mean, and the mean, if that changes no kernel value: for "rbf"
-    and dense points. Otherwise return the points as they are, and 0.
-    """
-    if kernel != "rbf" or sparse.issparse(X):
-        return X, 0.0
-    origin = X.mean(axis=0)
-    return X - origin, origin
 
 
 def kernel_matrix(X, kernel, max_gigabytes):

@@ -7,20 +7,19 @@ import pytest
 from scipy import sparse
 
 import safescreen as ss
-from safescreen.cones import kernel, kernel_matrix
-from safescreen.cones.kernel_matrix import KernelRows
+from safescreen.kernels import checked, functions, matrices, space, working_sets
+from safescreen.kernels.matrices import KernelRows
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.methods import HINGE
 from safescreen.solvers.relay import Relay
-from safescreen.terms import _gram_kernels, _kernel_matrices
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Tiles and working sets of a few, so that there are many of them."""
     for module, sizes in (
-        (kernel_matrix, {"TILE": 16, "WIDE": 24, "LEAST_ROWS": 20}),
-        (_gram_kernels, {"WORKING_SET": 20}),
+        (matrices, {"TILE": 16, "WIDE": 24, "LEAST_ROWS": 20}),
+        (working_sets, {"WORKING_SET": 20}),
     ):
         for name, size in sizes.items():
             monkeypatch.setattr(module, name, size)
@@ -69,7 +68,7 @@ def test_equal_masks_and_solutions(kernel, constant, loss, whole, small, monkeyp
     weights = np.random.default_rng(5).uniform(0.5, 2.0, 240) if constant else None
     given, rows = pair(kernel, constant=constant, weights=weights)
     if whole:
-        monkeypatch.setattr(_kernel_matrices, "WHOLE", 200)
+        monkeypatch.setattr(checked, "WHOLE", 200)
         rows = pair(kernel, constant=constant, weights=weights)[0]
     assert isinstance(given.cone.K, np.ndarray) and isinstance(rows.cone.K, KernelRows)
     one, other = (ss.Problem(terms, loss) for terms in (given, rows))
@@ -100,7 +99,7 @@ def test_equal_masks_and_solutions(kernel, constant, loss, whole, small, monkeyp
 def test_sparse_points(small, monkeypatch):
     solutions = []
     for sparser in (32, 0):
-        monkeypatch.setattr(kernel_matrix, "SPARSER", sparser)
+        monkeypatch.setattr(functions, "SPARSER", sparser)
         prob = ss.Problem(pair(form=sparse.csr_array)[1], ss.Hinge())
         assert sparse.issparse(prob.cone.K.X) == (sparser == 0)
         solutions.append(ss.solve(prob, 0.5, tol=0.0, rtol=1e-7))
@@ -112,7 +111,7 @@ def test_what_is_screened_is_never_computed(loss, small, log, monkeypatch):
     """But for the sum of L: neither as rows or columns of the solver, nor in the sums of the
     samples that are left, worn out or not.
     """
-    monkeypatch.setattr(kernel, "WORN", 0.5)
+    monkeypatch.setattr(space, "WORN", 0.5)
     prob = ss.Problem(pair()[1], loss)
     lam = 0.5
     best = ss.solve(prob, lam, tol=0.0, rtol=1e-9)

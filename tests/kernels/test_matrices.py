@@ -9,15 +9,10 @@ from mpmath import mpf
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from safescreen.cones import kernel_matrix
-from safescreen.cones.kernel_matrix import (
-    GivenMatrix,
-    Kernel,
-    KernelRows,
-    _Cache,
-    row_length,
-    squares,
-)
+from safescreen._blocks import row_length, squares
+from safescreen.kernels import functions, matrices
+from safescreen.kernels.functions import Kernel
+from safescreen.kernels.matrices import GivenMatrix, KernelRows, _Cache
 
 KERNELS = [
     Kernel("linear"),
@@ -58,9 +53,9 @@ def log(monkeypatch):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(kernel_matrix, "TILE", 7)
-    monkeypatch.setattr(kernel_matrix, "WIDE", 11)
-    monkeypatch.setattr(kernel_matrix, "LEAST_ROWS", 10)
+    monkeypatch.setattr(matrices, "TILE", 7)
+    monkeypatch.setattr(matrices, "WIDE", 11)
+    monkeypatch.setattr(matrices, "LEAST_ROWS", 10)
 
 
 def test_exponentials():
@@ -79,7 +74,7 @@ def test_exponentials():
         ]
     )
     tile = np.zeros((1, x.size))
-    kernel_matrix._gaussians(tile, np.zeros(1), x, 1.0, 0.0)
+    functions._gaussians(tile, np.zeros(1), x, 1.0, 0.0)
     with mpmath.workdps(40):
         worst = max(
             abs(mpf(float(v)) / mpmath.exp(-mpf(float(e))) - 1)
@@ -87,10 +82,10 @@ def test_exponentials():
         )
     assert worst < 4 * mpf(2) ** -53
     light = np.zeros((1, x.size), dtype=np.float32)
-    kernel_matrix._light_gaussians(light, np.zeros(1), x.astype(np.float32), 1.0, 0.0)
+    functions._light_gaussians(light, np.zeros(1), x.astype(np.float32), 1.0, 0.0)
     few = x < 80.0
     assert np.allclose(light[0][few], np.exp(-x.astype(np.float32)[few].astype(float)), rtol=1e-6)
-    kernel_matrix._gaussians(tile, np.zeros(1), np.full(x.size, 1e6), 1.0, 0.0)
+    functions._gaussians(tile, np.zeros(1), np.full(x.size, 1e6), 1.0, 0.0)
     assert 0.0 < tile.max() < 1e-300  # there is no underflow
 
 
@@ -139,7 +134,7 @@ def test_values_have_the_error_they_say(kernel, scale):
 @every
 def test_sums_are_those_of_the_matrix(kernel, form, small, monkeypatch):
     for dense in (True, False):
-        monkeypatch.setattr(kernel_matrix, "SPARSER", 32 if dense else 0)
+        monkeypatch.setattr(functions, "SPARSER", 32 if dense else 0)
         X, rng = form(points()), np.random.default_rng(1)
         made, given = KernelRows(X, kernel, 2e-5), GivenMatrix(kernel.values(X, X))
         assert np.allclose(made.diagonal(), given.diagonal(), rtol=1e-13) and made.shape == (60, 60)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from safescreen.terms._working_sets import minimise, newton_step, solve_balanced, solve_box
+from safescreen.kernels.quadratic import minimise, newton_step, solve_balanced, solve_box
 
 
 def working_set(dtype=np.float64, cap=1.0, n=40):

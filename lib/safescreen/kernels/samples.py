@@ -12,23 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from safescreen._blocks import squares
 from safescreen._checks import PointsLike, check_mask, check_points, check_scalar
-from safescreen.cones.kernel import Expansion, KernelSpace
-from safescreen.cones.kernel_matrix import KernelRows
-from safescreen.losses import Loss
-from safescreen.rounding import UNIT, upper
-from safescreen.terms._gram_kernels import improve
-from safescreen.terms._kernel_matrices import (
+from safescreen.kernels.checked import (
     LARGEST_ERROR,
-    centred,
     check_kernel_matrix,
     default_error,
     kernel_matrix,
-    kernel_of,
 )
+from safescreen.kernels.functions import centred, kernel_of
+from safescreen.kernels.matrices import KernelRows
+from safescreen.kernels.recent_sums import RecentSums
+from safescreen.kernels.space import Expansion, KernelSpace
+from safescreen.kernels.working_sets import improve
+from safescreen.losses import Loss
+from safescreen.rounding import UNIT, upper
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms._recent_sums import RecentSums
 from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.free_intercept import WITH_CONSTANT, constant_for
 
 ROUNDS = 20
 """How often a sweep computes its products anew, at most; they drift as its working sets are
@@ -64,7 +65,7 @@ class KernelSamples(Terms):
 
     Notes
     -----
-    An element of the space is an :class:`~safescreen.cones.Expansion` in *all* samples that this
+    An element of the space is an :class:`~safescreen.kernels.Expansion` in *all* samples that this
     object was made from. A part of the family (:meth:`select`) keeps the space.
 
     Cost: O(n) for the margins of an element. A sum costs O(n) for each non-zero weight, or for each
@@ -355,3 +356,13 @@ class KernelSamples(Terms):
     def _where(self, numbers):
         numbers = np.asarray(numbers, dtype=np.intp)
         return numbers if self._ids is None else self._ids[numbers]
+
+
+def _with_constant(X, y, kernel, *parameters, **options):
+    """Return the samples of points with a constant that is added to their kernel, and its root."""
+    constant = constant_for(kernel_of(X.shape[1], kernel, *parameters).diagonal(squares(X)))
+    options["constant"] = constant**2
+    return KernelSamples.from_points(X, y, kernel, *parameters, **options), constant
+
+
+WITH_CONSTANT.update(rbf=_with_constant, polynomial=_with_constant)

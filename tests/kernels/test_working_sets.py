@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.terms._gram_kernels import balance
+from safescreen.kernels.working_sets import balance
 
 
 def test_a_level_balances_what_rises_and_what_falls():

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_element
 from safescreen.cones.base import Cone
-from safescreen.cones.kernel_matrix import GivenMatrix, KernelRows
+from safescreen.kernels.matrices import GivenMatrix, KernelRows
 from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 
 DRIFT = 8.0

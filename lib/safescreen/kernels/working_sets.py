@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from safescreen._numba import njit
 from safescreen._threads import stop_if_asked
+from safescreen.kernels.quadratic import minimise
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import best_intercept
 from safescreen.terms._sample_kernels import best_value
-from safescreen.terms._working_sets import minimise
 
 WORKING_SET = 1024
 """Number of coordinates of a step; all of them if there are no more."""

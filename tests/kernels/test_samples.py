@@ -15,12 +15,12 @@ from instances import instance, points
 from naive.exact import Exact, minus
 from naive.extremes import dot, exact, norm
 from naive.features import FEATURES, flat, size
+from safescreen.kernels import checked
+from safescreen.kernels.checked import default_error
 from safescreen.rules import RULES
 from safescreen.spheres import SPHERES
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.path import reference_accuracy
-from safescreen.terms import _kernel_matrices
-from safescreen.terms._kernel_matrices import default_error
 
 KERNELS = {
     "linear": {},
@@ -118,7 +118,7 @@ def test_kernel_matrices_have_the_error_they_say(kernel, form, data):
 @every
 def test_kernel_matrices_do_not_depend_on_blocks(kernel, block, monkeypatch):
     expected = made(kernel)[0].cone.K
-    monkeypatch.setattr(_kernel_matrices, "BLOCK", block)
+    monkeypatch.setattr(checked, "BLOCK", block)
     assert np.array_equal(made(kernel)[0].cone.K, expected)
 
 
@@ -542,7 +542,7 @@ def test_lanczos_finds_the_smallest():
     for n in (4, 10, 60):
         A = rng.standard_normal((n, n))
         A = A + A.T
-        lowest, found = np.linalg.eigvalsh(A)[0], _kernel_matrices._lanczos(lambda v, A=A: A @ v, n)
+        lowest, found = np.linalg.eigvalsh(A)[0], checked._lanczos(lambda v, A=A: A @ v, n)
         assert lowest - 1e-9 <= found <= 0.5 * lowest
         if n <= 10:
             assert found == pytest.approx(lowest, rel=1e-6)

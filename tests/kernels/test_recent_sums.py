@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 
 import safescreen as ss
-from safescreen.terms._recent_sums import REMEMBERED, RecentSums
+from safescreen.kernels.recent_sums import REMEMBERED, RecentSums
 
 N = 200
 

@@ -17,8 +17,8 @@ import safescreen as ss
 from naive.exact import exact_samples
 from naive.extremes import dot, exact, norm
 from naive.features import FEATURES, flat
-from safescreen.cones import Expansion, KernelSpace
-from safescreen.cones.kernel import DRIFT, WORN, Image
+from safescreen.kernels import Expansion, KernelSpace
+from safescreen.kernels.space import DRIFT, WORN, Image
 
 N = 24
 

@@ -1,0 +1,224 @@
+"""Kernels as functions ``k(x, x')`` of two points: linear, polynomial and rbf, and bounds of their
+rounding errors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from safescreen._blocks import matrix_products, matrix_roundings, row_length, squares
+from safescreen._checks import PointsLike, check_kernel_parameters, check_scalar
+from safescreen._numba import njit
+from safescreen.rounding import UNIT, gamma, upper
+
+KERNELS = ("linear", "polynomial", "rbf")
+
+SPARSER = 32
+"""Sparse points are computed with densely where that takes at most so many times the
+multiplications, which are as much faster.
+"""
+
+FEW = 6
+"""Sparse points stay sparse in such products where dense ones take at least so many times the
+multiplications.
+"""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel by name with its parameters; `constant` is added to its values.
+
+    Where a number is rounded at most d times in an inner product, ``x'x'`` is computed up to
+    ``gamma_d |x| |x'|``; rows that store d numbers are such ones, for zeros are exact. For the
+    polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so
+    that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
+    of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``.
+    That its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``,
+    moves a distance of at most ``|x| + |x'|`` by u times that, and its square by
+    ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
+    exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant
+    included, once: for rbf 8 units are taken for both, and the bound of a polynomial has as many to
+    spare."""
+
+    name: str
+    gamma: float = 1.0
+    degree: int = 1
+    coef0: float = 0.0
+    constant: float = 0.0
+
+    def error(self, d: int, largest: float, unit: float = UNIT) -> float:
+        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for inner products
+        of :func:`roundings` d and ``|x|^2 <= largest``.
+        """
+        units = unit / UNIT
+        if self.name != "rbf":
+            return gamma(units * ((1 if self.name == "linear" else self.degree) * (d + 8) + 8))
+        shift = upper(4.0 * self.gamma * gamma(units * (d + 12)) * largest, 8)
+        return upper(math.expm1(min(shift, 1.0)) + 8.0 * unit, 8)
+
+    def diagonal(self, squares: NDArray) -> NDArray:
+        """Return ``k(x, x)`` of points with these squares of their norms."""
+        if self.name == "rbf":
+            return np.full(squares.size, 1.0 + self.constant)
+        return self.apply(squares[:, None].copy(), squares, squares[:1])[:, 0]
+
+    def values(
+        self,
+        A: Any,
+        B: Any,
+        a: NDArray | None = None,
+        b: NDArray | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Return the values at points A and B, dense or sparse both, written to `out`; a and b
+        are the squares of their norms.
+        """
+        out = np.empty((A.shape[0], B.shape[0])) if out is None else out
+        if sparse.issparse(A) or sparse.issparse(B):
+            product = dense_if_full(A) @ B.T
+            out[:] = product.toarray() if sparse.issparse(product) else product
+        else:
+            matrix_products(A, B, out)
+        return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
+
+    def apply(self, tile: NDArray, rows: NDArray, columns: NDArray) -> NDArray:
+        """Turn the inner products of points in `tile` into values of the kernel; squares of the
+        norms of its rows and columns are given.
+        """
+        if self.name == "rbf":
+            evaluate = _light_gaussians if tile.dtype == np.float32 else _gaussians
+            evaluate(tile, rows, columns.astype(tile.dtype), self.gamma, self.constant)
+        elif self.name == "linear":
+            _powers(tile, 1.0, 0.0, 1, self.constant)
+        else:
+            _powers(tile, self.gamma, self.coef0, self.degree, self.constant)
+        return tile
+
+
+def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
+    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d`` if
+    left out.
+    """
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
+    g, p, c = check_kernel_parameters(gamma_, degree, coef0)
+    return Kernel(
+        name=kernel,
+        gamma=1.0 / d if g is None else g,
+        degree=p,
+        coef0=c,
+        constant=check_scalar(constant, "constant", low=0.0),
+    )
+
+
+def centred(X, kernel):
+    """Return the points minus their mean, and the mean, if that changes no kernel value: for "rbf"
+    and dense points. Otherwise return the points as they are, and 0.
+    """
+    if kernel != "rbf" or sparse.issparse(X):
+        return X, 0.0
+    origin = X.mean(axis=0)
+    return X - origin, origin
+
+
+def roundings(X: PointsLike) -> int:
+    """Return how often a product of two numbers is rounded at most in the inner products of these
+    points that make a kernel matrix.
+    """
+    length = row_length(X)
+    if sparse.issparse(X) and (has_few(X) or not is_dense(X)):
+        return length
+    return min(length, matrix_roundings(X.shape[1]))
+
+
+def is_dense(X: PointsLike) -> bool:
+    """Return whether products of points are computed with dense ones."""
+    return not sparse.issparse(X) or X.shape[0] * X.shape[1] <= SPARSER * X.nnz
+
+
+def has_few(X):
+    """Return whether sparse points have so few entries that dense products would be slower."""
+    return sparse.issparse(X) and is_dense(X) and FEW * X.nnz <= X.shape[0] * X.shape[1]
+
+
+def dense_if_full(X):
+    return X.toarray() if sparse.issparse(X) and is_dense(X) else X
+
+
+@njit(nogil=True)
+def _powers(tile, g, c, p, constant):
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        for j in range(row.size):
+            base = g * row[j] + c
+            value = base
+            for _ in range(p - 1):
+                value *= base
+            row[j] = value + constant
+
+
+@njit(nogil=True)
+def _gaussians(tile, rows, columns, g, constant):
+    """Write ``exp(-g |x - x'|^2) + constant``; the exponential is off by less than 4 units.
+
+    With k the integer next to ``x/log 2`` and ``r = x - k log 2``, of two parts of which the first
+    times k is exact, ``|r| < 0.347`` and the rounding of r costs half a unit: ``2^k`` times the
+    Taylor sum of degree 13, which lacks less than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``,
+    at least 0.706, the sums are rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than
+    0.4."""
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        square = rows[i]
+        for j in range(row.size):
+            x = max(-g * max((square + columns[j]) - 2.0 * row[j], 0.0), -700.0)
+            # 1.5 * 2^52: the last bits are those of k
+            shifted = x * 1.4426950408889634 + 6755399441055744.0
+            k = shifted - 6755399441055744.0
+            r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+            r2 = r * r
+            r4 = r2 * r2
+            q = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (
+                1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
+            )
+            q = (
+                (1.0 / 720.0 + r * (1.0 / 5040.0))
+                + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0))
+                + r4 * q
+            )
+            q = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0)) + r4 * q
+            power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
+            row[j] = (1.0 + (r + r2 * q)) * power + constant
+
+
+@njit(nogil=True)
+def _light_gaussians(tile, rows, columns, g, constant):
+    """Do the same in single precision, with a sum of degree 6: for a solver, which takes no
+    decisions.
+    """
+    one = np.float32(1.0)
+    g = np.float32(g)
+    constant = np.float32(constant)
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        square = np.float32(rows[i])
+        for j in range(row.size):
+            x = max(
+                -g * max((square + columns[j]) - (row[j] + row[j]), np.float32(0.0)),
+                np.float32(-80.0),
+            )
+            shifted = x * np.float32(1.4426950408889634) + np.float32(12582912.0)
+            k = shifted - np.float32(12582912.0)
+            r = (x - k * np.float32(0.693359375)) + k * np.float32(2.12194440e-4)
+            v = r * np.float32(1.0 / 720.0) + np.float32(1.0 / 120.0)
+            v = (v * r + np.float32(1.0 / 24.0)) * r + np.float32(1.0 / 6.0)
+            v = ((v * r + np.float32(0.5)) * r + one) * r + one
+            power = np.int32(
+                (np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)
+            ).view(np.float32)
+            row[j] = v * power + constant
