@@ -91,6 +91,7 @@ def test_imports_go_up(name):
     "line",
     [
         "from safescreen.problem import Problem",
+        "from safescreen.kernels import KernelSamples",
         "def f():\n    from safescreen.rules import sphere",
         "import safescreen_book",
         "def f():\n    from safescreen_book import datasets",
