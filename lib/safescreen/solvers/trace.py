@@ -237,13 +237,14 @@ class Trace:
         n_iter = self.n_iter + point.iterations
         best: Any = self.best
         is_first = best is None or self.has_new_problem
-        is_better = is_first or evaluation.gap < best.evaluation.gap
+        if is_first or evaluation.gap < best.evaluation.gap:
+            best = Best(evaluation, point.dual_point(), past)
         return replace(
             self,
             n_iter=n_iter,
             point=point,
             evaluation=evaluation,
-            best=Best(evaluation, point.dual_point(), past) if is_better else best,
+            best=best,
             has_new_problem=False,
             fall=self.fall.after(evaluation.gap, n_iter, is_first),
             ledger=self.ledger.after(problem, point),
@@ -290,13 +291,10 @@ class Trace:
     def best_start(self) -> Start:
         """Return the best point as the start of another solver."""
         evaluation, dual_point, _ = self.best
-        has_numbers = dual_point is not None and dual_point.packed
-        return Start(
-            x=evaluation.x,
-            lam=self.lam,
-            alpha=dual_point.unpack() if has_numbers else None,
-            evaluation=evaluation,
-        )
+        alpha = None
+        if dual_point is not None and dual_point.packed:
+            alpha = dual_point.unpack()
+        return Start(x=evaluation.x, lam=self.lam, alpha=alpha, evaluation=evaluation)
 
 
 def _allowance(e, past):
