@@ -235,9 +235,9 @@ class Trace:
             if problem.loss.smoothing == 0.0:
                 evaluation, past = past_kinks(problem, evaluation, point.alpha)
         n_iter = self.n_iter + point.iterations
-        best: Any = self.best
-        is_first = best is None or self.has_new_problem
-        if is_first or evaluation.gap < best.evaluation.gap:
+        best = self.best
+        is_first = self.best is None or self.has_new_problem
+        if is_first or evaluation.gap < self.best.evaluation.gap:
             best = Best(evaluation, point.dual_point(), past)
         return replace(
             self,
