@@ -123,7 +123,7 @@ class Trace:
     point, evaluation : Point, Evaluation
         The last point, and its evaluation of the problem that is left.
     best : Best
-        The best point of that problem.
+        The best point of that problem; None before the first one.
     has_new_problem : bool
         Whether the next point is the first one of a problem, and so the best one.
     fall : Fall
@@ -145,7 +145,7 @@ class Trace:
     point: Any = None
     evaluation: Any = None
     best: Any = None
-    has_new_problem: bool = False
+    has_new_problem: bool = True
     fall: Fall = Fall()
     screened: Trial = Trial()
     left_out: Trial = Trial()
@@ -235,9 +235,9 @@ class Trace:
             if problem.loss.smoothing == 0.0:
                 evaluation, past = past_kinks(problem, evaluation, point.alpha)
         n_iter = self.n_iter + point.iterations
-        best = self.best
-        is_first = self.best is None or self.has_new_problem
-        if is_first or evaluation.gap < self.best.evaluation.gap:
+        best: Any = self.best
+        is_first = self.has_new_problem
+        if is_first or evaluation.gap < best.evaluation.gap:
             best = Best(evaluation, point.dual_point(), past)
         return replace(
             self,
