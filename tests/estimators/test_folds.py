@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from safescreen import SafeSVCCV
 from safescreen.estimators._cross_validation import finished
 from safescreen.estimators._folds import Judge, Trial, cells, certain, counted, is_best, missed
 
@@ -105,3 +106,40 @@ def test_what_is_compared_after_an_interrupt():
     assert text == "3 of 3 values in 1 of 2 folds"
     with pytest.raises(KeyboardInterrupt):
         finished(table([0.1, nan], [nan, 0.3]), judge)
+
+
+def certified(best, *folds, n_cells=0):
+    """Return a search of two values that has been told what these folds prove."""
+    made = np.empty((len(folds), 2), dtype=object)
+    for fold, (first, second, between) in enumerate(folds):
+        made[fold, 0] = Trial(0.5, 0.0, 0.0, bounds=first)
+        made[fold, 1] = Trial(0.5, 0.0, 0.0, bounds=second, between=between)
+    search = SafeSVCCV()
+    search._certify(made, (2,), best, n_cells)
+    return search
+
+
+def test_equal_means_of_folds_certify_the_first():
+    exact = [[Fraction(n, 13)] * 2 for n in range(14)]
+    folds = (exact[7], exact[8], None), (exact[7], exact[6], None)
+    turned = [(second, first, None) for first, second, _ in folds]
+    for each in (folds, turned):
+        assert certified(0, *each).certified_ and not certified(1, *each).certified_
+
+
+def test_bounds_of_an_interval_are_those_of_its_worst_cell():
+    part = [Fraction(n, 8) for n in range(9)]
+    half = (part[4], part[4])
+    folds = (
+        (half, half, [(part[2], part[4]), (part[4], part[8])]),
+        (half, half, [(part[4], part[6]), (part[0], part[6])]),
+    )
+    search = certified(0, *folds, n_cells=2)
+    assert search.interval_bounds_.tolist() == [[0.25], [0.875]]
+    assert search.epsilon_ == pytest.approx(0.375)
+
+
+def test_a_value_of_the_grid_may_be_what_is_missed():
+    part = [Fraction(n, 4) for n in range(5)]
+    fold = ((part[1], part[3]), (part[2], part[4]), [(part[0], part[2])])
+    assert certified(0, fold, n_cells=1).epsilon_ == pytest.approx(0.75)
