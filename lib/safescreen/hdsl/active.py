@@ -1,5 +1,7 @@
 """The active set: the atoms of an iterate, and their weights on the simplex."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from safescreen.hdsl.similarity import SparseSimilarity
@@ -43,24 +45,28 @@ def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
     return start
 
 
+@dataclass(frozen=True, eq=False)
 class ActiveSet:
     """Atoms (i, j, sign) with i < j, and their positive weights of sum 1, arrays of the shapes (k,
-    3) and (k,). A step takes O(k).
+    3) and (k,). Neither is ever changed: a step returns others, in O(k).
 
     Examples
     --------
-    >>> active = ActiveSet([(0, 1, 1)], [1.0])
-    >>> active.move(0.75, 0.25, to=(0, 2, -1))
+    >>> active = ActiveSet.of([(0, 1, 1)], [1.0]).moved(0.75, 0.25, to=(0, 2, -1))
     >>> active.weights.tolist(), active.n_features
     ([0.75, 0.25], 3)
     """
 
-    def __init__(self, atoms, weights):
-        self.atoms = np.empty((0, 3), dtype=np.int64)
-        self.weights = np.empty(0)
+    atoms: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, atoms, weights):
+        """Return the active set of atoms, of which some may be equal."""
+        active = cls(np.empty((0, 3), dtype=np.int64), np.empty(0))
         for atom, weight in zip(atoms, weights, strict=True):
-            self._add(atom, weight)
-        self.weights /= self.weights.sum()
+            active = active._with(atom, weight)
+        return cls(active.atoms, active.weights / active.weights.sum())
 
     def __len__(self):
         return self.weights.size
@@ -70,42 +76,39 @@ class ActiveSet:
         """Number of features that some active atom uses."""
         return int(np.count_nonzero(np.bincount(self.atoms[:, :2].ravel())))
 
-    def move(self, factor, step, *, to=None, place=None, drop=False):
-        """Multiply all weights by `factor`. Then add the weight `step` to the atom `to`, and
-        subtract it from the atom at `place`, which loses all its weight with `drop`.
+    def moved(self, factor, step, *, to=None, place=None, drop=False):
+        """Return the set with all weights multiplied by `factor`, and then the weight `step` added
+        to the atom `to`, and subtracted from the atom at `place`, which loses all its weight with
+        `drop`.
 
         Atoms without weight leave, and the weights are divided by their sum.
         """
-        self.weights *= factor
+        weights = factor * self.weights
         if place is not None:
-            self.weights[place] = 0.0 if drop else self.weights[place] - step
+            weights[place] = 0.0 if drop else weights[place] - step
+        active = ActiveSet(self.atoms, weights)
         if to is not None:
-            self._add(to, step)
-        positive = self.weights > 0.0
-        self._set(self.atoms[positive], self.weights[positive])
-        self.weights /= self.weights.sum()
+            active = active._with(to, step)
+        positive = active.weights > 0.0
+        weights = active.weights[positive]
+        return ActiveSet(active.atoms[positive], weights / weights.sum())
 
-    def lighten(self, marked, size):
-        """Move the part `size` of the weight of the marked atoms to the others, in proportion;
-        with all of it the marked atoms leave.
+    def lightened(self, marked, size):
+        """Return the set with the part `size` of the weight of the marked atoms moved to the
+        others, in proportion; with all of it the marked atoms leave.
         """
         share = float(self.weights[marked].sum())
         factor = 1.0 + size * share / (1.0 - share)
-        self.weights = np.where(marked, (1.0 - size) * self.weights, factor * self.weights)
-        self.move(1.0, 0.0)
+        weights = np.where(marked, (1.0 - size) * self.weights, factor * self.weights)
+        return ActiveSet(self.atoms, weights).moved(1.0, 0.0)
 
     def renamed(self, places):
-        """Return the atoms with ``places[i]`` in the place of each feature i."""
-        return np.column_stack((places[self.atoms[:, :2]], self.atoms[:, 2]))
+        """Return the set with ``places[i]`` in the place of each feature i."""
+        atoms = np.column_stack((places[self.atoms[:, :2]], self.atoms[:, 2]))
+        return ActiveSet(atoms, self.weights)
 
-    def _add(self, atom, weight):
+    def _with(self, atom, weight):
         same = (self.atoms == atom).all(axis=1)
         if same.any():
-            self.weights[same] += weight
-        else:
-            self._set(np.vstack((self.atoms, atom)), np.append(self.weights, weight))
-
-    def _set(self, atoms, weights):
-        """Set both with no call in between, so that Ctrl-C finds as many weights as atoms."""
-        self.atoms = atoms
-        self.weights = weights
+            return ActiveSet(self.atoms, np.where(same, self.weights + weight, self.weights))
+        return ActiveSet(np.vstack((self.atoms, atom)), np.append(self.weights, weight))

@@ -5,7 +5,8 @@ column, and the distinct pairs.
 from __future__ import annotations
 
 import copy
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +45,26 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((X.data[used], places[used], indptr), shape=(X.shape[0], features.size))
 
 
+class Costs(NamedTuple):
+    """Counted operations, with the features that are left.
+
+    Attributes
+    ----------
+    bounds : float
+        Of the bounds of an exact forward direction: two for each entry of X and neighbour of its
+        point.
+    row : float
+        Of each row that it computes.
+    look : float
+        Upper bound of those of a look for features that no optimum uses: three products with the
+        entries of X, and the rows of all features.
+    """
+
+    bounds: float
+    row: float
+    look: float
+
+
 class Constraints:
     """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss,
     computed where it is asked for (HDSL19 section 3.2).
@@ -71,6 +92,9 @@ class Constraints:
         The constraints are sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
     factors : array of shape (T,) or None
         Weights of the constraints divided by their mean; None if all are equal.
+    is_whole : bool
+        Whether these are all features that were there at first.
+    costs : Costs
 
     Notes
     -----
@@ -85,8 +109,6 @@ class Constraints:
     """
 
     is_whole = True
-    n_searched = 0
-    """Rows that the last exact direction computed."""
 
     def __init__(
         self, X: Any, triplets: ArrayLike, weights: ArrayLike | None = None, used: ArrayLike = ()
@@ -103,22 +125,12 @@ class Constraints:
             factors = None
         else:
             rows, factors = _factors(weights, len(index))
-        self._compact(X, np.asarray(used, dtype=np.int64))
+        X, features = self._compact(X, np.asarray(used, dtype=np.int64))
         self._number(index[rows])
         self.order = rows[self.order]
         self.factors = None if factors is None else factors[self.order]
-        self.column_norms = np.sqrt(
-            np.bincount(self._rows[1], X.data**2, minlength=self.features.size)
-        )
         self._column, self._sums = np.zeros((2, self.n))
-        self._row, self._diagonal = np.zeros((2, self.features.size))
-        starts = self._add_overlaps(np.ones(self.weights.size), 0)
-        room = starts[-1] + 1
-        if room <= 8 * (len(self) + X.nnz):
-            self._overlaps = (starts, *self._add_overlaps(self.weights, room))
-        else:
-            self._overlaps = None
-        self._known = False
+        self._hold(X, features, 8 * (len(self) + X.nnz))
 
     def __len__(self) -> int:
         return self.order.size
@@ -126,19 +138,45 @@ class Constraints:
     def _compact(self, X, used):
         present = np.union1d(np.unique(X.indices), used)
         gaps = np.setdiff1d(np.arange(min(self.d, present.size + 2)), present)[:2]
-        self.features = np.union1d(present, gaps).astype(np.int64)
-        self._absent = int(np.searchsorted(self.features, gaps[0])) if gaps.size else -1
-        indices = np.searchsorted(self.features, X.indices).astype(np.int32)
-        rows = sparse.csr_array(
-            (X.data, indices, X.indptr.astype(np.int64)), shape=(self.n, self.features.size)
+        features = np.union1d(present, gaps).astype(np.int64)
+        self._absent = int(np.searchsorted(features, gaps[0])) if gaps.size else -1
+        indices = np.searchsorted(features, X.indices)
+        return sparse.csr_array((X.data, indices, X.indptr), (self.n, features.size)), features
+
+    def _hold(self, X, features, room):
+        """Set what depends on the features; their overlaps are listed where that takes at most
+        `room` entries.
+        """
+        self.X = X
+        self.features = features
+        self._rows = _arrays(X)
+        self._columns = _arrays(X.tocsc())
+        self.column_norms = np.sqrt(np.bincount(X.indices, X.data**2, minlength=features.size))
+        self._row, self._diagonal = np.zeros((2, features.size))
+        self._overlaps = self._listed_overlaps(room)
+        self._diagonal[:] = 0.0
+        self.costs = self._counted()
+
+    def _listed_overlaps(self, room):
+        if not room:
+            return None
+        starts = self._add_overlaps(np.ones(self.weights.size), 0)
+        needed = starts[-1] + 1
+        return (starts, *self._add_overlaps(self.weights, needed)) if needed <= room else None
+
+    def _counted(self):
+        degrees = np.diff(self._near[0])
+        colptr, points, _ = self._columns
+        reached = np.add.reduceat(np.append(degrees[points], 0), colptr[:-1]) * (
+            np.diff(colptr) > 0
         )
-        self.X = rows
-        columns = rows.tocsc()
-        self._rows = X.indptr.astype(np.int64), indices, X.data
-        self._columns = (
-            columns.indptr.astype(np.int64),
-            columns.indices.astype(np.int32),
-            columns.data,
+        lengths = np.diff(self.X.indptr)
+        rows = np.minimum(reached, self.n) * float(lengths.mean())
+        bounds = 2.0 * float(lengths @ degrees)
+        return Costs(
+            bounds=bounds,
+            row=float(self.X.nnz + 2 * self.features.size),
+            look=3.0 * bounds + 4.0 * float(rows.sum()),
         )
 
     def _number(self, index):
@@ -174,40 +212,14 @@ class Constraints:
         )
         return lists if room else starts
 
-    @property
-    def search_work(self) -> float:
-        """Operations of the bounds of an exact forward direction: two for each entry of X and
-        neighbour of its point.
-        """
-        return 2.0 * float(np.diff(self.X.indptr) @ np.diff(self._near[0]))
-
-    @property
-    def iteration_work(self) -> float:
-        """Operations of the last exact forward direction: its bounds, and the rows it computed."""
-        return self.search_work + self.n_searched * float(self.X.nnz + 2 * self.features.size)
-
     def restricted(self, places: np.ndarray) -> Constraints:
         """Return the constraints with the features at `places`, sorted, alone; O(nnz(X) + P s).
 
         The order of constraints, the pairs and their weights are shared: set the slopes of one
         before its use."""
         part = copy.copy(self)
-        columns = take_columns(self.X, places)
-        part.features = self.features[places]
-        part.X = columns
-        part._rows = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data
-        by_column = columns.tocsc()
-        part._columns = (
-            by_column.indptr.astype(np.int64),
-            by_column.indices.astype(np.int32),
-            by_column.data,
-        )
-        part.column_norms = self.column_norms[places]
-        part._row, part._diagonal = np.zeros((2, places.size))
-        if self._overlaps is not None:
-            starts = part._add_overlaps(np.ones(self.weights.size), 0)
-            part._overlaps = (starts, *part._add_overlaps(self.weights, starts[-1] + 1))
-        part._known = False
+        room = math.inf if self._overlaps is not None else 0
+        part._hold(take_columns(self.X, places), self.features[places], room)
         part.is_whole = False
         return part
 
@@ -232,18 +244,13 @@ class Constraints:
         kernels._pair_weights(
             slopes, self._same, self._other, self.weights, self._near_pair, self._near[2]
         )
-        self._known = False
+        if self._overlaps is not None:
+            kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
+        else:
+            self._add_overlaps(self.weights, 0)
 
     def diagonal(self) -> np.ndarray:
-        """Return ``diag(X'BX)``, shape (m,). It is computed once for the slopes, and the next
-        slopes overwrite it.
-        """
-        if not self._known:
-            if self._overlaps is not None:
-                kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
-            else:
-                self._add_overlaps(self.weights, 0)
-            self._known = True
+        """Return ``diag(X'BX)``, shape (m,). The next slopes overwrite it."""
         return self._diagonal
 
     def row(self, i: int) -> np.ndarray:
@@ -294,6 +301,13 @@ def _factors(weights, T):
     return np.flatnonzero(positive), None if equal else shares * (
         np.count_nonzero(positive) / shares.sum()
     )
+
+
+def _arrays(X):
+    """Return the row pointers, indices and entries of a CSR array for kernels, or those of columns
+    of a CSC array.
+    """
+    return X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data
 
 
 def _pointers(sorted_ids, n):

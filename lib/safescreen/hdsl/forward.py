@@ -15,14 +15,24 @@ from safescreen.hdsl.constraints import Constraints
 class Direction(NamedTuple):
     """An atom ``(e_i + sign e_j)(e_i + sign e_j)'`` with i < j, and its ``value = -T <G, atom>``.
 
-    ``value`` is ``(X'BX)_ii + (X'BX)_jj + sign (X'(B + B')X)_ij``. `i` and `j` are places in
-    ``constraints.features``.
+    ``value`` is ``(X'BX)_ii + (X'BX)_jj + sign (X'(B + B')X)_ij``.
+
+    Attributes
+    ----------
+    i, j : int
+        Places in ``constraints.features``.
+    sign : int
+        -1 or 1.
+    value : float
+    n_searched : int
+        How many rows an exact search computed.
     """
 
     i: int
     j: int
     sign: int
     value: float
+    n_searched: int = 0
 
 
 def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> Direction:
@@ -54,8 +64,8 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
         constraints._row,
     )
     kernels._search_rows(order, bounds, diagonal, *work, best)
-    constraints.n_searched = int(best[4])
-    return Direction(int(best[0]), int(best[1]), int(best[2]), float(best[3]))
+    i, j, sign = best[:3].astype(int).tolist()
+    return Direction(i, j, sign, float(best[3]), n_searched=int(best[4]))
 
 
 def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from safescreen._checks import check_callback, check_choice, check_count, check_scalar
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
-from safescreen.hdsl._run import Iteration, Training
+from safescreen.hdsl._run import Iteration, run
 from safescreen.hdsl.active import check_start
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD
@@ -20,7 +20,9 @@ from safescreen.hdsl.line_search import LINE_SEARCHES
 from safescreen.hdsl.looks import SCREENING
 from safescreen.hdsl.losses import LOSSES
 from safescreen.hdsl.screening import SCREENED_LOSSES
+from safescreen.hdsl.settings import Settings
 from safescreen.hdsl.similarity import SparseSimilarity
+from safescreen.hdsl.training import Training
 from safescreen.records import ConvergenceWarning, Progress
 
 VARIANTS = ("away", "pairwise", "plain")
@@ -234,30 +236,24 @@ class FrankWolfe:
         >>> weighted.margins(X, triplets).round(3).tolist()
         [0.571, 0.714]
         """
+        settings = Settings.of(self)
         if start is not None:
-            check_start(start, self.scale)
+            check_start(start, settings.scale)
         constraints = Constraints(X, triplets, weights, () if start is None else start.features)
         if start is not None and start.d != constraints.d:
             raise ValueError(f"start must have the {constraints.d} features of X, got {start.d}")
-        run = Training(
-            settings=self,
-            constraints=constraints,
-            monitor=monitor,
-            start=start,
-            callback=check_callback(callback),
-        )
-        try:
-            run.loop()
-        except KeyboardInterrupt:
-            run.reason = "interrupted"
-        interrupted = run.reason == "interrupted"
-        similarity = run.similarity() if run.best is None else run.best
-        gap = math.nan if interrupted else run.exact_gap()
-        self.history_: list[Iteration] = run.history
-        self.n_iter_ = len(run.history)
-        self.n_features_left_ = run.constraints.features.size
-        self.reason_ = run.reason
-        self.converged_ = run.reason == "converged"
+        callback = check_callback(callback)
+        training = Training(settings, constraints)
+        outcome = run(training, training.first(start), monitor, callback)
+        iterate = outcome.iterate
+        interrupted = outcome.reason == "interrupted"
+        similarity = training.similarity(iterate) if outcome.best is None else outcome.best
+        gap = math.nan if interrupted else training.exact_gap(iterate)
+        self.history_: list[Iteration] = outcome.history
+        self.n_iter_ = len(outcome.history)
+        self.n_features_left_ = iterate.constraints.features.size
+        self.reason_ = outcome.reason
+        self.converged_ = outcome.reason == "converged"
         self.similarity_ = similarity
         self.gap_ = gap
         if interrupted:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
-import numpy as np
-
-from safescreen.hdsl.constraints import Constraints
+from safescreen.hdsl.constraints import Costs
+from safescreen.hdsl.screening import SCREENED_LOSSES
+from safescreen.hdsl.settings import Settings
 
 SCREENING = ("auto", "always", "none")
 
 
-@dataclass
-class Looks:
-    """Decides before which iterations to look.
+class Looks(NamedTuple):
+    """When to look, and what has been counted for that: an immutable value.
 
-    A look has to be able to exclude something: at least an atom without any margins, which takes
-    ``<G, M> < -sqrt(gap/smoothing)`` times the norm of the margins that matter. The gap has halved
-    since the last look. With ``"auto"`` the iterations since the last look have also taken `share`
-    times the operations of a look, and one iteration takes at least `least`. A look that finds
-    nothing doubles `share` for the next.
+    The gap has to halve between two looks. With ``"auto"`` the iterations since the last look have
+    also taken `share` times the operations of a look, and one iteration takes at least `least`. A
+    look that finds nothing doubles that time for the next.
 
     Attributes
     ----------
@@ -30,47 +27,43 @@ class Looks:
     least : float
         Operations of an iteration below which calls of compiled code cost more than what they
         compute.
+    last_gap : float
+        Gap at the last look.
+    work, spent : float
+        Operations of the last iteration, and of all since the last look.
+    wait : float
+        How many times longer than `share` says the next look waits.
     """
 
     mode: str
     share: float = 4.0
     least: float = 3e6
     last_gap: float = math.inf
+    work: float = 0.0
     spent: float = 0.0
-    wait: float = field(init=False)
+    wait: float = 1.0
 
-    def __post_init__(self):
-        self.wait = self.share
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the looks that settings ask for. Those of "auto" need a gap that is a certificate
+        in every iteration: that of the exact direction, of all constraints.
+        """
+        is_able = settings.is_exact and settings.loss in SCREENED_LOSSES
+        return cls("none" if settings.screening == "auto" and not is_able else settings.screening)
 
-    def is_due(self, constraints: Constraints, gap, inner, norm) -> bool:
-        """Say whether to look now, and count the iteration that follows.
+    def after(self, costs: Costs, n_searched: int) -> Self:
+        """Return the looks after an iteration whose direction computed so many rows."""
+        work = costs.bounds + n_searched * costs.row
+        return self._replace(work=work, spent=self.spent + work)
 
-        `gap` is that of the iteration, `inner` is ``-<G, M>``, `norm` the root of the mean of
-        ``[u]^2`` over the smoothing, of the margins u that matter."""
-        if self.mode == "none":
+    def are_due(self, costs: Costs, gap: float) -> bool:
+        """Return whether to look at the iterate of this gap."""
+        if self.mode == "none" or not gap <= 0.5 * self.last_gap:
             return False
-        work = constraints.iteration_work
-        self.spent += work
-        if not gap <= 0.5 * self.last_gap or not inner > math.sqrt(max(gap, 0.0)) * norm:
-            return False
-        if self.mode == "always":
-            return True
-        return work >= self.least and self.spent >= self.wait * look_work(constraints)
+        is_paid = self.work >= self.least and self.spent >= self.share * self.wait * costs.look
+        return self.mode == "always" or is_paid
 
-    def record(self, gap, n_excluded):
-        """Note that there was a look at this gap, and how many features it excluded."""
-        self.last_gap = gap
-        self.spent = 0.0
-        self.wait = self.share if n_excluded else 2.0 * self.wait
-
-
-def look_work(constraints: Constraints) -> float:
-    """Return an upper bound of the operations of a look: three products with the entries of X,
-    and the rows of all features.
-    """
-    degrees = np.diff(constraints._near[0])
-    colptr, points, _ = constraints._columns
-    reached = np.add.reduceat(np.append(degrees[points], 0), colptr[:-1]) * (np.diff(colptr) > 0)
-    lengths = np.diff(constraints.X.indptr)
-    rows = np.minimum(reached, constraints.n) * float(lengths.mean())
-    return 3.0 * constraints.search_work + 4.0 * float(rows.sum())
+    def record(self, gap: float, n_excluded: int) -> Self:
+        """Return the looks after one at this gap, which excluded so many features."""
+        wait = 1.0 if n_excluded else 2.0 * self.wait
+        return self._replace(last_gap=gap, spent=0.0, wait=wait)

@@ -1,0 +1,276 @@
+"""What an iteration of Frank-Wolfe computes: directions, certificates, looks and steps."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from safescreen.hdsl.active import ActiveSet
+from safescreen.hdsl.constraints import Constraints
+from safescreen.hdsl.forward import FORWARD, Direction, exact
+from safescreen.hdsl.line_search import LINE_SEARCHES
+from safescreen.hdsl.losses import MarginLoss
+from safescreen.hdsl.screening import Sizes, atoms_excluded, features_excluded, slope_ball
+from safescreen.hdsl.settings import Settings
+from safescreen.hdsl.similarity import SparseSimilarity
+
+LARGEST_MARGIN = 1e120
+"""Largest product of the scale and a squared entry of X."""
+
+
+class Iterate(NamedTuple):
+    """An iterate, which is never changed: a step or a look returns the next one, so that Ctrl-C
+    finds atoms and features that belong together.
+
+    Attributes
+    ----------
+    constraints : Constraints
+        With the features that are left.
+    active : ActiveSet
+        Atoms of these features, and their weights.
+    u : array of shape (T,)
+        Margins ``<A_t, M>``.
+    sizes : Sizes or None
+        What screening needs of `constraints`; None before the first look.
+    """
+
+    constraints: Constraints
+    active: ActiveSet
+    u: np.ndarray
+    sizes: Sizes | None = None
+
+
+class Directions(NamedTuple):
+    """The two directions from an iterate.
+
+    Attributes
+    ----------
+    forward : Direction
+        The atom to move to.
+    gap : float
+        Its slope ``<G, M - B>``, the Frank-Wolfe gap.
+    place : int
+        Place of the active atom to move away from.
+    away_gap : float
+        Its slope ``<G, B - M>``.
+    """
+
+    forward: Direction
+    gap: float
+    place: int
+    away_gap: float
+
+
+class Step(NamedTuple):
+    """A step: the iterate after it, its kind, see :class:`Iteration`, and its size."""
+
+    iterate: Iterate
+    kind: str
+    size: float
+
+
+class Training:
+    """The objective of Frank-Wolfe, and what is done at an iterate. Nothing of it changes but the
+    random generator, and the two arrays of scores, which each use overwrites.
+    """
+
+    def __init__(self, settings: Settings, constraints: Constraints):
+        self.settings = settings
+        self.constraints = constraints
+        self.T = len(constraints)
+        self.factors = constraints.factors
+        self.loss = MarginLoss(settings.loss, settings.smoothing)
+        if settings.batch is not None and settings.batch > self.T:
+            raise ValueError(
+                f"batch must be at most {self.T}, the number of triplets of positive weight, "
+                f"got {settings.batch}"
+            )
+        entry = float(np.abs(constraints.X.data).max(initial=0.0))
+        largest = settings.scale * entry * entry
+        if largest > LARGEST_MARGIN:
+            raise ValueError(
+                f"scale must be smaller: {settings.scale:g} makes margins of size {largest:.3g}, "
+                "whose squares overflow"
+            )
+        self.rng = np.random.default_rng(settings.random_state)
+        self.forward = FORWARD[settings.forward]
+        self.search = LINE_SEARCHES[settings.line_search]
+        self.scores, self.away_scores = np.empty((2, self.T))
+
+    def first(self, start: SparseSimilarity | None = None) -> Iterate:
+        """Return the iterate of a similarity, or one random atom."""
+        constraints = self.constraints
+        if start is None:
+            first, second = sorted(
+                self.rng.choice(constraints.features.size, 2, replace=False).tolist()
+            )
+            active = ActiveSet.of([(first, second, int(self.rng.choice((-1, 1))))], [1.0])
+        else:
+            places = np.searchsorted(constraints.features, start.atoms[:, :2])
+            active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
+        iterate = self.at(constraints, active)
+        if not math.isfinite(self.objective(iterate)):
+            raise ValueError(
+                f"scale must be smaller: the loss {self.settings.loss!r} overflows at the first "
+                f"iterate, which has the margin {iterate.u.min():.3g}"
+            )
+        return iterate
+
+    def at(self, constraints: Constraints, active: ActiveSet, sizes: Sizes | None = None):
+        """Return the iterate of an active set, with ``u_t = <A_t, M>`` from its atoms; O(k T)."""
+        u = np.zeros(self.T)
+        for atom, weight in zip(active.atoms.tolist(), active.weights, strict=True):
+            u += weight * self._scores_of(constraints, atom, self.scores)
+        return Iterate(constraints, active, u, sizes)
+
+    def objective(self, iterate: Iterate) -> float:
+        """Return f(M)."""
+        values = self.loss.value(iterate.u)
+        return float((values if self.factors is None else self.factors * values).mean())
+
+    def slopes(self, iterate: Iterate) -> np.ndarray:
+        """Return ``g_t = -w_t loss'(u_t)``, with weights of mean 1."""
+        slopes = self.loss.alpha(iterate.u)
+        return slopes if self.factors is None else self.factors * slopes
+
+    def directions(self, iterate: Iterate) -> Directions:
+        """Return the directions, for all constraints or for a batch."""
+        slopes = self.slopes(iterate)
+        batch = self.settings.batch
+        if batch is not None:
+            drawn = np.zeros(self.T)
+            drawn[self.rng.choice(self.T, batch, replace=False, shuffle=False)] = 1.0
+            slopes *= drawn
+        count = self.T if batch is None else batch
+        constraints = iterate.constraints
+        constraints.set_slopes(slopes)
+        values = constraints.atom_values(iterate.active.atoms, np.empty(len(iterate.active)))
+        place = int(np.argmin(values))
+        direction = self.forward(constraints, self.rng)
+        here = float(slopes @ iterate.u) / count
+        factor = self.settings.scale / count
+        return Directions(
+            forward=direction,
+            gap=factor * direction.value - here,
+            place=place,
+            away_gap=here - factor * float(values[place]),
+        )
+
+    def exact_gap(self, iterate: Iterate) -> float:
+        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms, those that
+        screening has excluded among them: an upper bound of ``f(M) - f*``.
+        """
+        slopes = self.slopes(iterate)
+        self.constraints.set_slopes(slopes)
+        best = exact(self.constraints).value
+        return max(self.settings.scale * best - float(slopes @ iterate.u), 0.0) / self.T
+
+    def may_exclude(self, iterate: Iterate, gap: float) -> bool:
+        """Return whether a look could exclude at least an atom without any margins: that takes
+        ``<G, M> < -sqrt(gap/smoothing)`` times the norm of the margins that matter.
+        """
+        u = iterate.u
+        slopes = self.loss.alpha(u)
+        counts = 1.0 if self.factors is None else self.factors
+        inner = float((counts * slopes) @ u) / self.T
+        harmful = np.where(u > 0.0, slopes > 0.0, slopes < self.loss.cap) * u
+        norm = math.sqrt(float(np.sum(counts * harmful**2)) / self.T / self.loss.smoothing)
+        return inner > math.sqrt(max(gap, 0.0)) * norm
+
+    def look(self, iterate: Iterate) -> Iterate:
+        """Return the iterate without excluded active atoms, and without excluded features.
+
+        The margins are computed anew. One line search moves away from all excluded active atoms at
+        once: each is worse than the iterate, so that is a direction of descent. Features of atoms
+        that keep a weight stay."""
+        constraints = iterate.constraints
+        atoms = iterate.active.atoms
+        sizes = Sizes.of(constraints) if iterate.sizes is None else iterate.sizes
+        ball = slope_ball(
+            constraints, sizes, self.loss, self.settings.scale, atoms, iterate.active.weights
+        )
+        looked = Iterate(constraints, iterate.active, ball.margins, sizes)
+        gone = atoms_excluded(constraints, ball, atoms)
+        if gone.any() and not gone.all():
+            looked = self.moved_away(looked, gone)
+        left = ~features_excluded(constraints, sizes, ball)
+        left[looked.active.atoms[:, :2].ravel()] = True
+        if left.all():
+            return looked
+        places = np.flatnonzero(left)
+        return looked._replace(
+            constraints=constraints.restricted(places),
+            active=looked.active.renamed(np.cumsum(left) - 1),
+            sizes=sizes.restricted(places),
+        )
+
+    def moved_away(self, iterate: Iterate, gone: np.ndarray) -> Iterate:
+        """Return the iterate with weight moved from the atoms marked in `gone` to the others, as
+        far as the loss falls.
+        """
+        constraints, active, u, sizes = iterate
+        weights = active.weights
+        share = float(weights[gone].sum())
+        away = np.zeros(self.T)
+        for atom, weight in zip(active.atoms[gone].tolist(), weights[gone], strict=True):
+            away += weight * self._scores_of(constraints, atom, self.scores)
+        # the others alone, with all the weight, less the iterate
+        change = (u - away) / (1.0 - share) - u
+        size = self.search(u, change, 1.0, self.loss, weights=self.factors)
+        if size <= 0.0:
+            return iterate
+        return self.at(constraints, active.lightened(gone, size), sizes)
+
+    def step(self, iterate: Iterate, directions: Directions) -> Step:
+        """Return the step from an iterate."""
+        constraints, active, u, _ = iterate
+        _, gap, place, away_gap = directions
+        variant = self.settings.variant
+        atom = tuple(directions.forward[:3])
+        worst = tuple(active.atoms[place].tolist())
+        weight = float(active.weights[place])
+        if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
+            kind = "forward"
+            to_the_end = "forward"
+            top = 1.0
+            change = self._scores_of(constraints, atom, self.scores)
+            change -= u
+        elif variant == "away":
+            kind = "away"
+            to_the_end = "drop"
+            top = weight / (1.0 - weight)
+            scores = self._scores_of(constraints, worst, self.scores)
+            change = np.subtract(u, scores, out=scores)
+        else:
+            kind = "pairwise"
+            to_the_end = "swap"
+            top = 0.0 if atom == worst else weight
+            change = self._scores_of(constraints, atom, self.scores)
+            change -= self._scores_of(constraints, worst, self.away_scores)
+        size = self.search(u, change, top, self.loss, weights=self.factors)
+        if size <= 0.0:
+            return Step(iterate, "none", 0.0)
+        if kind == "forward":
+            active = active.moved(1.0 - size, size, to=atom)
+        elif kind == "away":
+            active = active.moved(1.0 + size, size, place=place, drop=size >= top)
+        else:
+            active = active.moved(1.0, size, to=atom, place=place, drop=size >= top)
+        change *= size
+        moved = iterate._replace(active=active, u=u + change)
+        return Step(moved, to_the_end if size >= top else kind, size)
+
+    def similarity(self, iterate: Iterate) -> SparseSimilarity:
+        """Return an iterate in the features of X, with its atoms sorted by them."""
+        constraints, active, *_ = iterate
+        atoms = active.atoms.copy()
+        weights = active.weights / active.weights.sum()
+        atoms[:, :2] = constraints.features[atoms[:, :2]]
+        order = np.lexsort(atoms.T[::-1])
+        return SparseSimilarity(atoms[order], weights[order], self.settings.scale, constraints.d)
+
+    def _scores_of(self, constraints, atom, out):
+        """Return ``<A_t, B>`` of an atom, written to `out`."""
+        return constraints.atom_scores(*atom, self.settings.scale, out)
