@@ -8,28 +8,22 @@ from scipy import sparse
 
 import safescreen as ss
 from safescreen.hdsl import FrankWolfe
-from safescreen.hdsl._run import Training
-from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.frank_wolfe import VARIANTS
-
-
-def runs(make, dense, seed=0, scale=3.0, **settings):
-    X, triplets = make(seed, signed=bool(seed % 2))
-    run = Training(FrankWolfe(scale, **settings), Constraints(X, triplets), None)
-    return run, dense(X.toarray(), triplets, scale, settings.get("smoothing", 1.0)), X, triplets
 
 
 @pytest.mark.parametrize("forward", ["exact", "heuristic"])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.slow
-def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant, seed):
-    run, problem, X, triplets = runs(
-        make, dense, seed, forward=forward, variant=variant, smoothing=0.7
+def test_every_iterate_is_feasible_and_never_worse(make, dense, begin, forward, variant, seed):
+    X, triplets = make(seed, signed=bool(seed % 2))
+    run, iterate = begin(
+        FrankWolfe(3.0, forward=forward, variant=variant, smoothing=0.7), X, triplets
     )
+    problem = dense(X.toarray(), triplets, 3.0, 0.7)
     before = np.inf
     for k in range(60):
-        M = run.similarity()
+        M = run.similarity(iterate)
         full = M.to_sparse().toarray()
         assert M.weights.min() > 0.0 and M.weights.sum() == pytest.approx(1.0, abs=1e-14)
         assert (
@@ -39,24 +33,24 @@ def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant
         assert np.linalg.eigvalsh(full).min() >= -1e-13
         assert np.count_nonzero(full) <= 4 * (
             k + 1
-        ) and M.features.size == run.active.n_features <= 2 * (k + 1)
-        assert np.allclose(M.margins(X, triplets)[run.constraints.order], run.u, atol=1e-12)
+        ) and M.features.size == iterate.active.n_features <= 2 * (k + 1)
+        assert np.allclose(M.margins(X, triplets)[run.constraints.order], iterate.u, atol=1e-12)
         assert np.allclose(problem.margins(full), M.margins(X, triplets), atol=1e-12)
-        assert run.objective() == pytest.approx(problem.objective(full), abs=1e-13)
-        assert run.objective() <= before + 1e-14
-        before = run.objective()
-        direction, gap, place, away_gap = run.directions()
+        assert run.objective(iterate) == pytest.approx(problem.objective(full), abs=1e-13)
+        assert run.objective(iterate) <= before + 1e-14
+        before = run.objective(iterate)
+        _, gap, _, away_gap = run.directions(iterate)
         products = problem.products(full)
         active = [problem.keys.index(tuple(a)) for a in M.atoms.tolist()]
         here = np.sum(problem.gradient(full) * full)
-        assert len(run.active) == len(M) and away_gap == pytest.approx(
+        assert len(iterate.active) == len(M) and away_gap == pytest.approx(
             products[active].max() - here, abs=1e-12
         )
         true = problem.gap(full)
-        assert gap <= true + 1e-12 and run.exact_gap() == pytest.approx(true, abs=1e-12)
+        assert gap <= true + 1e-12 and run.exact_gap(iterate) == pytest.approx(true, abs=1e-12)
         if forward == "exact":
             assert gap == pytest.approx(true, abs=1e-12)
-        run.step(*run.directions())
+        iterate = run.step(iterate, run.directions(iterate)).iterate
 
 
 @pytest.mark.parametrize("variant", ["away", "pairwise"])
@@ -188,11 +182,12 @@ def test_not_converging_warns_with_the_gap(make):
         FrankWolfe(2.0, max_iter=3).fit(X, triplets)
 
 
-def test_margins_do_not_drift(make, dense):
-    run, *_ = runs(make, dense, 1)
+def test_margins_do_not_drift(make, begin):
+    run, iterate = begin(FrankWolfe(3.0), *make(1, signed=True))
     for _ in range(499):
-        run.step(*run.directions())
-    assert np.allclose(run.u, run.margins(), atol=1e-12)
+        iterate = run.step(iterate, run.directions(iterate)).iterate
+    anew = run.at(iterate.constraints, iterate.active)
+    assert np.allclose(iterate.u, anew.u, atol=1e-12)
 
 
 def test_points_without_entries_and_a_million_features():
@@ -204,7 +199,7 @@ def test_points_without_entries_and_a_million_features():
     assert solver.gap_ == 0.0 and solver.converged_ and solver.history_[-1].objective == 0.5
 
 
-def test_memory_is_independent_of_the_dimension():
+def test_memory_is_independent_of_the_dimension(begin):
     """No array of the compiled constraints or of the run is longer than what is stored: T,
     nnz(X), pairs, n.
     """
@@ -213,9 +208,9 @@ def test_memory_is_independent_of_the_dimension():
     columns = np.concatenate([rng.choice(d, s, replace=False) for _ in range(n)])
     X = sparse.csr_array((np.ones(n * s), (np.repeat(np.arange(n), s), columns)), shape=(n, d))
     triplets = np.array([rng.choice(n, 3, replace=False) for _ in range(T)])
-    run = Training(FrankWolfe(10.0), Constraints(X, triplets), None)
+    run, iterate = begin(FrankWolfe(10.0), X, triplets)
     for _ in range(30):
-        run.step(*run.directions())
+        iterate = run.step(iterate, run.directions(iterate)).iterate
     limit = 8 * (T + n * s)
 
     def arrays(thing):
@@ -224,9 +219,10 @@ def test_memory_is_independent_of_the_dimension():
                 if isinstance(part, np.ndarray):
                     yield part
 
-    sizes = [a.size for a in (*arrays(run), *arrays(run.constraints), *arrays(run.active))]
+    things = (run, run.constraints, iterate.active)
+    sizes = [a.size for thing in things for a in arrays(thing)] + [iterate.u.size]
     assert len(sizes) > 20 and max(sizes) <= limit < d
-    assert run.similarity().factor().shape == (len(run.active), d)
+    assert run.similarity(iterate).factor().shape == (len(iterate.active), d)
 
 
 BAD = [

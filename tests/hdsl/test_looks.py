@@ -8,11 +8,11 @@ from scipy import sparse
 
 from naive.similarities import instance
 from safescreen.hdsl import FrankWolfe, nearest_triplets
-from safescreen.hdsl._run import Training
 from safescreen.hdsl.active import ActiveSet
-from safescreen.hdsl.constraints import Constraints
+from safescreen.hdsl.constraints import Constraints, Costs
 from safescreen.hdsl.frank_wolfe import VARIANTS
-from safescreen.hdsl.looks import Looks, look_work
+from safescreen.hdsl.looks import Looks
+from safescreen.hdsl.training import Training
 from safescreen_book import datasets
 
 
@@ -54,26 +54,23 @@ def test_the_optimum_stays(variant, loss, seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_looks_never_raise_the_objective_and_leave_what_the_iterate_uses(seed):
+def test_looks_never_raise_the_objective_and_leave_what_the_iterate_uses(begin, seed):
     X, triplets = rare(seed)
     settings = FrankWolfe(1.0, forward="exact", variant="pairwise", screening="always")
-    run = Training(settings, Constraints(X, triplets))
+    run, iterate = begin(settings, X, triplets)
     before = np.inf
     sizes = []
-    for _ in range(200):
-        direction, gap, place, away_gap = run.directions()
-        if run.is_look_due(gap):
-            run.look(gap)
-            direction, gap, place, away_gap = run.directions()
-        assert run.objective() <= before + 1e-14
-        before = run.objective()
-        similarity = run.similarity()
-        assert np.allclose(similarity.margins(X, triplets)[run.constraints.order], run.u)
-        assert set(similarity.features) <= set(run.constraints.features)
-        assert run.exact_gap() >= -1e-15
-        run.constraints.set_slopes(run.slopes())
-        sizes.append(run.constraints.features.size)
-        run.step(direction, gap, place, away_gap)
+    for k in range(200):
+        if k % 10 == 0:
+            iterate = run.look(iterate)
+        assert run.objective(iterate) <= before + 1e-14
+        before = run.objective(iterate)
+        similarity = run.similarity(iterate)
+        assert np.allclose(similarity.margins(X, triplets)[run.constraints.order], iterate.u)
+        assert set(similarity.features) <= set(iterate.constraints.features)
+        assert run.exact_gap(iterate) >= -1e-15
+        sizes.append(iterate.constraints.features.size)
+        iterate = run.step(iterate, run.directions(iterate)).iterate
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] < 40
 
 
@@ -92,54 +89,49 @@ def test_restricted_constraints_are_those_of_the_features_alone():
     assert np.allclose([part.row(k).copy() for k in range(5)], rows, atol=1e-14)
     assert np.array_equal(part.atom_scores(1, 4, -1, 2.0), scores)
     assert part.features.tolist() == whole.features[places].tolist()
-    assert part.search_work < whole.search_work and not part.is_whole
+    assert part.costs < whole.costs and not part.is_whole
     rng = np.random.default_rng(0)
     assert {part.draw(rng) for _ in range(100)} == set(range(5))
 
 
-def test_excluded_atoms_leave_with_one_line_search():
-    """An iterate with weight on an atom that is far from good."""
-    X, triplets = rare(1)
+def far_from_good(begin, X, triplets):
+    """Return a training, and an iterate with weight on an atom that is far from good."""
     settings = FrankWolfe(1.0, forward="exact", variant="pairwise", screening="none")
-    run = Training(settings, Constraints(X, triplets))
+    run, iterate = begin(settings, X, triplets)
     for _ in range(150):
-        run.step(*run.directions())
-    atoms, weights = run.active.atoms, run.active.weights
-    run.active = ActiveSet([*atoms.tolist(), [30, 35, -1]], [*(0.999 * weights), 0.001])
-    run.u = run.margins()
-    before = run.objective()
-    gap = run.directions()[1]
-    run.look(gap)
-    assert run.objective() < before
-    kept = {tuple(run.constraints.features[a[:2]]) for a in run.active.atoms}
+        iterate = run.step(iterate, run.directions(iterate)).iterate
+    atoms, weights = iterate.active.atoms, iterate.active.weights
+    active = ActiveSet.of([*atoms.tolist(), [30, 35, -1]], [*(0.999 * weights), 0.001])
+    return run, run.at(iterate.constraints, active)
+
+
+def test_excluded_atoms_leave_with_one_line_search(begin):
+    run, iterate = far_from_good(begin, *rare(1))
+    looked = run.look(iterate)
+    assert run.objective(looked) < run.objective(iterate)
+    kept = {tuple(looked.constraints.features[a[:2]]) for a in looked.active.atoms}
     assert (30, 35) not in kept
 
 
-def test_features_of_atoms_that_keep_their_weight_stay(monkeypatch):
+def test_features_of_atoms_that_keep_their_weight_stay(begin, monkeypatch):
     """Where the line search moves nothing away, an excluded atom keeps its features, by name."""
-    X, triplets = rare(1)
-    settings = FrankWolfe(1.0, forward="exact", variant="pairwise", screening="none")
-    run = Training(settings, Constraints(X, triplets))
-    for _ in range(150):
-        run.step(*run.directions())
-    atoms, weights = run.active.atoms, run.active.weights
-    run.active = ActiveSet([*atoms.tolist(), [30, 35, -1]], [*(0.999 * weights), 0.001])
-    run.u = run.margins()
-    monkeypatch.setattr(Training, "move_away", lambda self, gone: None)
-    run.look(run.directions()[1])
-    left = run.constraints.features
+    run, iterate = far_from_good(begin, *rare(1))
+    monkeypatch.setattr(Training, "moved_away", lambda self, iterate, gone: iterate)
+    looked = run.look(iterate)
+    left = looked.constraints.features
     assert left.size < 40
     assert {30, 35} <= set(left)
-    assert [30, 35] in [left[atom[:2]].tolist() for atom in run.active.atoms]
-    assert np.allclose(run.margins(), run.u)
+    assert [30, 35] in [left[atom[:2]].tolist() for atom in looked.active.atoms]
+    assert np.allclose(run.at(looked.constraints, looked.active).u, looked.u)
 
 
 def test_lighten_moves_weight():
-    active = ActiveSet([(0, 1, 1), (0, 2, 1), (1, 2, -1)], [0.5, 0.25, 0.25])
-    active.lighten(np.array([False, True, False]), 0.5)
+    before = ActiveSet.of([(0, 1, 1), (0, 2, 1), (1, 2, -1)], [0.5, 0.25, 0.25])
+    active = before.lightened(np.array([False, True, False]), 0.5)
     assert np.allclose(active.weights, [0.5 * 7 / 6, 0.125, 0.25 * 7 / 6])
-    active.lighten(np.array([False, True, False]), 1.0)
+    active = active.lightened(np.array([False, True, False]), 1.0)
     assert len(active) == 2 and active.weights.sum() == pytest.approx(1.0)
+    assert before.weights.tolist() == [0.5, 0.25, 0.25]
 
 
 def test_a_start_goes_on_where_screening_ended():
@@ -187,21 +179,32 @@ def test_auto_looks_where_iterations_are_long():
     assert auto.history_[-1].objective == pytest.approx(plain.history_[-1].objective, abs=1e-6)
 
 
-class Work:
-    iteration_work = 4e6
+def test_looks_take_their_share_of_the_operations():
+    """Whatever is found, those of "auto" take at most one part in `share`, and each waits until the
+    gap has halved. A value is never changed.
+    """
+    rng = np.random.default_rng(0)
+    costs = Costs(bounds=3e6, row=1e5, look=8e6)
+    looks = first = Looks("auto")
+    spent = looked = 0.0
+    last_gap = np.inf
+    for gap in 0.97 ** np.arange(2000):
+        n_searched = int(rng.integers(20))
+        spent += costs.bounds + n_searched * costs.row
+        looks = looks.after(costs, n_searched)
+        if looks.are_due(costs, gap):
+            assert gap <= 0.5 * last_gap
+            last_gap = gap
+            looked += costs.look
+            looks = looks.record(gap, n_excluded=int(rng.integers(2)))
+        assert looked <= spent / looks.share
+    assert looked > 0.0 and first == Looks("auto")
 
 
-def test_a_look_waits_for_its_turn(monkeypatch):
-    monkeypatch.setattr("safescreen.hdsl.looks.look_work", lambda constraints: 8e6)
-    looks = Looks("auto")
-    due = [looks.is_due(Work, 1.0, 2.0, 1.0) for _ in range(9)]
-    assert due == [False] * 7 + [True] * 2
-    looks.record(1.0, 0)
-    assert not looks.is_due(Work, 0.6, 2.0, 1.0)  # the gap has not halved
-    assert [looks.is_due(Work, 0.5, 2.0, 1.0) for _ in range(15)] == [False] * 14 + [True]
-    assert not looks.is_due(Work, 0.5, 0.7, 1.0)  # nothing could be excluded
-    always = Looks("always")
-    assert always.is_due(Work, 1.0, 2.0, 1.0) and not Looks("none").is_due(Work, 1.0, 2.0, 1.0)
+def test_looks_are_always_and_never_due():
+    costs = Costs(bounds=3.0, row=1.0, look=8e6)
+    assert Looks("always").are_due(costs, 1.0) and not Looks("none").are_due(costs, 1.0)
+    assert not Looks("always").record(1.0, 0).are_due(costs, 0.6)
 
 
 def test_work_of_a_look_bounds_what_is_visited():
@@ -213,7 +216,7 @@ def test_work_of_a_look_bounds_what_is_visited():
         near = [constraints._near[1][slice(*constraints._near[0][b : b + 2])] for b in points]
         reached = np.unique(np.concatenate([*near, []])).astype(int)
         visited += np.diff(X.indptr)[reached].sum()
-    assert look_work(constraints) >= visited
+    assert constraints.costs.look >= visited
 
 
 def test_what_cannot_be_screened_is_said():

@@ -10,8 +10,6 @@ import safescreen as ss
 from naive.similarities import smooth_loss
 from safescreen import losses
 from safescreen.hdsl import FrankWolfe, nearest_triplets
-from safescreen.hdsl._run import Training
-from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.frank_wolfe import VARIANTS
 from safescreen.hdsl.line_search import _slopes
 from safescreen.hdsl.losses import LOSSES, MarginLoss
@@ -88,31 +86,31 @@ def test_only_hinges_may_be_screened(name):
 @pytest.mark.parametrize("line_search", ["exact", "bisection"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_objective_gap_and_steps_are_those_of_the_definition(
-    make, dense, name, variant, line_search, weighted
+    make, dense, begin, name, variant, line_search, weighted
 ):
     X, triplets = make(1, signed=True)
     weights = np.random.default_rng(5).exponential(1.0, 30) if weighted else None
     solver = FrankWolfe(
         3.0, loss=name, forward="exact", variant=variant, line_search=line_search, smoothing=0.7
     )
-    run = Training(solver, Constraints(X, triplets, weights), None)
+    run, iterate = begin(solver, X, triplets, weights)
     problem = dense(X.toarray(), triplets, 3.0, 0.7, weights, name)
-    before, moved = run.similarity().to_sparse().toarray(), 0
+    before, moved = run.similarity(iterate).to_sparse().toarray(), 0
     for _ in range(40):
-        M, true = run.similarity(), problem.gap(before)
-        assert run.objective() == pytest.approx(problem.objective(before), rel=1e-12)
-        direction, gap, place, away_gap = run.directions()
+        M, true = run.similarity(iterate), problem.gap(before)
+        assert run.objective(iterate) == pytest.approx(problem.objective(before), rel=1e-12)
+        directions = run.directions(iterate)
+        _, gap, _, away_gap = directions
         products, here = problem.products(before), np.sum(problem.gradient(before) * before)
         active = [problem.keys.index(tuple(a)) for a in M.atoms.tolist()]
         assert (
             gap
             == pytest.approx(true, rel=1e-9, abs=1e-12)
-            == pytest.approx(run.exact_gap(), rel=1e-9, abs=1e-12)
+            == pytest.approx(run.exact_gap(iterate), rel=1e-9, abs=1e-12)
         )
         assert away_gap == pytest.approx(products[active].max() - here, rel=1e-9, abs=1e-12)
-        run.directions()
-        step, _ = run.step(direction, gap, place, away_gap)
-        after = run.similarity().to_sparse().toarray()
+        iterate, step, _ = run.step(iterate, directions)
+        after = run.similarity(iterate).to_sparse().toarray()
         value = problem.objective(after)
         assert value <= problem.objective(before) * (1.0 + 1e-13)
         if step in ("forward", "away", "pairwise"):
@@ -128,30 +126,27 @@ def test_objective_gap_and_steps_are_those_of_the_definition(
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("scale", [0.3, 3.0])
 @pytest.mark.parametrize("seed", [0, 1, 4])
-def test_algorithm_3_atom_by_atom(make, dense, name, scale, seed):
+def test_algorithm_3_atom_by_atom(make, dense, begin, name, scale, seed):
     """The same atoms, kinds, sizes, weights, objectives and gaps as the definition, step by
     step.
     """
     X, triplets = make(seed, d=5, signed=bool(seed % 2))
     problem, steps = dense(X.toarray(), triplets, scale, 1.0, None, name), 25
-    run = Training(
-        FrankWolfe(scale, loss=name, forward="exact", random_state=seed),
-        Constraints(X, triplets),
-        None,
-    )
-    M = run.similarity()
+    solver = FrankWolfe(scale, loss=name, forward="exact", random_state=seed)
+    run, iterate = begin(solver, X, triplets)
+    M = run.similarity(iterate)
     rows, weights = problem.frank_wolfe(tuple(M.atoms[0].tolist()), steps)
     for weights, objective, gap, kind, size in rows:
-        M = run.similarity()
+        M = run.similarity(iterate)
         found = dict(zip(map(tuple, M.atoms.tolist()), M.weights, strict=True))
-        assert found == pytest.approx(weights, abs=1e-7) and run.objective() == pytest.approx(
-            objective, rel=1e-9, abs=1e-12
-        )
-        directions = run.directions()
-        assert directions[1] == pytest.approx(gap, rel=1e-5, abs=1e-9)
+        assert found == pytest.approx(weights, abs=1e-7) and run.objective(
+            iterate
+        ) == pytest.approx(objective, rel=1e-9, abs=1e-12)
+        directions = run.directions(iterate)
+        assert directions.gap == pytest.approx(gap, rel=1e-5, abs=1e-9)
         if gap < 1e-5:  # what is left is rounding
             break
-        step, step_size = run.step(*directions)
+        iterate, step, step_size = run.step(iterate, directions)
         assert (step, step_size) == (kind, pytest.approx(size, rel=1e-6, abs=1e-9))
 
 

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 
 from safescreen.hdsl import FrankWolfe, SparseSimilarity
-from safescreen.hdsl._run import Training
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.frank_wolfe import VARIANTS
 
@@ -21,34 +20,35 @@ def drawn(seed, T=30, values=4):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("line_search", ["exact", "bisection"])
 def test_objective_gap_and_steps_are_those_of_the_definition(
-    make, dense, forward, variant, line_search
+    make, dense, begin, forward, variant, line_search
 ):
     X, triplets = make(1, signed=True)
     weights = np.random.default_rng(5).exponential(1.0, 30) * (np.arange(30) % 5 > 0)
     solver = FrankWolfe(
         3.0, forward=forward, variant=variant, line_search=line_search, smoothing=0.7
     )
-    run, problem = (
-        Training(solver, Constraints(X, triplets, weights), None),
-        dense(X.toarray(), triplets, 3.0, 0.7, weights),
-    )
+    run, iterate = begin(solver, X, triplets, weights)
+    problem = dense(X.toarray(), triplets, 3.0, 0.7, weights)
     assert len(run.constraints) == 24 and run.factors.mean() == pytest.approx(1.0)
-    before, moved = run.similarity().to_sparse().toarray(), 0
-    assert abs(run.objective() - dense(X.toarray(), triplets, 3.0, 0.7).objective(before)) > 1e-3
+    before, moved = run.similarity(iterate).to_sparse().toarray(), 0
+    assert (
+        abs(run.objective(iterate) - dense(X.toarray(), triplets, 3.0, 0.7).objective(before))
+        > 1e-3
+    )
     for _ in range(40):
-        direction, gap, place, away_gap = run.directions()
-        M, true = run.similarity(), problem.gap(before)
+        directions = run.directions(iterate)
+        _, gap, _, away_gap = directions
+        M, true = run.similarity(iterate), problem.gap(before)
         products, here = problem.products(before), np.sum(problem.gradient(before) * before)
         active = [problem.keys.index(tuple(a)) for a in M.atoms.tolist()]
-        assert run.exact_gap() == pytest.approx(true, abs=1e-12) and gap <= true + 1e-12
+        assert run.exact_gap(iterate) == pytest.approx(true, abs=1e-12) and gap <= true + 1e-12
         assert forward == "heuristic" or gap == pytest.approx(true, abs=1e-12)
         assert away_gap == pytest.approx(products[active].max() - here, abs=1e-12)
-        run.directions()
-        name, size = run.step(direction, gap, place, away_gap)
-        after = run.similarity().to_sparse().toarray()
+        iterate, name, _ = run.step(iterate, directions)
+        after = run.similarity(iterate).to_sparse().toarray()
         value = problem.objective(after)
         assert (
-            run.objective() == pytest.approx(value, abs=1e-13)
+            run.objective(iterate) == pytest.approx(value, abs=1e-13)
             and value <= problem.objective(before) + 1e-14
         )
         # not cut off at an end: nowhere on the segment is better
@@ -149,7 +149,7 @@ def test_the_optimum_is_that_of_an_outside_solver(make, dense):
         assert row.gap >= row.objective - best - 1e-7
 
 
-def test_batches_estimate_the_gradient_without_bias(make):
+def test_batches_estimate_the_gradient_without_bias(make, begin):
     """The mean over all batches, one after the other, is the gradient."""
     X, triplets = make(4, T=7)
     weights = np.array([1.0, 0.0, 2.0, 5.0, 0.5, 1.0, 3.0])
@@ -160,18 +160,14 @@ def test_batches_estimate_the_gradient_without_bias(make):
             assert (T, size) == (6, 2)
             return list(next(batches))
 
-    run, full = (
-        Training(
-            FrankWolfe(2.0, forward="exact", batch=batch), Constraints(X, triplets, weights), None
-        )
-        for batch in (2, None)
-    )
+    run, iterate = begin(FrankWolfe(2.0, forward="exact", batch=2), X, triplets, weights)
+    full, same = begin(FrankWolfe(2.0, forward="exact"), X, triplets, weights)
     run.rng, mean, bad = Draws(), 0.0, 0.0
     for _ in range(15):
-        run.directions()
+        run.directions(iterate)
         mean = mean + run.constraints.weights / (2 * 15)
         bad = bad + (run.constraints.weights != 0.0).sum()
-    full.directions()
+    full.directions(same)
     np.testing.assert_allclose(mean, full.constraints.weights / 6, atol=1e-14)
     assert 0 < bad < 15 * full.constraints.weights.size
 
@@ -227,7 +223,7 @@ def test_from_the_optimum_no_step_is_taken(make):
     assert 1 < solver.fit(X, triplets, weights=weights, start=best).n_iter_ < cold
 
 
-def test_features_without_entries_stay_in_a_start():
+def test_features_without_entries_stay_in_a_start(begin):
     """Atoms of features that X has no entries of change nothing there, and are still in M for
     other points.
     """
@@ -247,24 +243,21 @@ def test_features_without_entries_stay_in_a_start():
         8,
     )
     for forward in ("exact", "heuristic"):
-        run = Training(
-            FrankWolfe(2.0, forward=forward),
-            Constraints(X, [[0, 1, 2]], None, start.features),
-            None,
-            start,
-        )
+        run, iterate = begin(FrankWolfe(2.0, forward=forward), X, [[0, 1, 2]], start=start)
         assert {0, 1, 2, 3, 4, 6, 7} <= set(run.constraints.features.tolist())
-        M = run.similarity()
+        M = run.similarity(iterate)
         assert M.atoms.tolist() == [[0, 7, -1], [1, 2, 1], [4, 6, 1]] and M.weights.tolist() == [
             0.375,
             0.375,
             0.25,
         ]
         np.testing.assert_allclose(M.to_sparse().toarray(), start.to_sparse().toarray())
-        assert run.u == pytest.approx(M.margins(X, [[0, 1, 2]]))
+        assert iterate.u == pytest.approx(M.margins(X, [[0, 1, 2]]))
         for _ in range(10):
-            run.step(*run.directions())
-        assert run.objective() == 0.0 and run.similarity().weights.sum() == pytest.approx(1.0)
+            iterate = run.step(iterate, run.directions(iterate)).iterate
+        assert run.objective(iterate) == 0.0 and run.similarity(
+            iterate
+        ).weights.sum() == pytest.approx(1.0)
 
 
 def test_bad_weights_and_starts(make):

@@ -159,6 +159,7 @@ def run(
     best = Best()
     history = []
     gap = math.inf
+    goal = settings.goal
     last_exact = -settings.check_every
     try:
         with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
@@ -173,11 +174,13 @@ def run(
                 iterate, looks, directions = _looked(training, iterate, looks)
                 gap = directions.gap
                 objective = training.objective(iterate)
-                asks = gap <= settings.goal and k - last_exact >= settings.check_every
-                last_exact = k if asks else last_exact
+                asks = gap <= goal and k - last_exact >= settings.check_every
+                if asks:
+                    last_exact = k
                 is_optimal = _is_optimal(training, iterate, directions, asks)
-                step = Step(iterate, "none", 0.0)
-                if not is_optimal:
+                if is_optimal:
+                    step = Step(iterate, "none", 0.0)
+                else:
                     step = training.step(iterate, directions)
                 history.append(
                     Iteration(
@@ -208,9 +211,11 @@ def _reason_to_stop(settings: Settings, k: int, said: str, begun: float) -> str:
     """Return why to stop before an iteration, "" if there is no reason."""
     if k >= settings.max_iter:
         return "iterations"
-    if not said and k and time.perf_counter() - begun >= settings.max_seconds:
+    if said or not k or settings.max_seconds == math.inf:
+        return said
+    if time.perf_counter() - begun >= settings.max_seconds:
         return "time"
-    return said
+    return ""
 
 
 def _looked(

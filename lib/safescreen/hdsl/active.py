@@ -63,10 +63,11 @@ class ActiveSet:
     @classmethod
     def of(cls, atoms, weights):
         """Return the active set of atoms, of which some may be equal."""
-        active = cls(np.empty((0, 3), dtype=np.int64), np.empty(0))
+        held = np.empty((0, 3), dtype=np.int64)
+        shares = np.empty(0)
         for atom, weight in zip(atoms, weights, strict=True):
-            active = active._with(atom, weight)
-        return cls(active.atoms, active.weights / active.weights.sum())
+            held, shares = _with(held, shares, atom, weight)
+        return cls(held, shares / shares.sum())
 
     def __len__(self):
         return self.weights.size
@@ -83,15 +84,15 @@ class ActiveSet:
 
         Atoms without weight leave, and the weights are divided by their sum.
         """
+        atoms = self.atoms
         weights = factor * self.weights
         if place is not None:
             weights[place] = 0.0 if drop else weights[place] - step
-        active = ActiveSet(self.atoms, weights)
         if to is not None:
-            active = active._with(to, step)
-        positive = active.weights > 0.0
-        weights = active.weights[positive]
-        return ActiveSet(active.atoms[positive], weights / weights.sum())
+            atoms, weights = _with(atoms, weights, to, step)
+        positive = weights > 0.0
+        weights = weights[positive]
+        return ActiveSet(atoms[positive], weights / weights.sum())
 
     def lightened(self, marked, size):
         """Return the set with the part `size` of the weight of the marked atoms moved to the
@@ -107,8 +108,13 @@ class ActiveSet:
         atoms = np.column_stack((places[self.atoms[:, :2]], self.atoms[:, 2]))
         return ActiveSet(atoms, self.weights)
 
-    def _with(self, atom, weight):
-        same = (self.atoms == atom).all(axis=1)
-        if same.any():
-            return ActiveSet(self.atoms, np.where(same, self.weights + weight, self.weights))
-        return ActiveSet(np.vstack((self.atoms, atom)), np.append(self.weights, weight))
+
+def _with(atoms, weights, atom, weight):
+    """Return atoms and weights with one more; the weight of an atom that is there is changed in
+    place.
+    """
+    same = (atoms == atom).all(axis=1)
+    if same.any():
+        weights[same] += weight
+        return atoms, weights
+    return np.vstack((atoms, atom)), np.append(weights, weight)

@@ -64,8 +64,7 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
         constraints._row,
     )
     kernels._search_rows(order, bounds, diagonal, *work, best)
-    i, j, sign = best[:3].astype(int).tolist()
-    return Direction(i, j, sign, float(best[3]), n_searched=int(best[4]))
+    return Direction(int(best[0]), int(best[1]), int(best[2]), float(best[3]), int(best[4]))
 
 
 def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:

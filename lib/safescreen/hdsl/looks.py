@@ -52,7 +52,11 @@ class Looks(NamedTuple):
         return cls("none" if settings.screening == "auto" and not is_able else settings.screening)
 
     def after(self, costs: Costs, n_searched: int) -> Self:
-        """Return the looks after an iteration whose direction computed so many rows."""
+        """Return the looks after an iteration whose direction computed so many rows; only "auto"
+        counts.
+        """
+        if self.mode != "auto":
+            return self
         work = costs.bounds + n_searched * costs.row
         return self._replace(work=work, spent=self.spent + work)
 

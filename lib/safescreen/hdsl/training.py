@@ -128,7 +128,7 @@ class Training:
     def objective(self, iterate: Iterate) -> float:
         """Return f(M)."""
         values = self.loss.value(iterate.u)
-        return float((values if self.factors is None else self.factors * values).mean())
+        return float((values if self.factors is None else self.factors * values).sum()) / self.T
 
     def slopes(self, iterate: Iterate) -> np.ndarray:
         """Return ``g_t = -w_t loss'(u_t)``, with weights of mean 1."""
@@ -225,10 +225,10 @@ class Training:
 
     def step(self, iterate: Iterate, directions: Directions) -> Step:
         """Return the step from an iterate."""
-        constraints, active, u, _ = iterate
-        _, gap, place, away_gap = directions
+        constraints, active, u, sizes = iterate
+        forward, gap, place, away_gap = directions
         variant = self.settings.variant
-        atom = tuple(directions.forward[:3])
+        atom = forward[:3]
         worst = tuple(active.atoms[place].tolist())
         weight = float(active.weights[place])
         if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
@@ -259,7 +259,7 @@ class Training:
         else:
             active = active.moved(1.0, size, to=atom, place=place, drop=size >= top)
         change *= size
-        moved = iterate._replace(active=active, u=u + change)
+        moved = Iterate(constraints, active, u + change, sizes)
         return Step(moved, to_the_end if size >= top else kind, size)
 
     def similarity(self, iterate: Iterate) -> SparseSimilarity:
