@@ -43,6 +43,17 @@ def test_projection_and_decomposition(name, d):
 
 
 @every
+def test_the_unit_lies_inside_and_coordinates_are_counted(name):
+    """Steps of length 1/2 in all directions stay in the cone; so many directions there are."""
+    cone, rng = CONES[name](4), np.random.default_rng(0)
+    directions = np.array([element(cone, rng) for _ in range(40)])
+    for direction in directions:
+        step = 0.5 / cone.norm(direction) * direction
+        assert cone.violation(cone.unit + step) == 0.0
+    assert np.linalg.matrix_rank(directions.reshape(40, -1)) == cone.n_coordinates
+
+
+@every
 def test_inner_products_and_norms(name):
     cone, rng = CONES[name](5), np.random.default_rng(0)
     x, y = element(cone, rng), element(cone, rng)

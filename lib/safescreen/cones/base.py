@@ -39,6 +39,16 @@ class Cone(ABC):
         """Shape of an element; ``(d,)`` if it is a vector."""
         return (self.d,)
 
+    @property
+    def n_coordinates(self) -> int:
+        """How many coordinates an element has in an orthonormal basis."""
+        return self.d
+
+    @property
+    def unit(self) -> ElementLike:
+        """The element whose numbers, see `nonnegative`, are all 1: it lies inside the cone."""
+        return np.ones(self.shape)
+
     def zeros(self) -> ElementLike:
         """Return the zero element."""
         return np.zeros(self.shape)

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from safescreen._checks import check_count
+from safescreen.interior import InteriorPoint
 from safescreen.problem import Problem
 from safescreen.rules.features import can_leave_out, need_features
 from safescreen.solvers.active_set import ActiveSet
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.counted import Counted
 from safescreen.solvers.every import Every
-from safescreen.solvers.interior import InteriorPoint
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.newton import Newton
 from safescreen.solvers.projected_gradient import ProjectedGradient

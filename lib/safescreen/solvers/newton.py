@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
+from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
+from safescreen._cholesky import cholesky
 from safescreen._threads import large_blas
 from safescreen.problem import Problem
 from safescreen.solvers.line_search import line_search
@@ -44,14 +46,10 @@ class Newton:
         So many steps in a row that do not lower the objective by more than rounding end a solve.
     largest : int
         Systems up to this size are factorized; larger ones are solved by conjugate gradients.
-    raises : tuple of float
-        What is added to the diagonal of a system that rounding has made singular, in parts of its
-        largest entry: one after the other, until it is not.
     """
 
     stalled: int = 3
     largest: int = 3000
-    raises: tuple[float, ...] = (0.0, 1e-14, 1e-11, 1e-8)
 
     needs = ("singles", "sweeps")
     pace = 0.1
@@ -79,15 +77,18 @@ class Newton:
 
     def _step(self, problem, e):
         """Return the Newton step at an evaluated point, cut by an exact line search; None where no
-        step descends.
+        step descends, or its system is not finite.
         """
         terms = problem.terms
         loss = problem.loss
         margins = terms.margins(e.x)
         slack = terms.threshold - margins
         curved = np.flatnonzero((slack > 0.0) & (slack < loss.smoothing * loss.cap))
-        with large_blas(min(curved.size, problem.cone.shape[0])):
-            direction = self._direction(terms, e.gradient, curved, loss.smoothing, e.lam)
+        try:
+            with large_blas(min(curved.size, problem.cone.shape[0])):
+                direction = self._direction(terms, e.gradient, curved, loss.smoothing, e.lam)
+        except np.linalg.LinAlgError:
+            return None
         t = line_search(problem, e, slack, direction)
         return t * direction if t > 0.0 else None
 
@@ -132,15 +133,11 @@ class Newton:
         """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix, to which the
         ridge is added.
 
-        Where it is singular as computed the ridge is raised until it is not, by parts of the
-        largest entry: a step of descent all the same."""
-        diagonal = matrix.flat[:: matrix.shape[0] + 1] + ridge
-        for part in self.raises:
-            matrix.flat[:: matrix.shape[0] + 1] = diagonal + part * diagonal.max()
-            _, solution, failed = linalg.lapack.dposv(matrix.T, b)
-            if not failed:
-                break
-        return solution
+        Where it is singular as computed the ridge is raised until it is not: a step of descent all
+        the same."""
+        matrix.flat[:: len(matrix) + 1] += ridge
+        factor = cholesky(matrix.T, lower=False)
+        return lapack.dpotrs(factor, b, lower=0)[0]
 
 
 def _conjugate_gradients(apply, b):

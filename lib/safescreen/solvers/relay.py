@@ -33,7 +33,7 @@ class Relay:
     ----------
     cheap : Solver
     dear : Solver
-        If `counted`, an :class:`~safescreen.solvers.interior.InteriorPoint`, which knows what its
+        If `counted`, an :class:`~safescreen.interior.InteriorPoint`, which knows what its
         steps cost.
     counted : bool
     cold, warm : int

@@ -28,7 +28,7 @@ CAPABILITIES = {
     "sweeps": "terms over the whole space, such as Samples",
     "rows": "terms with coordinates",
     "curvature": "terms over a cone, such as Triplets",
-    "systems": "terms that are differences of pairs, such as Triplets",
+    "differences": "terms that are differences of pairs, such as Triplets",
     "intercept": "terms with a free intercept, FreeIntercept",
     "features": "terms that can do without some coordinates, such as diagonal Triplets",
 }
@@ -483,17 +483,15 @@ class Terms(ABC):
         """
         self.require("curvature", by="a Newton step over a cone")
 
-    def system(self) -> Any:
-        """Return the :class:`~safescreen.terms.pair_system.PairSystem` of the terms, from which
-        Newton systems are assembled ("systems").
+    def differences(self) -> Any:
+        """Return the same terms as :class:`~safescreen.terms.differences.PairDifferences`, which
+        list their pairs ("differences").
         """
-        self.require("systems", by="a Newton system in coordinates")
+        self.require("differences", by="a Newton system in coordinates")
 
     @property
-    def system_rows(self) -> int:
-        """About how many rows the factor of the whole Newton system has ("systems"); 0 for terms
-        without one.
-        """
+    def n_pairs(self) -> int:
+        """The number of pairs that the terms are made of ("differences"); 0 for others."""
         return 0
 
 

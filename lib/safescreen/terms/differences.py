@@ -20,7 +20,6 @@ from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
-from safescreen.terms.pair_system import PairSystem
 from safescreen.terms.pairs import PairTable, Points
 
 
@@ -47,7 +46,7 @@ class PairDifferences(Terms):
     first; that changes no difference by more than this bound allows.
     """
 
-    offers = frozenset({"singles", "elements", "curvature", "systems"})
+    offers = frozenset({"singles", "elements", "curvature", "differences"})
 
     @classmethod
     def of(
@@ -243,14 +242,14 @@ class PairDifferences(Terms):
 
         return product
 
-    def system(self) -> PairSystem:
-        """Return the :class:`PairSystem` of the terms; cost O(T)."""
-        return PairSystem(self)
+    def differences(self) -> Self:
+        """Return the terms themselves."""
+        return self
 
     @property
-    def system_rows(self) -> int:
-        """The number of terms or the number of their pairs, whichever is smaller."""
-        return min(len(self), len(self.same_pairs) + len(self.other_pairs))
+    def n_pairs(self) -> int:
+        """The number of distinct pairs."""
+        return len(self.same_pairs) + len(self.other_pairs)
 
     def select(self, keep: NDArray) -> Self:
         """Return the terms of the mask `keep`. Pairs that no term uses any more are dropped once
@@ -285,10 +284,9 @@ class PairDifferences(Terms):
         d = self.points.d
         # a diagonal metric is not multiplied with the points
         products = 0.0 if self.points.diagonal else 0.06 * self.points.X.size * d
-        n_pairs = len(self.same_pairs) + len(self.other_pairs)
         return Costs(
-            evaluation=products + (d + 4.0) * n_pairs + 2.0 * len(self),
-            screening=products + (d + 8.0) * n_pairs + 4.0 * len(self),
+            evaluation=products + (d + 4.0) * self.n_pairs + 2.0 * len(self),
+            screening=products + (d + 8.0) * self.n_pairs + 4.0 * len(self),
             preparation=(4.0 * d + 8.0) * len(self) if self._norms is None else 0.0,
         )
 
@@ -372,11 +370,11 @@ class PairDifferences(Terms):
         # diagonal metric sums over pairs instead of over points, so it needs a larger length.
         length = self._length
         if self.points.diagonal:
-            length += len(self.same_pairs) + len(self.other_pairs)
+            length += self.n_pairs
         scale = np.dot(same_weights, self.same_pairs.scales) + np.dot(
             other_weights, self.other_pairs.scales
         )
-        return upper(gamma(length) * float(scale), len(self.same_pairs) + len(self.other_pairs) + 4)
+        return upper(gamma(length) * float(scale), self.n_pairs + 4)
 
 
 class _Side(NamedTuple):

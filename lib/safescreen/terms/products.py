@@ -17,7 +17,6 @@ from safescreen.terms._listed_products import ListedProducts
 from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
-from safescreen.terms.pair_system import PairSystem
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.triplets import Triplets, check_coordinates, labelled_codes, labelled_lists
 
@@ -77,7 +76,7 @@ class ProductTriplets(Terms):
     [3.0, 4.0]
     """
 
-    offers = frozenset({"blocks", "systems"})
+    offers = frozenset({"blocks", "differences"})
 
     def __init__(
         self,
@@ -268,14 +267,14 @@ class ProductTriplets(Terms):
         triplets.threshold = self.threshold
         return triplets
 
-    def system(self) -> PairSystem:
-        """Return the :class:`PairSystem` of the listed triplets; ValueError beyond 50 million."""
-        return self.to_triplets().system()
+    def differences(self) -> Triplets:
+        """Return the listed triplets; ValueError beyond 50 million."""
+        return self.to_triplets()
 
     @property
-    def system_rows(self) -> int:
-        """The number of triplets or the number of their pairs, whichever is smaller."""
-        return min(len(self), int(self._products.p.sum() + self._products.q.sum()))
+    def n_pairs(self) -> int:
+        """The number of pairs of all lists."""
+        return int(self._products.p.sum() + self._products.q.sum())
 
     @property
     def index(self) -> NDArray:

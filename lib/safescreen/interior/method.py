@@ -8,30 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safescreen.cones import PSDCone
+from safescreen.interior import _dual_kernels as kernels
+from safescreen.interior.newton_system import Effort, NewtonSystem
+from safescreen.interior.pair_system import PairSystem, n_rows, pair_system
+from safescreen.interior.scalings import Scaling, central, scaling_of
 from safescreen.problem import Problem
-from safescreen.solvers import _interior_kernels as kernels
-from safescreen.solvers._heavy_terms import HeavyTerms
-from safescreen.solvers._scalings import Scaling, central, scaling_of
 from safescreen.solvers.point import Point
 from safescreen.solvers.trace import Start, Trace
-from safescreen.terms.pair_system import PairSystem
 
 __all__ = ["InteriorPoint"]
-
-COARSEST = 1e-4
-"""No residual of a direction has to be smaller than this part of what is left of the equation of H:
-where that is much, steps are short.
-"""
-
-BAND = (0.1, 10.0)
-"""Between which multiples of their goal products are left as they are by a corrector."""
 
 
 @dataclass(frozen=True)
 class State:
     """Where the method is: x and its slack S inside the cone, three numbers a term (see
-    :mod:`safescreen.solvers._interior_kernels`), and the budget of the next system.
+    :mod:`safescreen.interior._dual_kernels`), and the budget of the next system.
 
     `system` is that of the terms, None where they have changed; `duals` is None where blocks of
     terms have left, whose numbers nobody knows."""
@@ -55,9 +46,14 @@ class InteriorPoint:
         How much of the way to the boundary a step goes.
     precision : float
         The residual of a direction, relative to what the products are to become.
+    coarsest : float
+        No residual has to be smaller than this part of what is left of the equation of H: where
+        that is much, steps are short.
+    band : tuple of float
+        Between which multiples of their goal products are left as they are by a corrector.
     budget : float
         What the terms that are left out of the first factorization may sum to, see
-        :mod:`safescreen.solvers._heavy_terms`; the next ones follow from counted operations.
+        :mod:`safescreen.interior.newton_system`; the next ones follow from counted operations.
     near : float
         A start is used if its gap, relative to the objective, is at most this, with its dual point
         or the best multiple of that.
@@ -118,6 +114,8 @@ class InteriorPoint:
     correctors: int = 3
     fraction: float = 0.95
     precision: float = 0.1
+    coarsest: float = 1e-4
+    band: tuple[float, float] = (0.1, 10.0)
     budget: float = 1e4
     near: float = 0.1
     back: float = 15.0
@@ -126,7 +124,7 @@ class InteriorPoint:
     slack: float = 0.01
     largest: int = 4000
 
-    needs = ("systems",)
+    needs = ("differences",)
     pace = 0.1
 
     def work(self, problem: Problem) -> float:
@@ -135,8 +133,8 @@ class InteriorPoint:
         A quarter of the factorization of all terms, and thirty products with them. A solve takes
         some 20 steps, one from the solution of the last lam of a path some 6. Gradient steps, of
         one evaluation each, are the better method until they have cost as much."""
-        width = width_of(problem)
-        system = 0.005 * width * width * (problem.terms.system_rows + width / 3.0)
+        width = problem.cone.n_coordinates
+        system = 0.005 * width * width * (n_rows(problem.terms) + width / 3.0)
         return system + 30.0 * problem.terms.costs().evaluation
 
     def is_able(self, problem: Problem) -> bool:
@@ -146,7 +144,7 @@ class InteriorPoint:
             return False
         if not terms.explicit and problem.loss.smoothing == 0.0:
             return False  # the gap of the hinge needs the dual point, term by term
-        return width_of(problem) <= self.largest
+        return problem.cone.n_coordinates <= self.largest
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, State]:
         """Begin at the start; the products of the state are equal, and the equations solved but
@@ -155,7 +153,7 @@ class InteriorPoint:
         if not problem.terms.explicit and problem.loss.smoothing == 0.0:
             problem.terms.require("singles", by="the interior-point method for the hinge")
         point = Point(start.x, alpha=start.alpha, evaluation=start.evaluation)
-        system = problem.terms.system()
+        system = pair_system(problem.terms)
         if not len(system.terms):
             return point, State(start.x, start.x, np.empty((3, 0)), self.budget, system)
         parts = _Parts.of(problem, system)
@@ -173,7 +171,7 @@ class InteriorPoint:
     def _cold(self, problem, parts, lam):
         """Return the best multiple of the identity, a slack for it, and mu."""
         cone = problem.cone
-        unit = np.eye(cone.d) if isinstance(cone, PSDCone) else np.ones(cone.d)
+        unit = cone.unit
         H = parts.H(np.full(len(parts.system.terms), 0.5))
         size = max(
             _best_multiple(problem, parts, unit, lam), self._least_multiple(parts, H, unit, lam)
@@ -183,7 +181,7 @@ class InteriorPoint:
         if problem.linear is not None:  # its size: the linear part is negative where it pulls out
             objective += 2.0 * max(cone.inner(problem.linear, x), 0.0)
         mu = self.losses * max(objective, np.finfo(float).tiny) / parts.total
-        largest = float(np.linalg.norm(H, 2)) if H.ndim == 2 else float(np.abs(H).max())
+        largest = float(np.linalg.norm(H, 2 if H.ndim == 2 else np.inf))
         return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
 
     def _least_multiple(self, parts, H, unit, lam):
@@ -202,14 +200,14 @@ class InteriorPoint:
         """
         if not len(problem.terms):
             return Point(trace.evaluation.x_alpha, iterations=1), state
-        system = problem.terms.system() if state.system is None else state.system
+        system = pair_system(problem.terms) if state.system is None else state.system
         parts = _Parts.of(problem, system)
         if state.duals is None:
             mu = problem.cone.inner(state.x, state.S) / (parts.unit * problem.cone.d)
             state = replace(state, duals=_central(parts, state.x, mu))
         try:
             with np.errstate(over="raise", invalid="raise"):
-                moved = self._moved(_Step(problem, parts, trace.lam, state))
+                moved = self._moved(_Step(self, parts, trace.lam, state))
         except (np.linalg.LinAlgError, FloatingPointError):
             return None
         others = int(self.work(problem) / problem.terms.costs().evaluation)
@@ -221,16 +219,18 @@ class InteriorPoint:
         mu = step.centered(way)
         goal = step.goal(way, mu)
         precision = self.precision * mu / step.mu * step.root
-        way = step.towards(goal, precision)
+        way = step.towards(goal, precision, way.effort)
+        effort = way.effort
         for _ in range(self.correctors):
             if way.longest >= 1.0 / self.fraction:
                 break
             goal = step.corrected(goal, way, mu)
-            longer = step.towards(goal, precision)
+            longer = step.towards(goal, precision, effort)
+            effort = longer.effort
             if not longer.longest > 1.05 * way.longest:
                 break
             way = longer
-        return step.moved(way, min(1.0, self.fraction * way.longest))
+        return step.moved(way, min(1.0, self.fraction * way.longest), effort.next_budget)
 
     def reduce(self, problem: Problem, state: State, kept: Any) -> State:
         """Go on with the numbers of the terms that are kept."""
@@ -238,12 +238,6 @@ class InteriorPoint:
         if problem.terms.explicit and state.duals is not None:
             duals = np.ascontiguousarray(state.duals[:, kept])
         return State(state.x, state.S, duals, state.budget)
-
-
-def width_of(problem: Problem) -> int:
-    """Return how many coordinates an element of the cone has."""
-    d = problem.cone.d
-    return d * (d + 1) // 2 if isinstance(problem.cone, PSDCone) else d
 
 
 def _central(parts, x, mu, pull=0.0, towards=None):
@@ -312,8 +306,9 @@ class _Goal:
 
 @dataclass(frozen=True)
 class _Way:
-    """A direction: changes of x, S (also scaled) and the duals, the longest step along it, and
-    the coefficients of t and t^2 in the sum of all products after a step of length t.
+    """A direction: changes of x, S (also scaled) and the duals, the longest step along it, the
+    coefficients of t and t^2 in the sum of all products after a step of length t, and what all
+    directions so far have taken.
     """
 
     x: NDArray
@@ -323,14 +318,17 @@ class _Way:
     longest: float
     first: float
     second: float
+    effort: Effort
 
 
 class _Step:
     """One step: the system at a state, and the directions that it is solved for."""
 
-    def __init__(self, problem, parts, lam, state):
+    def __init__(self, solver, parts, lam, state):
+        problem = parts.problem
         self.problem = problem
         self.parts = parts
+        self.band = solver.band
         self.lam = lam
         self.state = state
         cap = problem.loss.cap
@@ -354,14 +352,16 @@ class _Step:
             raise np.linalg.LinAlgError("rounding has made the products of a state negative")
         self.root = np.sqrt(parts.unit * self.mu)
         self.scaling: Scaling = scaling_of(problem.cone, state.x, state.S)
-        self.coarsest = COARSEST * float(np.linalg.norm(self.scaling.into(self.residual)))
-        self.system = HeavyTerms(parts.system, self.scaling, lam, self.scales, state.budget)
+        self.coarsest = solver.coarsest * float(np.linalg.norm(self.scaling.into(self.residual)))
+        self.system = NewtonSystem.of(parts.system, self.scaling, lam, self.scales)
+        self.effort = Effort(self.system.factorize(state.budget))
 
     def predict(self):
         """Return the direction that makes all products vanish, to first order."""
         bounds = np.empty((2, self.scales.size))
         kernels.targets(self.state.duals, self.problem.loss.cap, 0.0, bounds)
-        return self.towards(_Goal(bounds, self.scaling.affine()), 0.1 * self.root)
+        goal = _Goal(bounds, self.scaling.affine())
+        return self.towards(goal, 0.1 * self.root, self.effort)
 
     def centered(self, way):
         """Return the mu to aim at after the predictor: the smaller, the further that leads."""
@@ -380,7 +380,7 @@ class _Step:
     def corrected(self, goal, way, mu):
         """Return the goal that brings products back that a longer step would lead astray."""
         length = min(1.0, max(1.5 * way.longest, way.longest + 0.3))
-        low, high = BAND
+        low, high = self.band
         bounds = goal.bounds.copy()
         kernels.correct(
             self.state.duals, way.duals, self.problem.loss.cap, length, low * mu, high * mu, bounds
@@ -389,8 +389,8 @@ class _Step:
         more = self.scaling.correct(*way.scaled, length, low * unit, high * unit)
         return _Goal(bounds, goal.cone + more)
 
-    def towards(self, goal, precision):
-        """Return the direction to a goal."""
+    def towards(self, goal, precision, effort):
+        """Return the direction to a goal, `effort` being what those before have taken."""
         state = self.state
         cap = self.problem.loss.cap
         inner = self.problem.cone.inner
@@ -398,7 +398,7 @@ class _Step:
         kernels.unmoved(state.duals, self.residuals, goal.bounds, self.scales, cap, unmoved)
         sums = self.parts.system.sums(unmoved)
         rhs = self.scaling.into(sums - self.residual) + self.scaling.turned(goal.cone)
-        change = self.system.solve(rhs, max(precision, self.coarsest))
+        change, effort = self.system.solve(rhs, max(precision, self.coarsest), effort)
         duals = np.empty_like(state.duals)
         longest, first, second = kernels.direct(
             state.duals,
@@ -421,18 +421,20 @@ class _Step:
             longest=min(longest, *map(self.scaling.longest, scaled)),
             first=first + inner(change.x, state.S) + inner(state.x, dS),
             second=second + inner(change.x, dS),
+            effort=effort,
         )
 
-    def moved(self, way, length):
-        """Return the state after a step of that length."""
+    def moved(self, way, length, budget):
+        """Return the state after a step of that length, and the budget of the next one."""
         if not np.isfinite(way.first + way.second):
             raise np.linalg.LinAlgError("a direction is not finite")
         state = self.state
+        S = state.S + length * way.S
         return State(
             x=state.x + length * way.x,
-            S=_symmetric(state.S + length * way.S),
+            S=0.5 * (S + S.T),
             duals=state.duals + length * way.duals,
-            budget=self.system.next_budget,
+            budget=budget,
             system=self.parts.system,
         )
 
@@ -483,7 +485,3 @@ def _best_multiple(problem, parts, unit, lam):
         else:
             low = r
     return float(np.sqrt(low * high))
-
-
-def _symmetric(S):
-    return 0.5 * (S + S.T) if S.ndim == 2 else S

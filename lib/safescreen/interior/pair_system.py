@@ -1,11 +1,10 @@
-"""What a second-order solver needs of terms that are differences of two pairs: products, sums, and
-the coordinates of the terms in blocks.
+"""Terms that are differences of two pairs, as the method takes them: products, sums, and the
+coordinates of the terms in blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from safescreen._threads import matmul
+from safescreen.interior import _row_kernels
 from safescreen.rounding import ElementLike
-from safescreen.terms import _system_kernels as systems
+from safescreen.terms import Terms
 from safescreen.terms import _triplet_kernels as kernels
+from safescreen.terms.differences import PairDifferences
 
 BLOCK_BYTES = 1 << 23
 """Bytes of memory of a block of rows."""
@@ -37,11 +38,10 @@ class PairSystem:
     Memory: 8 bytes a term for the order of the terms by connected parts, and 16 bytes a pair.
     """
 
-    def __init__(self, terms: Any):
+    def __init__(self, terms: PairDifferences):
         self.terms = terms
         self.full = not terms.points.diagonal
-        d = terms.points.d
-        self.width = d * (d + 1) // 2 if self.full else d
+        self.width = terms.cone.n_coordinates
         self._weights = (np.empty(len(terms.same_pairs)), np.empty(len(terms.other_pairs)))
         self._part_ptr, self._order = self._parts()
 
@@ -51,7 +51,7 @@ class PairSystem:
         """
         terms = self.terms
         n_same = len(terms.same_pairs)
-        n = n_same + len(terms.other_pairs)
+        n = terms.n_pairs
         edges = (np.ones(len(terms), dtype=np.bool_), (terms.same, terms.other + n_same))
         labels = connected_components(sparse.coo_array(edges, shape=(n, n)), directed=False)[1]
         labels = labels[terms.same]
@@ -66,9 +66,8 @@ class PairSystem:
         nanosecond.
         """
         points = self.terms.points
-        n_pairs = len(self.terms.same_pairs) + len(self.terms.other_pairs)
         dense = 0.08 * len(points.X) * points.d**2 if self.full else 0.0
-        return (2.0 * points.d + 10.0) * n_pairs + dense + 3.0 * len(self.terms)
+        return (2.0 * points.d + 10.0) * self.terms.n_pairs + dense + 3.0 * len(self.terms)
 
     def products(self, x: ElementLike) -> NDArray:
         """Return ``<a_t, x>`` for every term, shape (T,); cost O(n d^2 + pairs d + T)."""
@@ -121,11 +120,11 @@ class PairSystem:
         """
         terms = self.terms
         n_same = len(terms.same_pairs)
-        local = np.full(n_same + len(terms.other_pairs), -1, dtype=np.int64)
+        local = np.full(terms.n_pairs, -1, dtype=np.int64)
         edges = np.empty(len(terms), dtype=np.int64)
         dense = np.empty(self._part_ptr.size - 1, dtype=np.int64)
         graph = (self._part_ptr, self._order)
-        n_edges, n_dense, n_rows = systems.plan(
+        n_edges, n_dense, n_rows = _row_kernels.plan(
             terms.same, terms.other, n_same, *graph, weights, self.width, edges, dense, local
         )
         edges = edges[:n_edges]
@@ -136,20 +135,34 @@ class PairSystem:
         terms = self.terms
         X = terms.points.X
         Y = matmul(X, root) if self.full else X * np.sqrt(root)
-        most = max(BLOCK_BYTES // (8 * self.width), systems.LARGEST_PART)
+        most = max(BLOCK_BYTES // (8 * self.width), _row_kernels.LARGEST_PART)
         out = np.empty((min(most, max(edges.size, n_rows, 1)), self.width))
         tables = (Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other)
         for start in range(0, edges.size, len(out)):
             numbers = edges[start : start + len(out)]
-            systems.edge_rows(*tables, numbers, weights, self.full, out)
+            _row_kernels.edge_rows(*tables, numbers, weights, self.full, out)
             yield out[: numbers.size]
         at = 0
         graph = (self._part_ptr, self._order)
         while at < dense.size:
-            at, n = systems.part_rows(*tables, *graph, weights, dense, at, self.full, out, local)
+            at, n = _row_kernels.part_rows(
+                *tables, *graph, weights, dense, at, self.full, out, local
+            )
             yield out[:n]
 
     def _pair_values(self, x):
         points = self.terms.points
         transformed = points.transform(x)
         return [table.values(transformed) for table in self._tables]
+
+
+def pair_system(terms: Terms) -> PairSystem:
+    """Return the linear maps of terms that offer "differences"; TypeError for others.
+
+    Products of lists are listed first: ValueError beyond 50 million triplets."""
+    return PairSystem(terms.differences())
+
+
+def n_rows(terms: Terms) -> int:
+    """Return about how many rows :meth:`PairSystem.rows` has for all terms."""
+    return min(len(terms), terms.n_pairs)

@@ -13,20 +13,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safescreen.cones import Cone, PSDCone
-
-SHIFTS = (0.0, 1e-15, 1e-12, 1e-9)
-"""What is added to the diagonal of a matrix that rounding has made indefinite, in parts of its
-largest eigenvalue.
-"""
+from safescreen._cholesky import cholesky
+from safescreen.cones import Cone
 
 
 class SemidefiniteScaling:
     """That of two positive definite matrices; O(d^3)."""
 
     def __init__(self, x: NDArray, S: NDArray):
-        L = _cholesky(x)
-        R = _cholesky(S)
+        L = _lower_factor(x)
+        R = _lower_factor(S)
         _, values, V = np.linalg.svd(R.T @ L)
         self.values = np.maximum(values, 1e-150)
         self.G = L @ V.T / np.sqrt(self.values)
@@ -36,6 +32,13 @@ class SemidefiniteScaling:
         self._squares = scales * scales
         self._rows, self._columns = np.triu_indices(len(x))
         self._factors = np.where(self._rows == self._columns, 1.0, np.sqrt(2.0))
+
+    @staticmethod
+    def central(h: NDArray, lam: float, mu: float) -> tuple[NDArray, NDArray]:
+        """Return the x and S inside the cone with ``lam x - S = h`` and ``x S = mu``."""
+        values, Q = np.linalg.eigh(h)
+        x, S = OrthantScaling.central(values, lam, mu)
+        return (Q * x) @ Q.T, (Q * S) @ Q.T
 
     def ridge(self, lam: float) -> NDArray:
         """Return the diagonal of what the cone and the square norm add to the system."""
@@ -109,6 +112,14 @@ class OrthantScaling:
         if not min(self.values.min(), self.root.min()) > 0.0:
             raise np.linalg.LinAlgError("a coordinate has underflowed")
 
+    @staticmethod
+    def central(h: NDArray, lam: float, mu: float) -> tuple[NDArray, NDArray]:
+        """As :meth:`SemidefiniteScaling.central`."""
+        # the larger of lam x and S, and the smaller one without cancellation
+        large = 0.5 * (np.abs(h) + np.sqrt(h * h + 4.0 * lam * mu))
+        small = lam * mu / large
+        return np.where(h > 0.0, large, small) / lam, np.where(h > 0.0, small, large)
+
     def ridge(self, lam: float) -> NDArray:
         """As :meth:`SemidefiniteScaling.ridge`."""
         return 1.0 + lam * self.root * self.root
@@ -152,32 +163,23 @@ Scaling: TypeAlias = SemidefiniteScaling | OrthantScaling
 """Either of them."""
 
 
+SCALINGS: dict[str | None, type[SemidefiniteScaling] | type[OrthantScaling]] = {
+    "eigenvalues": SemidefiniteScaling,
+    "entries": OrthantScaling,
+}
+"""Scalings by what must not be negative in a cone, see :attr:`safescreen.cones.Cone.nonnegative`.
+"""
+
+
 def scaling_of(cone: Cone, x: NDArray, S: NDArray) -> Scaling:
     """Return the scaling of a point and a slack inside the cone."""
-    return SemidefiniteScaling(x, S) if isinstance(cone, PSDCone) else OrthantScaling(x, S)
+    return SCALINGS[cone.nonnegative](x, S)
 
 
 def central(cone: Cone, h: NDArray, lam: float, mu: float) -> tuple[NDArray, NDArray]:
     """Return the x and S inside the cone with ``lam x - S = h`` and ``x S = mu``."""
-    if not isinstance(cone, PSDCone):
-        return _central(h, lam, mu)
-    values, Q = np.linalg.eigh(h)
-    x, S = _central(values, lam, mu)
-    return (Q * x) @ Q.T, (Q * S) @ Q.T
+    return SCALINGS[cone.nonnegative].central(h, lam, mu)
 
 
-def _central(h, lam, mu):
-    # the larger of lam x and S, and the smaller one without cancellation
-    large = 0.5 * (np.abs(h) + np.sqrt(h * h + 4.0 * lam * mu))
-    small = lam * mu / large
-    return np.where(h > 0.0, large, small) / lam, np.where(h > 0.0, small, large)
-
-
-def _cholesky(A):
-    size = float(np.abs(A).max())
-    for shift in SHIFTS[:-1]:
-        try:
-            return np.linalg.cholesky(A + shift * size * np.eye(len(A)))
-        except np.linalg.LinAlgError:
-            continue
-    return np.linalg.cholesky(A + SHIFTS[-1] * size * np.eye(len(A)))
+def _lower_factor(A):
+    return np.tril(cholesky(np.array(A, order="F")))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from safescreen.cones import NonNegativeCone, PSDCone
-from safescreen.solvers._scalings import SHIFTS, _cholesky, central, scaling_of
+from safescreen.interior.scalings import central, scaling_of
 
 CONES = {"full": PSDCone(4), "diagonal": NonNegativeCone(4)}
 
@@ -167,26 +167,7 @@ def test_central_points_of_a_cone(kind):
     assert scene.values(x).min() > 0.0 and scene.values(S).min() > 0.0
 
 
-# -------------------------------------------------------------------------------- nearly indefinite
-
-
-@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
-def test_a_matrix_is_raised_as_little_as_makes_it_definite(size):
-    """Rounding has made it indefinite: one of the shifts, in parts of the largest entry."""
-    Q = np.linalg.qr(np.random.default_rng(4).standard_normal((4, 4)))[0]
-    definite = size * (Q * [1.0, 0.5, 0.25, 1e-6]) @ Q.T
-    definite = 0.5 * (definite + definite.T)
-    factor = _cholesky(definite)
-    np.testing.assert_allclose(factor @ factor.T, definite, rtol=0.0, atol=4e-16 * size)
-    assert np.allclose(factor, np.tril(factor))
-    for lowest, shift in ((-2e-16, 1e-15), (-1e-13, 1e-12), (-1e-10, 1e-9)):
-        A = np.diag(np.array([1.0, lowest, 0.5]) * size)
-        factor = _cholesky(A)
-        raised = np.diag(factor @ factor.T - A) / size
-        np.testing.assert_allclose(raised, shift, rtol=1e-3, atol=3e-16)
-    assert SHIFTS[0] == 0.0
-    with pytest.raises(np.linalg.LinAlgError):
-        _cholesky(np.diag([1.0, -1e-3]) * size)
+# ---------------------------------------------------------------------------- numbers at their end
 
 
 @pytest.mark.parametrize(("x", "S"), [(1e-200, 1e-200), (1e-320, 1e10)])

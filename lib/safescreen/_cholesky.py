@@ -1,0 +1,31 @@
+"""The Cholesky factor of a matrix that is positive definite but for rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+RAISES = (0.0, 1e-14, 1e-11, 1e-8)
+"""What is added to the diagonal of a matrix that rounding has made indefinite, in parts of its
+largest entry: one after the other, until the matrix is definite.
+"""
+
+
+def cholesky(matrix: NDArray, lower: bool = True) -> NDArray:
+    """Return the Cholesky factor of a positive definite matrix in Fortran order; cost d^3/3.
+
+    The lower or the upper triangle is read, and the diagonal is overwritten. What the other
+    triangle of the factor holds is not defined. LinAlgError where the matrix is far from definite,
+    or not finite.
+    """
+    n = len(matrix)
+    if n == 0:
+        return matrix
+    diagonal = matrix.flat[:: n + 1].copy()
+    for part in RAISES:
+        matrix.flat[:: n + 1] = diagonal + part * diagonal.max()
+        factor, failed = lapack.dpotrf(matrix, lower=int(lower), clean=0)
+        if not failed:
+            return factor
+    raise np.linalg.LinAlgError("a matrix to be factorized is not positive definite")
