@@ -1,9 +1,8 @@
-"""The Cholesky factor of a matrix that is positive definite but for rounding."""
+"""Cholesky factors of matrices that are positive definite but for rounding."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 RAISES = (0.0, 1e-14, 1e-11, 1e-8)
@@ -12,7 +11,7 @@ largest entry: one after the other, until the matrix is definite.
 """
 
 
-def cholesky(matrix: NDArray, lower: bool = True) -> NDArray:
+def cholesky(matrix, lower=True):
     """Return the Cholesky factor of a positive definite matrix in Fortran order; cost d^3/3.
 
     The lower or the upper triangle is read, and the diagonal is overwritten. What the other
@@ -29,3 +28,8 @@ def cholesky(matrix: NDArray, lower: bool = True) -> NDArray:
         if not failed:
             return factor
     raise np.linalg.LinAlgError("a matrix to be factorized is not positive definite")
+
+
+def solve_with(factor, b, lower=True):
+    """Return the solution for the matrix of which :func:`cholesky` returned the factor."""
+    return lapack.dpotrs(factor, b, lower=int(lower))[0]

@@ -14,9 +14,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
-from safescreen._cholesky import cholesky
+from safescreen._cholesky import cholesky, solve_with
 from safescreen._threads import large_blas
 from safescreen.interior import _dual_kernels as kernels
 from safescreen.interior.pair_system import PairSystem
@@ -64,10 +64,10 @@ class Factorization:
     def solve(self, b: NDArray) -> NDArray:
         """Return the solution of the system that is factorized."""
         if self.rows is None:
-            return lapack.dpotrs(self.factor, b, lower=1)[0]
+            return solve_with(self.factor, b)
         b = b / self.root
         if len(self.rows):
-            b = b - lapack.dpotrs(self.factor, self.rows @ b, lower=1)[0] @ self.rows
+            b = b - solve_with(self.factor, self.rows @ b) @ self.rows
         return b / self.root
 
 
@@ -140,10 +140,7 @@ class NewtonSystem:
                 work = 0.02 * n * n * (width + n / 3.0) + 3.0 * n * width
                 solution = n * (0.8 * width + 0.5 * n)
             else:
-                matrix = np.zeros((width, width), order="F")
-                for block in blocks:
-                    matrix = blas.dsyrk(1.0, block.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
-                matrix.flat[:: width + 1] += self.ridge
+                matrix = _in_coordinates(blocks, self.ridge)
                 work = 0.02 * width * width * (n + width / 3.0) + 2.0 * n * width
                 solution = 0.5 * width * width
             factor = cholesky(matrix)
@@ -203,6 +200,16 @@ class NewtonSystem:
         margins = self.terms.products(x)
         sums = self.terms.sums(self.scales * margins)
         return Change(x, margins, sums), self.ridge * y + self.scaling.into(sums)
+
+
+def _in_coordinates(blocks, ridge):
+    """Return the lower half of ``R + B'B`` for the rows B of all blocks."""
+    width = len(ridge)
+    matrix = np.zeros((width, width), order="F")
+    for block in blocks:
+        matrix = blas.dsyrk(1.0, block.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
+    matrix.flat[:: width + 1] += ridge
+    return matrix
 
 
 def _stacked(n, blocks, root):

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
-from safescreen._cholesky import cholesky
+from safescreen._cholesky import cholesky, solve_with
 from safescreen._threads import large_blas
 from safescreen.problem import Problem
 from safescreen.solvers.line_search import line_search
@@ -136,8 +135,7 @@ class Newton:
         Where it is singular as computed the ridge is raised until it is not: a step of descent all
         the same."""
         matrix.flat[:: len(matrix) + 1] += ridge
-        factor = cholesky(matrix.T, lower=False)
-        return lapack.dpotrs(factor, b, lower=0)[0]
+        return solve_with(cholesky(matrix.T, lower=False), b, lower=False)
 
 
 def _conjugate_gradients(apply, b):
