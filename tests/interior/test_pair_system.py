@@ -108,5 +108,5 @@ def test_terms_that_are_no_differences():
     terms = ss.Samples([[1.0], [-2.0]], [1, -1])
     with pytest.raises(TypeError, match="a Newton system in coordinates needs"):
         pair_system(terms)
-    with pytest.raises(TypeError, match="a Newton system in coordinates needs"):
+    with pytest.raises(TypeError, match="method='interior' needs terms that are differences of"):
         ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.5)), 1.0, method="interior")
