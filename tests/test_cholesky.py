@@ -32,7 +32,7 @@ def test_half_of_the_matrix_is_read(lower):
     assert cholesky(np.empty((0, 0))).shape == (0, 0)
 
 
-@pytest.mark.parametrize("wrong", [-1e-3, np.nan, -np.inf])
+@pytest.mark.parametrize("wrong", [-1e-3, -np.inf])
 def test_a_matrix_that_is_not_definite(wrong):
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         cholesky(np.asfortranarray(np.diag([1.0, wrong])))

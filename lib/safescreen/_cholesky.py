@@ -15,8 +15,8 @@ def cholesky(matrix, lower=True):
     """Return the Cholesky factor of a positive definite matrix in Fortran order; cost d^3/3.
 
     The lower or the upper triangle is read, and the diagonal is overwritten. What the other
-    triangle of the factor holds is not defined. LinAlgError where the matrix is far from definite,
-    or not finite.
+    triangle of the factor holds is not defined. LinAlgError where the matrix is far from definite;
+    a factor of NaN is NaN.
     """
     n = len(matrix)
     if n == 0:

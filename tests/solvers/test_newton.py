@@ -122,7 +122,8 @@ class Told(Newton):
 def reached(primals, stalled=3):
     """Return how many steps are taken from points with these objectives."""
     solver = Told(stalled=stalled)
-    problem = SimpleNamespace(cone=ss.cones.FreeSpace(1))
+    terms = SimpleNamespace(costs=lambda: SimpleNamespace(evaluation=1.0))
+    problem = SimpleNamespace(cone=ss.cones.FreeSpace(1), terms=terms)
     start = Start(np.zeros(1), 1.0)
     trace = Trace.begin(start, Limits(1e-9, 0.0, 99))
     point, state = solver.init(problem, start, trace)

@@ -76,7 +76,7 @@ class Newton:
 
     def _step(self, problem, e):
         """Return the Newton step at an evaluated point, cut by an exact line search; None where no
-        step descends, or its system is not finite.
+        step descends, or its system is far from definite.
         """
         terms = problem.terms
         loss = problem.loss
