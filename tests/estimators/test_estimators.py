@@ -105,6 +105,7 @@ def test_svc_is_the_problem_of_the_library():
     X, y = two_classes()
     for smoothing in (0.0, 0.2):
         options = {"C": 0.3, "intercept_scaling": 2.0, "screening": ("MGB",), "tol": 1e-6}
+        options["keep_problem"] = True
         model = SafeSVC(smoothing=smoothing, **options).fit(X, y)
         signs = np.where(y == model.classes_[1], 1.0, -1.0)
         terms = ss.Samples(np.hstack([X, np.full((len(X), 1), 2.0)]), signs)

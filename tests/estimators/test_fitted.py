@@ -361,7 +361,8 @@ def test_accurate_safe_svc_decides_nearly_all():
 @pytest.mark.parametrize("intercept", [True, False])
 def test_linear_safe_svc_is_the_same_as_its_coefficients(intercept):
     X, y = data()
-    model = safe_svc(0.5, fit_intercept=intercept, intercept_scaling=3.0).fit(X, y)
+    options = {"fit_intercept": intercept, "intercept_scaling": 3.0, "keep_problem": True}
+    model = safe_svc(0.5, **options).fit(X, y)
     one = ss.screen_fitted(model, X, y, 0.52)
     b = model.intercept_[0] if intercept else None
     alpha = np.asarray(model.solutions_[0].alpha)

@@ -26,7 +26,7 @@ def test_two_of_three_classes_are_one_problem(kernel, missing):
     np.testing.assert_array_equal(values[:, first], -f)
     np.testing.assert_array_equal(values[:, missing], -np.abs(f) - 1.0)
     assert model.classes_.tolist() == [0, 1, 2] and model.n_support_[missing] == 0
-    assert model.dual_coef_.shape[0] == model.intercept_.size == len(model.solutions_) == 1
+    assert model.dual_coef_.shape[0] == model.intercept_.size == len(model.screening_) == 1
     np.testing.assert_array_equal(model.predict(points), np.where(f > 0.0, second, first))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 
 EARLIER = "_earlier_"
@@ -42,9 +43,9 @@ def atomic(fit: Callable) -> Callable:
     return whole
 
 
-def earlier(model: Any, name: str) -> Any:
-    """Return an attribute of the fit before the one that is running; None if there is none."""
-    return vars(model).get(EARLIER, {}).get(name)
+def earlier(model: Any) -> SimpleNamespace:
+    """Return the attributes of the fit before the one that is running."""
+    return SimpleNamespace(**vars(model).get(EARLIER, {}))
 
 
 def _without(model, names):

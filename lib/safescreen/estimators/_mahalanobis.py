@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_lam, check_scalar, need_memory
-from safescreen.estimators._atomic import earlier
+from safescreen._checks import check_lam, need_memory
 from safescreen.estimators._metric import LinearMap
-from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
+from safescreen.estimators._training import quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
 from safescreen.memory import dense_bytes, matrix_bytes
 from safescreen.paths import Path
@@ -132,33 +130,11 @@ class Mahalanobis(LinearMap):
         else:
             ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
             lam = ratio * (top if 0.0 < top < np.inf else 1.0)
-        if self.with_path:
-            factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
-        else:
-            factor = None
-        last = self._last(posed.basis)
-        solution, path = train(
-            self, posed.problem, lam, factor, last, **solver_options(self, "active_set")
-        )
-        return self.keep(posed, solution, path)
+        return self.keep(posed, *self._train(posed, lam))
 
-    def _last(self, basis):
-        """Return the start of a warm start: the metric of the last fit if that had the same number
-        of features, else None.
-        """
-        factor = earlier(self, "components_")
-        if factor is None or factor.shape[1] != self.n_features_in_:
-            return None
-        factor = factor if basis is None else factor @ basis
-        return SimpleNamespace(
-            x=np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor
-        )
-
-    def fit_path(self, posed: Posed, lams: np.ndarray) -> Self:
-        """Solve a posed problem for decreasing lam, and keep the last solution."""
-        return self.keep(
-            posed, *come_down(self, posed.problem, lams, **solver_options(self, "active_set"))
-        )
+    def _train(self, posed, lam) -> tuple[Solution, Path | None]:
+        """Return the solution of a posed problem for lam, and None or the path to it."""
+        return train(posed.problem, lam, callback=self.callback, **solver_options(self))
 
     def keep(self, posed: Posed, solution: Solution, path: Path | None = None) -> Self:
         """Take the metric and all other attributes of a fit from the solution of a posed

@@ -176,59 +176,78 @@ def solver_options(model, *names):
     }
 
 
-def train(model, prob, lam, factor=None, last=None, **options):
-    """Return the solution of an estimator's problem for lam, and None or the path to it. A path is
-    solved if `factor` is given, the ratio of one lam to the lam before.
+def train(
+    prob, lam, factor=None, start=None, *, callback=None, bar="", keep_problem=False, **options
+):
+    """Return the solution of an estimator's problem for lam, and None or the path to it.
 
-    Without a path, the solution `last` of an earlier fit is the start if the estimator has
-    `warm_start` and the shape is the same.
+    Parameters
+    ----------
+    prob : Problem
+    lam : float > 0
+    factor : float, optional
+        A path is solved, and this is the ratio of one lam to the lam before.
+    start : dict, optional
+        Where a solve without a path begins: `x0`, and `alpha0` or not. It is used as far as it has
+        the shape of this problem.
+    callback : callable or None
+    bar : str
+        The name of a progress bar; without a name there is none.
+    keep_problem : bool
+    **options
+        Of :func:`~safescreen.solve` and of :func:`~safescreen.path`.
     """
     if factor is not None:
         is_free = "intercept" in prob.terms.offers
         top = (penalised(prob, 0.0) if is_free else prob).lam_max()
+        steps = 0
         if lam < top < np.inf and factor < 1.0:
             steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
-        else:
-            steps = 0
-        return come_down(
-            model,
-            prob,
-            np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1],
-            **options,
-        )
-    start = {}
-    if model.warm_start and last is not None and last.x.shape == prob.cone.shape:
-        start["x0"] = np.array(last.x)  # for an expansion, its coefficients
-        dual_point = getattr(last, "dual_point", None)
-        if dual_point is not None and prob.loss.smoothing == 0.0:
-            alpha = dual_point.unpack()
-            start |= {"alpha0": alpha} if alpha.size == len(prob) else {}
-    with _watched(model) as callback:
-        solution = solve(prob, lam, callback=callback, keep_interrupted=False, **start, **options)
-    return solution if model.keep_problem else solution.without_problem(), None
+        lams = np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1]
+        options |= {"callback": callback, "bar": bar, "keep_problem": keep_problem}
+        return come_down(prob, lams, **options)
+    given = {} if start is None else start
+    used = {}
+    if "x0" in given and given["x0"].shape == prob.cone.shape:
+        used["x0"] = given["x0"]
+        alpha = given.get("alpha0")
+        if alpha is not None and alpha.size == len(prob) and prob.loss.smoothing == 0.0:
+            used["alpha0"] = alpha
+    with _watched(callback, bar) as watching:
+        solution = solve(prob, lam, callback=watching, keep_interrupted=False, **used, **options)
+    return solution if keep_problem else solution.without_problem(), None
 
 
-def come_down(model, prob, lams, **options):
+def come_down(prob, lams, *, callback=None, bar="", keep_problem=False, **options):
     """Return the last solution of the path over decreasing lam, and the path. Ctrl-C ends the path;
-    it is passed on if there is no solution yet.
+    it is passed on if there is no solution yet. The other parameters are those of :func:`train`.
     """
-    solutions = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
+    solutions = path(prob, lams, callback=callback, progress=bool(bar), **options)
     if not len(solutions):
         raise KeyboardInterrupt
-    solutions = solutions if model.keep_problem else solutions.without_problem()
+    solutions = solutions if keep_problem else solutions.without_problem()
     return solutions[-1], solutions
 
 
+def watching(model):
+    """Return the options of :func:`train` that an estimator has as parameters."""
+    return {
+        "callback": model.callback,
+        "bar": type(model).__name__ if model.verbose else "",
+        "keep_problem": model.keep_problem,
+    }
+
+
 @contextmanager
-def _watched(model):
-    """Yield the callback of an estimator; if the estimator is verbose, it updates a progress bar
-    too. The gap there may cost an evaluation of all terms, so it is a little old.
+def _watched(callback, name):
+    """Yield the callback of an estimator; with a name it updates a progress bar too. The gap there
+    may cost an evaluation of all terms, so it is a little old.
     """
-    callback = check_callback(model.callback)
-    if not model.verbose:
+    callback = check_callback(callback)
+    if not name:
         yield callback
         return
-    with progress_bar(True, type(model).__name__) as bar:
+    with progress_bar(True, name) as bar:
         due = 0.0
 
         def shown(progress):

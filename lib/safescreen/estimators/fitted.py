@@ -18,7 +18,7 @@ from safescreen._checks import check_labels, check_lam, check_mask, check_points
 from safescreen._threads import with_small_blas
 from safescreen.estimators._features import Features
 from safescreen.estimators.hdsl import HDSL
-from safescreen.estimators.safe_svc import SafeSVC, checksum
+from safescreen.estimators.safe_svc import SafeSVC, last_point
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
@@ -222,14 +222,14 @@ def _safe(model, X, signs, C, weights, numbers):
         raise ValueError(f"X must be the kernel matrix of all {n} samples, got shape {X.shape}")
     if model.kernel not in ("linear", "precomputed"):
         _need_number(model.gamma, model._features_.function.gamma)
-    solution = model.solutions_[0]
-    fitted_alpha = np.asarray(solution.alpha)
-    if fitted_alpha.size != numbers.size:
-        sizes = f"{fitted_alpha.size} samples, found {numbers.size}"
+    features = Features(model, X)
+    last = last_point(model, 0, features, signs[numbers])
+    if last["alpha0"].size != numbers.size:
+        sizes = f"{last['alpha0'].size} samples, found {numbers.size}"
         raise ValueError(f"X must be what the model was fitted to, {sizes}; {USE_KEPT}")
     alpha = np.zeros(n)
-    alpha[numbers] = fitted_alpha
-    coef = signs * alpha / solution.lam * (1.0 if weights is None else weights)
+    alpha[numbers] = last["alpha0"]
+    coef = signs * alpha * model.C_ * (1.0 if weights is None else weights)
     used = np.flatnonzero(coef)
     by_class = used[np.argsort(signs[used], kind="stable")]
     if model.kernel != "precomputed":
@@ -239,15 +239,10 @@ def _safe(model, X, signs, C, weights, numbers):
         raise ValueError(
             f"y and sample_weight must be what the model was fitted with, {difference}"
         )
-    features = Features(model, X)
-    if features.kernel == "linear":
-        x = _coefficients(model)[features.columns]
-        if features.constant:
-            b = 0.0 if features.is_free else model.intercept_[0]
-            x = np.append(x, b / features.constant)
-    else:
+    x = last["x0"]
+    if features.kernel != "linear":
         x = np.zeros(n)
-        x[numbers] = np.asarray(solution.x)
+        x[numbers] = last["x0"]
     problem = Problem(features.terms(signs, weights), model._loss())
     if not features.is_free:
         return screen(problem, x, 1.0 / C, alpha)
@@ -271,12 +266,11 @@ def _need_number(value, number):
 
 def _check_support(points, model):
     """Raise a ValueError if these are not the support vectors."""
-    vectors = getattr(model, "support_vectors_", None)
-    if vectors is None:  # a copy of a sparse model
-        same = checksum(points) == model._support_checksum_
-    elif same := points.shape == vectors.shape:
-        same = (sparse.csr_array(points) != sparse.csr_array(vectors)).nnz == 0
-    if not same:
+    vectors = getattr(model, "support_vectors_", points)  # of sparse points a copy has none
+    if (
+        points.shape != vectors.shape
+        or (sparse.csr_array(points) != sparse.csr_array(vectors)).nnz > 0
+    ):
         difference = "found other support vectors"
         raise ValueError(f"X must be what the model was fitted to, {difference}; {USE_KEPT}")
 

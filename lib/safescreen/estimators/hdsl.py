@@ -271,7 +271,7 @@ class HDSL(Metric):
             progress=self.verbose,
             **options,
         )
-        last = earlier(self, "similarity_") if self.warm_start else None
+        last = getattr(earlier(self), "similarity_", None) if self.warm_start else None
         start = (
             replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
         )

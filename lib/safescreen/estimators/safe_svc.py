@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
@@ -31,10 +29,12 @@ from safescreen.estimators._training import (
     solver_options,
     train,
     warn_of,
+    watching,
 )
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.records import Progress
+from safescreen.solvers.solution import DualPoint
 
 ROWS = 1024
 """How many points are classified at a time with a kernel."""
@@ -121,7 +121,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         How many of the problems of several classes are solved at the same time, in threads unless
         :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
-        Keep the problems, and so the training data or their kernel matrix, with the solutions.
+        Keep the solutions and their problems, and so the training data or their kernel matrix.
     penalty, multi_class, decision_function_shape, probability : "l2", "ovr", "ovr", False
         Keywords of SVC and LinearSVC of which one value is supported. The error for another value
         says what to do instead, such as ``OneVsOneClassifier(SafeSVC())``. With two classes
@@ -159,8 +159,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     screening_ : list of Screened
         Which samples were screened in each problem.
     solutions_ : list of Solution
-        One for each problem, with its ``problem`` if that is kept. For wide sparse points x has
-        only the columns with an entry.
+        With `keep_problem`: one for each problem. For wide sparse points x has only the columns
+        with an entry.
     path_ : list of Path, or None
         With a path: one for each problem. With two classes Ctrl-C ends the path: the finished part
         is kept, and the model is that of its last C, `C_`. With more classes Ctrl-C ends the
@@ -259,50 +259,25 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return tags
 
     def __getstate__(self):
-        """Return what is pickled: of a linear machine each coefficient once and, of sparse points,
-        a checksum in place of the support vectors, which nobody needs for predictions.
+        """Return what is pickled: the attributes, but of a linear machine no sparse points, and no
+        columns of wide coefficients that are 0.
         """
         state = {**super().__getstate__()}
         coef = state.get("coef_")
-        if coef is None:
-            return state
-        if sparse.issparse(state.get("support_vectors_")):
-            state["_support_checksum_"] = checksum(state.pop("support_vectors_"))
-        if not isinstance(coef, np.ndarray):
-            return state
-        values = coef[:, self._columns_]
-        solutions = self.solutions_
-        size = values.shape[1]
-        if np.count_nonzero(values) < np.count_nonzero(coef) or not all(
-            np.array_equal(s.x[:size], row) for s, row in zip(solutions, values, strict=True)
-        ):
-            return state  # somebody has changed the coefficients
-        del state["screening_"]
-        state["solutions_"] = [replace(s, x=s.x[size:]) for s in solutions]
-        state["coef_"] = _Packed.of(values)
-        if isinstance(self.dual_coef_, np.ndarray):
-            state["dual_coef_"] = _Packed.of(self.dual_coef_)
-        if isinstance(self._columns_, np.ndarray):
-            steps = np.diff(self._columns_, prepend=0)
-            state["_columns_"] = steps.astype(np.min_scalar_type(steps.max()))
+        if coef is not None and sparse.issparse(state.get("support_vectors_")):
+            del state["support_vectors_"]
+        if isinstance(coef, np.ndarray):
+            columns = np.flatnonzero(coef.any(axis=0))
+            if 2 * columns.size < coef.shape[1]:
+                state["coef_"] = columns, coef[:, columns]
         return state
 
     def __setstate__(self, state):
-        """Restore what was pickled."""
         super().__setstate__(state)
-        packed = state.get("coef_")
-        if not isinstance(packed, _Packed):
-            return
-        if isinstance(self._columns_, np.ndarray):
-            self._columns_ = np.cumsum(self._columns_, dtype=np.int64)
-        if isinstance(self.dual_coef_, _Packed):
-            self.dual_coef_ = self.dual_coef_.unpack()
-        values = packed.unpack()
-        self.coef_ = np.zeros((len(values), self.n_features_in_))
-        self.coef_[:, self._columns_] = values
-        pairs = zip(self.solutions_, values, strict=True)
-        self.solutions_ = [replace(s, x=np.append(row, s.x)) for s, row in pairs]
-        self.screening_ = [s.screened for s in self.solutions_]
+        if isinstance(state.get("coef_"), tuple):
+            columns, values = state["coef_"]
+            self.coef_ = np.zeros((len(values), self.n_features_in_))
+            self.coef_[:, columns] = values
 
     @atomic
     @with_small_blas
@@ -412,10 +387,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         factor = None
         if self.with_path:
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
-        last = earlier(self, "solutions_") or ()
+        starts = self._starts(setup) if self.warm_start and factor is None else {}
         deadline = deadline_of(self)
         tasks = (
-            delayed(_train)(self, prob, C, factor, last[k] if k < len(last) else None, deadline)
+            delayed(_train)(self, prob, C, factor, starts.get(k, {}), deadline)
             for k, prob in enumerate(setup.problems)
         )
         trained = {}
@@ -429,6 +404,23 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
         return self
+
+    def _starts(self, setup):
+        """Return where the solves of a warm start begin, by number of the problem."""
+        last = earlier(self)
+        points = getattr(last, "_dual_points_", [])
+        features = setup.features
+        is_linear = features.kernel == "linear"
+        if is_linear:
+            is_of_use = getattr(last, "n_features_in_", 0) == self.n_features_in_
+        else:
+            is_of_use = all(point.packed[0] == setup.numbers.size for point in points)
+        if not is_of_use or hasattr(last, "coef_") is not is_linear:
+            return {}
+        return {
+            k: last_point(last, k, features, sign)
+            for k, sign in enumerate(setup.signs[: len(points)])
+        }
 
     def pose(self, X, y, numbers, weights, part=None) -> Setup:
         """Return the :class:`Setup` of the training points of these numbers, with their weights;
@@ -491,7 +483,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         features = setup.features
         numbers = setup.numbers
         signs = setup.signs
-        self.solutions_ = solutions
+        if self.keep_problem:
+            self.solutions_ = solutions
+        self._dual_points_ = [DualPoint(s.alpha) for s in solutions]
         self._present_ = setup.present
         n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
         as_in_svc = features.kernel != "linear" or features.is_free
@@ -519,7 +513,6 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         elements = np.array([np.asarray(s.x) for s in solutions])
         self._free_intercepts_ = np.array([s.intercept or 0.0 for s in solutions])
         if features.kernel == "linear":
-            self._columns_ = features.columns
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
             self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
             self.intercept_ = self._free_intercepts_.copy()
@@ -529,6 +522,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # mostly the same as those of the dual point
         self._weights_ = coefs[:, others]
+        self._places_ = others
         self._numbers_ = numbers[others]
         self._features_ = features.of_support(others)
         if np.array_equal(used, others):
@@ -536,14 +530,31 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.intercept_ = constant**2 * coefs.sum(axis=1) + self._free_intercepts_
 
 
+def last_point(model, k, features, signs):
+    """Return the element, in the space of these features, and the dual point of the solution of the
+    problem of this number, by the names of the keywords of :func:`~safescreen.solve`.
+    """
+    alpha = model._dual_points_[k].unpack()
+    if features.kernel != "linear":
+        x = np.zeros(alpha.size)
+        x[model._places_] = model._weights_[k] * signs[model._places_]
+        return {"x0": x, "alpha0": alpha}
+    coef = model.coef_[[k]]
+    x = (coef.toarray() if sparse.issparse(coef) else coef)[0, features.columns]
+    if features.constant:
+        b = 0.0 if features.is_free else model.intercept_[k]
+        x = np.append(x, b / features.constant)
+    return {"x0": x, "alpha0": alpha}
+
+
 def _train(model, prob, C, factor, start, deadline):
     """Return ``(solution, path or None)``, and whether the training came to its end or was
     interrupted.
     """
-    options = solver_options(model, "method")
+    options = {**solver_options(model, "method"), **watching(model)}
     options["max_seconds"] = seconds_until(deadline)
     with quiet():
-        solution, solutions = train(model, prob, 1.0 / C, factor, start, **options)
+        solution, solutions = train(prob, 1.0 / C, factor, start, **options)
     return (solution, solutions), solutions is None or solutions.reason != "interrupted"
 
 
@@ -552,35 +563,6 @@ def _reason(solutions):
     converge.
     """
     return next((s.reason for s in solutions if not s.converged), "converged")
-
-
-def checksum(points):
-    """Return a number of rows by which the same ones are known again, dense or sparse."""
-    rows = sparse.csr_array(points, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    parts = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data)
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
-
-
-class _Packed(NamedTuple):
-    """A matrix as it is pickled: a bit an entry, whether it is 0, and the entries that are not."""
-
-    shape: tuple[int, int]
-    bits: np.ndarray
-    entries: np.ndarray
-
-    @classmethod
-    def of(cls, values):
-        """Return the packed form of an array."""
-        return cls(values.shape, np.packbits(values != 0.0), values[values != 0.0])
-
-    def unpack(self):
-        """Return the array."""
-        values = np.zeros(self.shape)
-        used = np.unpackbits(self.bits, count=values.size).reshape(self.shape)
-        values[used == 1] = self.entries
-        return values
 
 
 class Setup(NamedTuple):

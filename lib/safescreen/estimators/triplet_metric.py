@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from safescreen._checks import check_scalar, need_memory
 from safescreen._warnings import warn
+from safescreen.estimators._atomic import earlier
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
 from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense
 from safescreen.estimators._metric import Metric
+from safescreen.estimators._training import come_down, solver_options, train, watching
 from safescreen.memory import triplets_bytes
 from safescreen.problem import Problem
 from safescreen.records import Progress
@@ -218,6 +220,30 @@ class TripletMetric(Mahalanobis, Metric):
 
     def _fit_triplets(self, X, triplets, weights):
         return self._fit_labels(X, triplets, weights)
+
+    def _train(self, posed, lam):
+        factor = None
+        if self.with_path:
+            factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
+        start = self._start(posed.basis) if self.warm_start else None
+        return train(posed.problem, lam, factor, start, **self._options())
+
+    def _options(self):
+        return {**solver_options(self, "active_set"), **watching(self)}
+
+    def _start(self, basis):
+        """Return the start of a warm start: the metric of the last fit if that had the same number
+        of features, else None.
+        """
+        factor = getattr(earlier(self), "components_", None)
+        if factor is None or factor.shape[1] != self.n_features_in_:
+            return None
+        factor = factor if basis is None else factor @ basis
+        return {"x0": np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor}
+
+    def fit_path(self, posed: Posed, lams: np.ndarray) -> Self:
+        """Solve a posed problem for decreasing lam, and keep the last solution."""
+        return self.keep(posed, *come_down(posed.problem, lams, **self._options()))
 
     def pose(self, X, y, *others) -> Posed:
         """Return the :class:`Posed` problem for points that have been read, and their labels or

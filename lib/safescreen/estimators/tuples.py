@@ -31,8 +31,6 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
     :class:`TripletMetric`; the others have their defaults.
     """
 
-    with_path = warm_start = active_set = verbose = keep_problem = False
-
     _size: int
     """Number of points of a tuple."""
     _what: str
