@@ -147,6 +147,18 @@ def test_a_model_of_text_is_small():
     assert clone(again).get_params() == model.get_params()
 
 
+def test_a_copy_has_the_columns_of_all_classes():
+    """Of four columns with an entry among a hundred, one is of no use to the first class."""
+    X = np.zeros((60, 100))
+    X[:, :4] = np.eye(4)[np.arange(60) % 4]
+    X[:, 3] = 0.0
+    X[::2, 90] = np.arange(30) % 7
+    model = SafeSVC(fit_intercept=False).fit(sparse.csr_array(X), np.arange(60) % 3)
+    model.coef_[0, 90] = 0.0
+    again = pickle.loads(pickle.dumps(model))
+    assert model.coef_[1:, 90].all() and np.array_equal(again.coef_, model.coef_)
+
+
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, np.asarray])
 @pytest.mark.parametrize("options", [{}, {"intercept": "free"}, {"fit_intercept": False}])
 def test_a_copy_starts_fits_and_gives_certificates_as_the_model(form, options):

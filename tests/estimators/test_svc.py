@@ -319,13 +319,13 @@ def test_of_many_points_only_the_rows_that_are_wanted_are_computed(monkeypatch):
     whole = clone(model).fit(X, y)
     for limit, kind in ((300, np.ndarray), (299, KernelRows)):
         monkeypatch.setattr(checked, "WHOLE", limit)
-        assert isinstance(Features(model, X).data, kind)
+        assert isinstance(Features.of(model, X).data, kind)
     np.testing.assert_allclose(
         clone(model).fit(X, y).decision_function(X), whole.decision_function(X), atol=1e-4
     )
     poly = SafeSVC(kernel="poly")
-    assert isinstance(Features(poly, sparse.csr_array(X)).data, KernelRows)
-    assert isinstance(Features(poly, padded(X)).data, np.ndarray)  # few entries
+    assert isinstance(Features.of(poly, sparse.csr_array(X)).data, KernelRows)
+    assert isinstance(Features.of(poly, padded(X)).data, np.ndarray)  # few entries
 
 
 def test_names_and_orders_are_taken_as_they_come():
@@ -387,6 +387,6 @@ def test_support_is_numbered_among_all_samples(kernel):
 def test_a_given_matrix_is_known_as_kernel_samples_take_it():
     X, y = made(20)
     K = rbf_kernel(X, gamma=0.3)
-    features = Features(SafeSVC(kernel="precomputed", intercept="penalised"), K)
+    features = Features.of(SafeSVC(kernel="precomputed", intercept="penalised"), K)
     known = ss.KernelSamples(K + features.constant**2, 2 * y - 1).cone.relative_error
     assert features.terms(2.0 * y - 1.0, None).cone.relative_error == known

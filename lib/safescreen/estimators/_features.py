@@ -2,17 +2,18 @@
 matrix.
 """
 
-import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from safescreen._blocks import squares
 from safescreen._checks import check_lam
 from safescreen.kernels import KernelSamples
 from safescreen.kernels.checked import check_kernel_matrix, default_error, kernel_matrix
-from safescreen.kernels.functions import centred, kernel_of
+from safescreen.kernels.functions import Kernel, centred, kernel_of
 from safescreen.terms import FreeIntercept, Samples, add_intercept
 from safescreen.terms.base import check_weights
 from safescreen.terms.free_intercept import constant_for
@@ -27,60 +28,87 @@ KERNELS = {
 """Names of kernels, and what the library calls them."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Features:
     """What the problems of all classes share: the training points or their kernel matrix, in the
     space of a SafeSVC.
 
     Attributes
     ----------
+    kernel : str
+        One of the library's names in :data:`KERNELS`.
+    is_free : bool
+        Whether the intercept is free.
+    points : array, CSR matrix or None
+        The training points; None for a given kernel matrix.
     constant : float
         Value of the constant feature; 0 if there is none.
+    data : array, CSR matrix or None
+        Points with their constant feature; or the kernel matrix with the constant; or an object
+        that computes its entries. None where only new points are classified.
     origin : array of shape (d,), or 0.0
         What is subtracted from points before the kernel is computed: the mean of dense points for
         "rbf".
     columns : array or slice
         The columns that the problems have. For wide sparse points they are those with an entry; w
         is 0 in all others.
-    data : array or CSR matrix
-        Points with their constant feature; or the kernel matrix with the constant; or an object
-        that computes its entries.
+    function : Kernel or None
+        Of the kernels "rbf" and "polynomial".
+    error : float
+        Bound of the relative error of a kernel matrix.
     """
 
-    def __init__(self, model, points):
-        self.kernel = KERNELS[model.kernel]
-        self.is_free = has_free_intercept(model)
-        self.points = None if self.kernel == "precomputed" else points
-        self.origin = 0.0
-        self.columns = slice(None)
-        if self.kernel in ("rbf", "polynomial"):
-            moved, self.origin = centred(points, self.kernel)
-            gamma_ = coefficient(model.gamma, points)
-            function = kernel_of(points.shape[1], self.kernel, gamma_, model.degree, model.coef0)
-            self.constant = self._constant_of(model, function.diagonal(squares(moved)))
-            self.function = replace(function, constant=self.constant**2)
-            self.data, self._error = kernel_matrix(moved, self.function, model.max_gigabytes)
-            return
-        diagonal = np.diagonal(points) if self.kernel == "precomputed" else squares(points)
-        self.constant = self._constant_of(model, diagonal)
-        if sparse.issparse(points):
-            used = np.flatnonzero(np.bincount(points.indices)).astype(points.indices.dtype)
-            self.columns = used if 0 < 2 * used.size < points.shape[1] else self.columns
-        self.data = self.rows(points)
-        if self.kernel == "precomputed":
-            self._error = default_error(self.data)
-            self.data = check_kernel_matrix(self.data, self._error)
+    kernel: str
+    is_free: bool
+    points: Any
+    constant: float
+    data: Any
+    origin: Any
+    columns: Any
+    function: Kernel | None
+    error: float
 
-    def rows(self, X):
-        """Return new points with their constant feature, or their kernel values with all training
-        points, with the constant.
+    @classmethod
+    def of(cls, model, points):
+        """Return the features of the training points of a SafeSVC, or of their kernel matrix."""
+        kernel = KERNELS[model.kernel]
+        is_free = has_free_intercept(model)
+        origin = error = 0.0
+        columns = slice(None)
+        function = None
+        if kernel in ("rbf", "polynomial"):
+            moved, origin = centred(points, kernel)
+            gamma = coefficient(model.gamma, points)
+            function = kernel_of(points.shape[1], kernel, gamma, model.degree, model.coef0)
+            constant = _constant_of(model, is_free, function.diagonal(squares(moved)))
+            function = replace(function, constant=constant**2)
+            data, error = kernel_matrix(moved, function, model.max_gigabytes)
+        elif kernel == "precomputed":
+            constant = _constant_of(model, is_free, np.diagonal(points))
+            data = np.ascontiguousarray(points + constant**2)
+            error = default_error(data)
+            data = check_kernel_matrix(data, error)
+        else:
+            constant = _constant_of(model, is_free, squares(points))
+            if sparse.issparse(points):
+                used = np.flatnonzero(np.bincount(points.indices)).astype(points.indices.dtype)
+                columns = used if 0 < 2 * used.size < points.shape[1] else columns
+            data = points[:, columns]
+            data = add_intercept(data, constant) if constant else data
+        return cls(
+            kernel=kernel,
+            is_free=is_free,
+            points=None if kernel == "precomputed" else points,
+            constant=constant,
+            data=data,
+            origin=origin,
+            columns=columns,
+            function=function,
+            error=error,
+        )
 
-        With the kernel "precomputed" X holds these values.
-        """
-        if self.kernel == "linear":
-            X = X[:, self.columns]
-            return add_intercept(X, self.constant) if self.constant else X
-        if self.kernel == "precomputed":
-            return np.ascontiguousarray(X + self.constant**2)
+    def values(self, X):
+        """Return the kernel values of new points with all training points, with the constant."""
         return self.function.values(self._moved(X), self._moved(self.points))
 
     def terms(self, signs, weights):
@@ -89,25 +117,8 @@ class Features:
         if self.kernel == "linear":
             terms = Samples(self.data, signs, weights=weights)
         else:
-            terms = KernelSamples.of_matrix(self.data, self._error, signs, weights)
+            terms = KernelSamples.of_matrix(self.data, self.error, signs, weights)
         return FreeIntercept(terms, signs, self.constant) if self.is_free else terms
-
-    def of_support(self, used):
-        """Return features that hold these training points only, to classify new points."""
-        support = copy.copy(self)
-        support.data = None
-        support.points = None if self.points is None else self.points[used]
-        return support
-
-    def _constant_of(self, model, diagonal):
-        """Return the constant feature; for a free intercept it is as long as the points are on
-        average.
-        """
-        if self.is_free:
-            return constant_for(diagonal)
-        if not model.fit_intercept:
-            return 0.0
-        return check_lam(model.intercept_scaling, "intercept_scaling")
 
     def _moved(self, X):
         if not np.ndim(self.origin):
@@ -115,38 +126,44 @@ class Features:
         return (X.toarray() if sparse.issparse(X) else X) - self.origin
 
 
+@dataclass(frozen=True, kw_only=True)
 class SharedFeatures(Features):
     """Features of the training points of a fold, as a part of the features of all points, which
     other folds use too.
 
     Attributes
     ----------
+    numbers, test : arrays of int
+        The numbers of the training points and of the held-out ones among all points.
     held_out : list of Terms
         The held-out points in the space of the terms that have been made, one for each problem.
         Their labels count as 1, so that margins are decision values. So do those of other points in
         the kernel matrix, in all of which an element is an expansion.
     """
 
-    def __init__(self, whole, numbers, test):
-        vars(self).update(vars(whole))
-        self.points = None if whole.points is None else whole.points[numbers]
-        self.held_out = []
-        self._numbers = numbers
-        self._test = test
+    numbers: NDArray
+    test: NDArray
+    held_out: list = field(default_factory=list)
+
+    @classmethod
+    def part(cls, whole, numbers, test):
+        """Return the part of features of all points that is a fold."""
+        points = None if whole.points is None else whole.points[numbers]
+        return cls(**{**vars(whole), "points": points}, numbers=numbers, test=test)
 
     def terms(self, signs, weights):
         """Return the terms of one problem, and keep the held-out ones."""
         n = self.data.shape[0]
         every = np.ones(n)
-        every[self._numbers] = signs
+        every[self.numbers] = signs
         if self.kernel == "linear":
             family = Samples(self.data, every)
         else:
-            family = KernelSamples.of_matrix(self.data, self._error, every)
+            family = KernelSamples.of_matrix(self.data, self.error, every)
         is_held_out = np.zeros(n, dtype=bool)
-        is_held_out[self._test] = True
+        is_held_out[self.test] = True
         is_own = np.zeros(n, dtype=bool)
-        is_own[self._numbers] = True
+        is_own[self.numbers] = True
         terms = family.select(is_own)
         terms.weights = check_weights(weights, len(signs))
         if not self.is_free:
@@ -155,6 +172,17 @@ class SharedFeatures(Features):
         family = FreeIntercept(family, every, self.constant)
         self.held_out.append(family.select(is_held_out))
         return FreeIntercept(terms, signs, self.constant)
+
+
+def _constant_of(model, is_free, diagonal):
+    """Return the constant feature; for a free intercept it is as long as the points are on
+    average.
+    """
+    if is_free:
+        return constant_for(diagonal)
+    if not model.fit_intercept:
+        return 0.0
+    return check_lam(model.intercept_scaling, "intercept_scaling")
 
 
 def coefficient(value, points):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -130,30 +130,30 @@ class Mahalanobis(LinearMap):
         else:
             ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
             lam = ratio * (top if 0.0 < top < np.inf else 1.0)
-        return self.keep(posed, *self._train(posed, lam))
+        keep(self, posed, *self._train(posed, lam))
 
     def _train(self, posed, lam) -> tuple[Solution, Path | None]:
         """Return the solution of a posed problem for lam, and None or the path to it."""
         return train(posed.problem, lam, callback=self.callback, **solver_options(self))
 
-    def keep(self, posed: Posed, solution: Solution, path: Path | None = None) -> Self:
-        """Take the metric and all other attributes of a fit from the solution of a posed
-        problem.
-        """
-        self.path_ = path
-        self.solution_ = solution
-        self.lam_ = solution.lam
-        self.n_iter_ = solution.n_iter
-        self.reason_ = solution.reason
-        self.dual_gap_ = solution.gap
-        self.screening_ = solution.screened
-        factor = _factor(solution.x, self.n_components)
-        factor = factor if posed.basis is None else factor @ posed.basis.T
-        missing = 0 if self.n_components is None else self.n_components - len(factor)
-        if missing > 0:
-            factor = np.vstack((factor, np.zeros((missing, factor.shape[1]))))
-        self.components_ = factor
-        return self
+
+def keep(model, posed, solution, path=None) -> None:
+    """Take the metric and all other attributes of a fit from the solution of a posed
+    problem.
+    """
+    model.path_ = path
+    model.solution_ = solution
+    model.lam_ = solution.lam
+    model.n_iter_ = solution.n_iter
+    model.reason_ = solution.reason
+    model.dual_gap_ = solution.gap
+    model.screening_ = solution.screened
+    factor = _factor(solution.x, model.n_components)
+    factor = factor if posed.basis is None else factor @ posed.basis.T
+    missing = 0 if model.n_components is None else model.n_components - len(factor)
+    if missing > 0:
+        factor = np.vstack((factor, np.zeros((missing, factor.shape[1]))))
+    model.components_ = factor
 
 
 def _factor(x, n_components=None):

@@ -17,8 +17,9 @@ from sklearn.svm import SVC, LinearSVC
 from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
 from safescreen._threads import with_small_blas
 from safescreen.estimators._features import Features
+from safescreen.estimators._machines import last_point, loss_of
 from safescreen.estimators.hdsl import HDSL
-from safescreen.estimators.safe_svc import SafeSVC, last_point
+from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
@@ -222,7 +223,7 @@ def _safe(model, X, signs, C, weights, numbers):
         raise ValueError(f"X must be the kernel matrix of all {n} samples, got shape {X.shape}")
     if model.kernel not in ("linear", "precomputed"):
         _need_number(model.gamma, model._features_.function.gamma)
-    features = Features(model, X)
+    features = Features.of(model, X)
     last = last_point(model, 0, features, signs[numbers])
     if last["alpha0"].size != numbers.size:
         sizes = f"{last['alpha0'].size} samples, found {numbers.size}"
@@ -243,7 +244,7 @@ def _safe(model, X, signs, C, weights, numbers):
     if features.kernel != "linear":
         x = np.zeros(n)
         x[numbers] = last["x0"]
-    problem = Problem(features.terms(signs, weights), model._loss())
+    problem = Problem(features.terms(signs, weights), loss_of(model))
     if not features.is_free:
         return screen(problem, x, 1.0 / C, alpha)
     return _with_intercept(problem, x, C, alpha)

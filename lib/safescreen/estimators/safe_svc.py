@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import delayed
@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar
 from safescreen._threads import with_small_blas
-from safescreen.estimators._atomic import atomic, earlier
-from safescreen.estimators._data import class_factors, kept, label, read, read_labelled
-from safescreen.estimators._features import KERNELS, Features
+from safescreen.estimators._atomic import atomic
+from safescreen.estimators._data import kept, read, read_labelled
+from safescreen.estimators._features import KERNELS
 from safescreen.estimators._keywords import check_C, check_kernel, check_keywords
+from safescreen.estimators._machines import keep, pose, starts_of
 from safescreen.estimators._training import (
     collect,
     deadline_of,
@@ -31,10 +32,7 @@ from safescreen.estimators._training import (
     warn_of,
     watching,
 )
-from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
-from safescreen.problem import Problem
 from safescreen.records import Progress
-from safescreen.solvers.solution import DualPoint
 
 ROWS = 1024
 """How many points are classified at a time with a kernel."""
@@ -324,7 +322,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         else:
             parts = [points[start : start + ROWS] for start in range(0, points.shape[0], ROWS)]
             scores = np.concatenate(
-                [self._features_.rows(part) @ self._weights_.T for part in parts]
+                [self._features_.values(part) @ self._weights_.T for part in parts]
             )
             scores += self._free_intercepts_
         return scores[:, 0] if self.classes_.size == 2 else self._of_classes(scores)
@@ -383,11 +381,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     def _fit(self, X, y, weights):
         """Fit the model to what :meth:`_read` returns."""
         C = check_C(self.C)
-        setup = self.pose(X, y, *kept(weights, np.arange(y.size)))
+        setup = pose(self, X, y, *kept(weights, np.arange(y.size)))
         factor = None
         if self.with_path:
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
-        starts = self._starts(setup) if self.warm_start and factor is None else {}
+        starts = starts_of(self, setup) if self.warm_start and factor is None else {}
         deadline = deadline_of(self)
         tasks = (
             delayed(_train)(self, prob, C, factor, starts.get(k, {}), deadline)
@@ -400,151 +398,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             raise KeyboardInterrupt
         self.path_ = [path for _, path in trained.values()] if self.with_path else None
         solutions = [solution for solution, _ in trained.values()]
-        self.keep(setup, solutions)
+        keep(self, setup, solutions)
         warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
         return self
-
-    def _starts(self, setup):
-        """Return where the solves of a warm start begin, by number of the problem."""
-        last = earlier(self)
-        points = getattr(last, "_dual_points_", [])
-        features = setup.features
-        is_linear = features.kernel == "linear"
-        if is_linear:
-            is_of_use = getattr(last, "n_features_in_", 0) == self.n_features_in_
-        else:
-            is_of_use = all(point.packed[0] == setup.numbers.size for point in points)
-        if not is_of_use or hasattr(last, "coef_") is not is_linear:
-            return {}
-        return {
-            k: last_point(last, k, features, sign)
-            for k, sign in enumerate(setup.signs[: len(points)])
-        }
-
-    def pose(self, X, y, numbers, weights, part=None) -> Setup:
-        """Return the :class:`Setup` of the training points of these numbers, with their weights;
-        None stands for weights of 1. Only classes that have a sample of positive weight are there.
-
-        `classes_` must be set. ``part(numbers)`` returns the features of the points of these
-        numbers; if it is left out, they are computed.
-        """
-        if self.class_weight is not None:
-            factors = class_factors(self.class_weight, self.classes_, y[numbers], weights)
-            factors = factors[np.searchsorted(self.classes_, y[numbers])]
-            positive = factors > 0.0
-            weights = (factors if weights is None else factors * weights)[positive]
-            numbers = numbers[positive]
-        codes = np.searchsorted(self.classes_, y[numbers])
-        present = np.unique(codes)
-        if present.size < 2:
-            self._refuse(present)
-        if part is None:
-            given = self.kernel == "precomputed"
-            features = Features(self, X[np.ix_(numbers, numbers)] if given else X[numbers])
-        else:
-            features = part(numbers)
-        loss = self._loss()
-        signs = [
-            np.where(codes == k, 1.0, -1.0) for k in (present[1:] if present.size == 2 else present)
-        ]
-        problems = [Problem(features.terms(sign, weights), loss) for sign in signs]
-        return Setup(
-            features=features,
-            numbers=numbers,
-            codes=codes,
-            present=present,
-            signs=signs,
-            problems=problems,
-        )
-
-    def _refuse(self, present):
-        """Raise a ValueError that says which one class is left, if any."""
-        left = f"one class: {label(self.classes_[present[0]])}" if present.size else "none"
-        if isinstance(self.class_weight, dict):
-            rule = "class_weight must give a positive weight to two classes of y at least"
-            raise ValueError(f"{rule}, got {self.class_weight!r}, which leaves {left}")
-        raise ValueError(f"y must hold at least two classes, got {left}")
-
-    def _loss(self) -> Loss:
-        smoothing = check_scalar(self.smoothing, "smoothing", low=0.0)
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
-        if self.loss == "hinge":
-            return SmoothedHinge(smoothing)
-        if smoothing > 0.0:
-            raise ValueError(
-                f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}"
-            )
-        return SquaredHinge(0.5)
-
-    def keep(self, setup: Setup, solutions: list) -> None:
-        """Set the coefficients and all other attributes of a fit, from the solutions of a setup."""
-        features = setup.features
-        numbers = setup.numbers
-        signs = setup.signs
-        if self.keep_problem:
-            self.solutions_ = solutions
-        self._dual_points_ = [DualPoint(s.alpha) for s in solutions]
-        self._present_ = setup.present
-        n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
-        as_in_svc = features.kernel != "linear" or features.is_free
-        self.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
-        self.reason_ = _reason(solutions)
-        self.dual_gap_ = max(s.gap for s in solutions)
-        self.screening_ = [s.screened for s in solutions]
-        weights = [
-            1.0 if prob.terms.weights is None else prob.terms.weights for prob in setup.problems
-        ]
-        signed = np.array(
-            [
-                sign * s.alpha / s.lam * w
-                for s, sign, w in zip(solutions, signs, weights, strict=True)
-            ]
-        )
-        used = setup.used(signed)
-        self.support_ = numbers[used]
-        self.dual_coef_ = signed[:, used]
-        self.n_support_ = np.bincount(setup.codes[used], minlength=self.classes_.size)
-        self.support_vectors_ = (
-            np.empty((0, 0)) if features.points is None else features.points[used]
-        )
-        constant = features.constant
-        elements = np.array([np.asarray(s.x) for s in solutions])
-        self._free_intercepts_ = np.array([s.intercept or 0.0 for s in solutions])
-        if features.kernel == "linear":
-            self.coef_ = np.zeros((len(solutions), self.n_features_in_))
-            self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
-            self.intercept_ = self._free_intercepts_.copy()
-            if constant:
-                self.intercept_ += constant * elements[:, -1]
-            return
-        coefs = elements * np.array(signs)
-        others = setup.used(coefs)  # mostly the same as those of the dual point
-        self._weights_ = coefs[:, others]
-        self._places_ = others
-        self._numbers_ = numbers[others]
-        self._features_ = features.of_support(others)
-        if np.array_equal(used, others):
-            self._features_.points = self.support_vectors_
-        self.intercept_ = constant**2 * coefs.sum(axis=1) + self._free_intercepts_
-
-
-def last_point(model, k, features, signs):
-    """Return the element, in the space of these features, and the dual point of the solution of the
-    problem of this number, by the names of the keywords of :func:`~safescreen.solve`.
-    """
-    alpha = model._dual_points_[k].unpack()
-    if features.kernel != "linear":
-        x = np.zeros(alpha.size)
-        x[model._places_] = model._weights_[k] * signs[model._places_]
-        return {"x0": x, "alpha0": alpha}
-    coef = model.coef_[[k]]
-    x = (coef.toarray() if sparse.issparse(coef) else coef)[0, features.columns]
-    if features.constant:
-        b = 0.0 if features.is_free else model.intercept_[k]
-        x = np.append(x, b / features.constant)
-    return {"x0": x, "alpha0": alpha}
 
 
 def _train(model, prob, C, factor, start, deadline):
@@ -556,30 +413,3 @@ def _train(model, prob, C, factor, start, deadline):
     with quiet():
         solution, solutions = train(prob, 1.0 / C, factor, start, **options)
     return (solution, solutions), solutions is None or solutions.reason != "interrupted"
-
-
-def _reason(solutions):
-    """Return why the training ended: "converged", or the reason of the first problem that did not
-    converge.
-    """
-    return next((s.reason for s in solutions if not s.converged), "converged")
-
-
-class Setup(NamedTuple):
-    """The problems of all classes over the same training points.
-
-    They are the samples with the given numbers and class numbers; the labels of a problem are its
-    signs. `present` are the numbers of the classes that have a sample.
-    """
-
-    features: Features
-    numbers: np.ndarray
-    codes: np.ndarray
-    signs: list
-    problems: list
-    present: np.ndarray
-
-    def used(self, coefs):
-        """Return the numbers of the columns that are not all 0, class by class."""
-        places = np.flatnonzero(coefs.any(axis=0))
-        return places[np.argsort(self.codes[places], kind="stable")]

@@ -15,6 +15,7 @@ from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values, kept
 from safescreen.estimators._features import Features, SharedFeatures, coefficient
 from safescreen.estimators._folds import Fold, Proof, counted
+from safescreen.estimators._machines import keep, pose
 from safescreen.estimators._training import solver_options, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.paths import begin_path
@@ -194,7 +195,7 @@ class SafeSVCCV(CrossValidation):
             own = copy.copy(model)
             own.gamma = gamma
             # "scale" stands for another number in each fold
-            features = None if _is_scaled(own) else Features(own, data[0])
+            features = None if _is_scaled(own) else Features.of(own, data[0])
             weights = judge.params.get("sample_weight")
             proof = (n_cells, weights) if judge.is_accuracy else None
             folds = [_Fold(own, data, split, features, proof) for split in splits]
@@ -235,10 +236,10 @@ class _Fold(Fold):
             features = self.features
             if features is None:
                 model.gamma = coefficient(model.gamma, X[numbers])
-                features = Features(model, X)
-            return SharedFeatures(features, numbers, test)
+                features = Features.of(model, X)
+            return SharedFeatures.part(features, numbers, test)
 
-        self.setup = model.pose(X, y, numbers, weights, part)
+        self.setup = pose(model, X, y, numbers, weights, part)
         options = solver_options(model, "method")
         self.paths = [
             begin_path(problem, keep_masks=False, **options) for problem in self.setup.problems
@@ -265,5 +266,5 @@ class _Fold(Fold):
             numbers = self.setup.numbers
             alone = [solution.without_problem() for solution in solutions]
             solutions = [replace(solution, x=solution.x[numbers]) for solution in alone]
-        machine.keep(self.setup, solutions)
+        keep(machine, self.setup, solutions)
         return machine

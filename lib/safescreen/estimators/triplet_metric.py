@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from safescreen._checks import check_scalar, need_memory
 from safescreen._warnings import warn
 from safescreen.estimators._atomic import earlier
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
-from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense
+from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense, keep
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, solver_options, train, watching
 from safescreen.memory import triplets_bytes
@@ -216,7 +216,7 @@ class TripletMetric(Mahalanobis, Metric):
             warn(text, UserWarning)
 
     def _fit_labels(self, X, y, weights):
-        return self._learn(self.pose(X, y, weights), X)
+        return self._learn(pose(self, X, y, weights), X)
 
     def _fit_triplets(self, X, triplets, weights):
         return self._fit_labels(X, triplets, weights)
@@ -240,18 +240,6 @@ class TripletMetric(Mahalanobis, Metric):
             return None
         factor = factor if basis is None else factor @ basis
         return {"x0": np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor}
-
-    def fit_path(self, posed: Posed, lams: np.ndarray) -> Self:
-        """Solve a posed problem for decreasing lam, and keep the last solution."""
-        return self.keep(posed, *come_down(posed.problem, lams, **self._options()))
-
-    def pose(self, X, y, *others) -> Posed:
-        """Return the :class:`Posed` problem for points that have been read, and their labels or
-        triplets y.
-        """
-        if y.ndim == 2:
-            return self._judged(X, y, *others)
-        return self._labelled(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
         """Return the posed problem of the numbered points that have a positive weight; of all such
@@ -346,3 +334,17 @@ class TripletMetric(Mahalanobis, Metric):
 
     def _vote(self, X):
         return self._neighbors_.predict(self._map(X))
+
+
+def pose(model, X, y, *others) -> Posed:
+    """Return the :class:`Posed` problem for points that have been read, and their labels or
+    triplets y.
+    """
+    if y.ndim == 2:
+        return model._judged(X, y, *others)
+    return model._labelled(X, y, *others)
+
+
+def fit_path(model, posed: Posed, lams) -> None:
+    """Solve a posed problem for decreasing lam, and keep the last solution."""
+    keep(model, posed, *come_down(posed.problem, lams, **model._options()))

@@ -15,9 +15,9 @@ from safescreen.estimators._atomic import atomic
 from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators._folds import Fold, Proof, counted
-from safescreen.estimators._mahalanobis import dense
+from safescreen.estimators._mahalanobis import dense, keep
 from safescreen.estimators._training import solver_options, warn_of_metric
-from safescreen.estimators.triplet_metric import TripletMetric
+from safescreen.estimators.triplet_metric import TripletMetric, fit_path, pose
 from safescreen.paths import begin_path
 from safescreen.terms import Triplets
 from safescreen.validation import HeldOut
@@ -192,11 +192,11 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
     def _candidates(self, model, data):
         values = check_values(self.lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True)
-        posed = model.pose(*data)
+        posed = pose(model, *data)
         self.lams_ = values if np.ndim(self.lams) else values * largest_lam(posed.problem)
 
         def refit(best):
-            model.fit_path(posed, self.lams_[: best + 1])
+            fit_path(model, posed, self.lams_[: best + 1])
             return posed.complete()
 
         return [{"lam": lam} for lam in self.lams_.tolist()], refit
@@ -237,7 +237,7 @@ class _Fold(Fold):
     def _pose(self):
         X, y, weights = self.data
         self.model = clone(self.model)  # folds may be worked on by threads
-        self.posed = self.model.pose(X, y, weights, self.train)
+        self.posed = pose(self.model, X, y, weights, self.train)
         self.model.n_features_in_ = X.shape[1]
         problem = self.posed.problem
         if self.is_relative:
@@ -262,5 +262,5 @@ class _Fold(Fold):
         lam = float(value * self.unit)
         solution, _ = self.path.step(lam, n_to_come, self.path.setup.limits.max_seconds)
         self.solutions = [solution]
-        self.model.keep(self.posed, solution)
+        keep(self.model, self.posed, solution)
         return self.posed.complete()

@@ -1,0 +1,201 @@
+"""The machines of a SafeSVC: the problems of its classes, and what a fit keeps of their
+solutions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from safescreen._checks import check_scalar
+from safescreen.estimators._atomic import earlier
+from safescreen.estimators._data import class_factors, label
+from safescreen.estimators._features import Features
+from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
+from safescreen.problem import Problem
+from safescreen.solvers.solution import DualPoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """The problems of all classes over the same training points.
+
+    Attributes
+    ----------
+    features : Features
+    numbers : array of shape (n,)
+        The numbers of the training points.
+    codes : array of shape (n,)
+        The number of the class of each.
+    present : array
+        The numbers of the classes that have a sample.
+    signs : list of arrays of shape (n,)
+        The labels of each problem.
+    problems : list of Problem
+    """
+
+    features: Features
+    numbers: NDArray
+    codes: NDArray
+    present: NDArray
+    signs: list
+    problems: list
+
+    def used(self, coefs):
+        """Return the numbers of the columns that are not all 0, class by class."""
+        places = np.flatnonzero(coefs.any(axis=0))
+        return places[np.argsort(self.codes[places], kind="stable")]
+
+
+def pose(model, X, y, numbers, weights, part=None) -> Setup:
+    """Return the :class:`Setup` of the training points of these numbers, with their weights;
+    None stands for weights of 1. Only classes that have a sample of positive weight are there.
+
+    The `classes_` of the model must be set. ``part(numbers)`` returns the features of the points of
+    these numbers; if it is left out, they are computed.
+    """
+    if model.class_weight is not None:
+        factors = class_factors(model.class_weight, model.classes_, y[numbers], weights)
+        factors = factors[np.searchsorted(model.classes_, y[numbers])]
+        positive = factors > 0.0
+        weights = (factors if weights is None else factors * weights)[positive]
+        numbers = numbers[positive]
+    codes = np.searchsorted(model.classes_, y[numbers])
+    present = np.unique(codes)
+    if present.size < 2:
+        _refuse(model, present)
+    if part is None:
+        given = model.kernel == "precomputed"
+        features = Features.of(model, X[np.ix_(numbers, numbers)] if given else X[numbers])
+    else:
+        features = part(numbers)
+    loss = loss_of(model)
+    signs = [
+        np.where(codes == k, 1.0, -1.0) for k in (present[1:] if present.size == 2 else present)
+    ]
+    problems = [Problem(features.terms(sign, weights), loss) for sign in signs]
+    return Setup(
+        features=features,
+        numbers=numbers,
+        codes=codes,
+        present=present,
+        signs=signs,
+        problems=problems,
+    )
+
+
+def _refuse(model, present):
+    """Raise a ValueError that says which one class is left, if any."""
+    left = f"one class: {label(model.classes_[present[0]])}" if present.size else "none"
+    if isinstance(model.class_weight, dict):
+        rule = "class_weight must give a positive weight to two classes of y at least"
+        raise ValueError(f"{rule}, got {model.class_weight!r}, which leaves {left}")
+    raise ValueError(f"y must hold at least two classes, got {left}")
+
+
+def loss_of(model) -> Loss:
+    """Return the loss of a SafeSVC."""
+    smoothing = check_scalar(model.smoothing, "smoothing", low=0.0)
+    if model.loss not in ("hinge", "squared_hinge"):
+        raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {model.loss!r}")
+    if model.loss == "hinge":
+        return SmoothedHinge(smoothing)
+    if smoothing > 0.0:
+        raise ValueError(
+            f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}"
+        )
+    return SquaredHinge(0.5)
+
+
+def keep(model, setup, solutions) -> None:
+    """Set the coefficients and all other attributes of a fit, from the solutions of a setup."""
+    features = setup.features
+    numbers = setup.numbers
+    signs = setup.signs
+    if model.keep_problem:
+        model.solutions_ = solutions
+    alphas = [s.alpha for s in solutions]
+    model._dual_points_ = [DualPoint(alpha) for alpha in alphas]
+    model._present_ = setup.present
+    n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
+    as_in_svc = features.kernel != "linear" or features.is_free
+    model.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
+    model.reason_ = _reason(solutions)
+    model.dual_gap_ = max(s.gap for s in solutions)
+    model.screening_ = [s.screened for s in solutions]
+    weights = [1.0 if prob.terms.weights is None else prob.terms.weights for prob in setup.problems]
+    signed = np.array(
+        [
+            sign * alpha / s.lam * w
+            for s, alpha, sign, w in zip(solutions, alphas, signs, weights, strict=True)
+        ]
+    )
+    used = setup.used(signed)
+    model.support_ = numbers[used]
+    model.dual_coef_ = signed[:, used]
+    model.n_support_ = np.bincount(setup.codes[used], minlength=model.classes_.size)
+    model.support_vectors_ = np.empty((0, 0)) if features.points is None else features.points[used]
+    constant = features.constant
+    elements = np.array([np.asarray(s.x) for s in solutions])
+    model._free_intercepts_ = np.array([s.intercept or 0.0 for s in solutions])
+    if features.kernel == "linear":
+        model.coef_ = np.zeros((len(solutions), model.n_features_in_))
+        model.coef_[:, features.columns] = elements[:, :-1] if constant else elements
+        model.intercept_ = model._free_intercepts_.copy()
+        if constant:
+            model.intercept_ += constant * elements[:, -1]
+        return
+    coefs = elements * np.array(signs)
+    others = setup.used(coefs)  # mostly the same as those of the dual point
+    model._weights_ = coefs[:, others]
+    model._places_ = others
+    model._numbers_ = numbers[others]
+    points = model.support_vectors_
+    if features.points is not None and not np.array_equal(used, others):
+        points = features.points[others]
+    model._features_ = replace(features, points=points, data=None)
+    model.intercept_ = constant**2 * coefs.sum(axis=1) + model._free_intercepts_
+
+
+def _reason(solutions):
+    """Return why the training ended: "converged", or the reason of the first problem that did not
+    converge.
+    """
+    return next((s.reason for s in solutions if not s.converged), "converged")
+
+
+def starts_of(model, setup):
+    """Return where the solves of a warm start begin, by number of the problem."""
+    last = earlier(model)
+    points = getattr(last, "_dual_points_", [])
+    features = setup.features
+    is_linear = features.kernel == "linear"
+    if is_linear:
+        is_of_use = getattr(last, "n_features_in_", 0) == model.n_features_in_
+    else:
+        is_of_use = all(point.packed[0] == setup.numbers.size for point in points)
+    if not is_of_use or hasattr(last, "coef_") is not is_linear:
+        return {}
+    return {
+        k: last_point(last, k, features, sign) for k, sign in enumerate(setup.signs[: len(points)])
+    }
+
+
+def last_point(model, k, features, signs):
+    """Return the element, in the space of these features, and the dual point of the solution of the
+    problem of this number, by the names of the keywords of :func:`~safescreen.solve`.
+    """
+    alpha = model._dual_points_[k].unpack()
+    if features.kernel != "linear":
+        x = np.zeros(alpha.size)
+        x[model._places_] = model._weights_[k] * signs[model._places_]
+        return {"x0": x, "alpha0": alpha}
+    coef = model.coef_[[k]]
+    x = (coef.toarray() if sparse.issparse(coef) else coef)[0, features.columns]
+    if features.constant:
+        b = 0.0 if features.is_free else model.intercept_[k]
+        x = np.append(x, b / features.constant)
+    return {"x0": x, "alpha0": alpha}
