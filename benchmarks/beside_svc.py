@@ -60,7 +60,7 @@ def row(name, kernel):
     options = {"C": 1.0, "kernel": kernel, "gamma": "scale"}
     theirs_seconds, theirs = seconds(lambda: SVC(tol=1e-6, **options), X, y)
     free = {**options, "intercept": "free"}
-    ours_seconds, ours = seconds(lambda: ss.SafeSVC(tol=1e-10, **free), X, y)
+    ours_seconds, ours = seconds(lambda: ss.SafeSVC(tol=1e-10, keep_problem=True, **free), X, y)
     usual_theirs, _ = seconds(lambda: SVC(**options), X, y)
     usual_ours, _ = seconds(lambda: ss.SafeSVC(**free), X, y)
     if kernel == "linear":
