@@ -44,8 +44,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, datasets, figures, wording
-from safescreen_book.protocols import path_runs
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -166,7 +165,7 @@ print(shown.to_string(float_format="{:.3g}".format))
 # %% [markdown]
 # ## Conclusions
 #
-# By rules written before the runs. With k neighbours the number of triplets has to be the printed one, in every draw. Where all triplets are
+# Rules and their histories are in `conclusions.yml`. With k neighbours the number of triplets has to be the printed one, in every draw. Where all triplets are
 # taken it depends on the classes of the draw: the mean has to be within 1 % (one instance more or less of iris is 2 %). The ends are members
 # of a geometric sequence whose first term the paper does not give, so that the same problem may end a step apart, and two digits are
 # printed: the distance of the two means, in steps of 0.9, has to be below one step and half a unit of the second digit. The 95 % interval,
@@ -191,35 +190,29 @@ for name in chosen:
         continue
     ours = grouped.get_group(name)
     paper = PAPER.loc[known]
-    found = Conclusions("STS19-B2", name)
-    place = "Table 4" if name in DIAGONAL else "Table 2"
     count = paper["k"] ** 2 * (np.floor(fraction * mean.loc[name, "n"]) + 1.0) if name != known else paper["triplets"]
-    of = {"whose": "paper" if name == known and fraction == 0.9 else "own"}  # however few features are kept, as many triplets
+    facts, values, words = {}, {}, {"how": "principal components in place of an autoencoder" if n_components else ""}
     if paper["k"] > 0:
         same = bool((ours["triplets"] == count).all())
-        words = f"The number of triplets is {'' if same else 'not '}the printed one"
-        found.fact(same, "as many triplets as printed", place, found=words, note=f"{count:.0f} in each of {draws} draws", **of)
+        facts["as many"] = same, f"{count:.0f} in each of {draws} draws"
         assert same or fraction != 0.9, name
     else:
         share = np.log(ours["triplets"] / count)
-        words = "The mean number of triplets and the printed one, the larger over the smaller: {}"
-        found.below(1.01, np.exp(distance(share, 5)), "as many triplets as printed", place, log=True, found=words, **of)
+        values["triplets"] = np.exp(distance(share, 5))
         assert abs(share.mean()) < 0.03 or fraction != 0.9, name
-    of = {"whose": "own"}
-    if not n_components and fraction == 0.9:
-        of = {"whose": "paper" if rtol == 0.0 else "program"}
     for end in ("lam_max", "lam_min") if name == known else ():
         steps = np.log(ours[end] / paper[end]) / np.log(1.0 / ratio)
         half_a_digit = np.log1p(0.05 / float(f"{paper[end]:e}"[:3])) / np.log(1.0 / ratio)
-        side = "above" if steps.mean() > 0.0 else "below"
-        words = f"{end} lies {{}} steps of the grid {side} the printed {paper[end]:.1e}"
-        note = ""
-        if n_components:
-            note = "principal components in place of an autoencoder"
-        of_two = distance(steps, 5 if end == "lam_min" else 1)
-        sentence = f"{end} is the printed one, up to a step of the grid"
-        found.below(1.0 + round(half_a_digit, 3), of_two, sentence, place, found=words, note=note, **of)
-    conclusions.append(found.frame())
+        values[f"steps to {end}"] = distance(steps, 5 if end == "lam_min" else 1)
+        words[f"side_of_{end}"] = "above" if steps.mean() > 0.0 else "below"
+        words |= {f"steps_of_{end}": 1.0 + round(half_a_digit, 3), f"printed_{end}": f"{paper[end]:.1e}"}
+    # however few features are kept, as many triplets
+    whose = {"counts": path_runs.whose(name == known and fraction == 0.9, 0.0, 1e-6), "ends": "own"}
+    if not n_components and fraction == 0.9:
+        whose["ends"] = "paper" if rtol == 0.0 else "program"
+    conclusions.append(
+        judging.judge("50-data-and-lambda-range", name, {"values": values}, facts=facts, words=words, whose=whose)
+    )
     print(", ".join([name] + [f"{end} x {mean.loc[name, end] / paper[end]:.2f}" for end in ("triplets", "lam_max", "lam_min")]))
     comparison += [
         {
@@ -230,7 +223,7 @@ for name in chosen:
         }
         for end in ("triplets", "lam_max", "lam_min")
     ]
-conclusions = pd.concat(conclusions, ignore_index=True) if conclusions else Conclusions("STS19-B2", dataset).frame()
+conclusions = pd.concat(conclusions or [judging.judge("50-data-and-lambda-range", dataset, {})], ignore_index=True)
 record.table("conclusions", conclusions)
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
 timings = record.read("timings").set_index("part")["seconds"]

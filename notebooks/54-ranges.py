@@ -49,8 +49,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, figures, wording
-from safescreen_book.protocols import path_runs
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -323,7 +322,7 @@ else:
 # %% [markdown]
 # ## Conclusions
 #
-# By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
+# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
 # Section 7.2 gives no numbers. "A wide range can be screened" is read as: half of what can be screened still is at two thirds of
 # $\lambda_0$ (four steps of the path), geometric mean over the references; "particularly for small values of $\lambda$" as: in the half of
 # the references with the smaller $\lambda_0$ more steps of the path, below and above the reference, are those at which half of the triplets in
@@ -381,38 +380,21 @@ table = record.read("measures")
 record.table("table_ranges", table)
 print(table.to_string(float_format="{:.3f}".format))
 
-conclusions = Conclusions("STS19-F8", dataset)
-place = "section 7.2, Figure 8"
+values = table.drop(columns="draw").to_dict("series")
+words = {}
+if "steps of R, small" in table:
+    small, large = table["steps of R, small"], table["steps of R, large"]
+    values["steps of R, small over large"] = small / large
+    words["steps"] = f"{small.mean():.1f} and {large.mean():.1f} steps"
+if len(gaps) == 1:
+    del values["gain"]
 whose = "own"
 if (dataset, fraction) == ("segment", 0.9):
     whose = "program" if relative else "paper"
-wider = table["of small"] / table["of large"]
-words = "On average half of what can be screened was still screened at the lam0 of the reference divided by {}"
-conclusions.above(1.5, table["reach"], "a wide range of lam can be screened from one reference", place, found=words, whose=whose, log=True)
-if "steps of R, small" in table:
-    more = table["steps of R, small"] / table["steps of R, large"]
-    words = "The range of R was {} times {wider|narrower} for small lam than for large, in steps of the path"
-    note = f"{table['steps of R, small'].mean():.1f} and {table['steps of R, large'].mean():.1f} steps"
-    sentence = "the range of R is wider for small lam than for large"
-    conclusions.above(1.0, more, sentence, f"{place}, Theorem 10", found=words, whose=whose, log=True, note=note)
-words = "With the ranges of L, which the paper does not derive, the reach was {} times {larger|smaller} for small lam than for large"
-sentence = "the range of L and R together is wider for small lam than for large"
-conclusions.above(1.0, wider, sentence, place, found=words, whose="own", log=True)
-words = "One step of the path below the reference {} of what can be screened was screened, in the worse half of the path"
-conclusions.above(0.8, table["next lam"], "the rate is high when lam approaches lam0", place, found=words, whose=whose)
-sentence = "within its range a triplet needs no rule"
-words = f"Within its range {'every triplet was' if safe['holds'] else 'some triplets were not'} where the range says"
-conclusions.fact(safe["holds"], sentence, place, found=words, whose=whose, note=safe["note"])
-if len(gaps) > 1:
-    sentence = "the more accurate reference decides more, mean over the map"
-    words = "The more accurate reference decided {} times as much, mean over the map"
-    conclusions.above(1.0, table["gain"], sentence, f"{place}, two panels", found=words, whose="own", log=True)
-worth = table["steps"] - table["price in rules"]
-words = "The ranges of a reference replaced {} {more|fewer} evaluations of the rule than they cost"
-conclusions.above(0.0, worth, "the ranges of a reference cost less than the rules they replace", "-", found=words, whose="own")
-frame = conclusions.frame()
-record.table("conclusions", frame)
-print(*wording.sentences(frame.to_dict("records")), sep="\n")
+facts = {"safe": (safe["holds"], safe["note"])}
+conclusions = judging.judge("54-ranges", dataset, {"values": values}, facts=facts, words=words, whose=whose)
+record.table("conclusions", conclusions)
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

@@ -54,8 +54,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, figures, wording
-from safescreen_book.protocols import path_runs
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -243,7 +242,7 @@ print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format, na
 # %% [markdown]
 # ## Conclusions
 #
-# By rules written before the runs: a value of each split, the 95 % interval of their mean by Student, undecided where it covers the
+# Rules and their histories are in `conclusions.yml`: a value of each split, the 95 % interval of their mean by Student, undecided where it covers the
 # bound. "k matters" compares the k that the paper found best for the classifier (6, 12 and 15; the nearest one that was run) with the
 # smallest one and with the mean of the others, so that nothing is chosen by looking at the test errors. The paper reads off its figure that
 # the active set alone gets to k = 4, 8 and 9 in the time that these take with screening: the next k that was run has to take longer.
@@ -256,49 +255,26 @@ by_k = results[results["k"] > 0].pivot(index="draw", columns="k")
 small = k_list[0]
 large = k_list[-1]
 clocked = by_k.iloc[: timed or draws]
-saving = clocked["ActiveSet"] / clocked["ActiveSet+RRPB"]
-found = Conclusions("STS19-F12", dataset, "splits")
-place = "section 7.5, Figure 12"
-theirs = dataset == "phishing" and not n_max
-whose = path_runs.whose(theirs and gamma == 0.05, rtol, tol)
-growing = clocked["ActiveSet", large] / clocked["ActiveSet", small]
-words = f"The active set alone took {{}} times the time at k = {large} of that at k = {small}"
-found.faster(growing, "the time grows with k", place, found=words, whose=whose)
-words = f"At k = {large} screening made the path {{}} times {{faster|slower}}"
-found.faster(saving[large], "screening saves time at the largest k", place, found=words, whose=whose)
-words = f"The factor that screening saves was {{}} times {{larger|smaller}} at k = {large} than at k = {small}"
-sentence = "screening saves a larger factor at the largest k than at the smallest"
-found.faster(saving[large] / saving[small], sentence, place, found=words, whose=whose)
+euclid = results[results["k"] == 0].set_index("draw")
+methods_at_k = [(name, number) for name in METHODS for number in k_list]
+tables = {
+    "seconds": {f"{name}, k = {number}": clocked[name, number] for name, number in methods_at_k},
+    "factors": {f"k = {number}": clocked["ActiveSet", number] / clocked["ActiveSet+RRPB", number] for number in k_list},
+}
+words = {"small": small, "large": large}
 for n, without in zip(nn_list, (4, 8, 9), strict=False):
+    errors = 100.0 * by_k[f"error_{n}"]
     chosen = min(k_list, key=lambda k, n=n: abs(k - K_OF_PAPER.get(n, n // 2)))
     further = [k for k in k_list if without < k < chosen]
-    if further:
-        times = clocked["ActiveSet", further[0]] / clocked["ActiveSet+RRPB", chosen]
-        sentence = f"in the time of the best k of {n}-NN with screening the active set alone gets no further than k = {without}"
-        words = f"The active set alone with k = {further[0]} took {{}} times the time of k = {chosen} with screening"
-        found.faster(times, sentence, place, found=words, whose=whose)
-    gain = by_k[f"error_{n}", small] - by_k[f"error_{n}", chosen]
-    if chosen != small:
-        sentence = f"k matters for the error of {n}-NN: the paper's best k is better than the smallest"
-        words = f"With k = {chosen} the {n}-NN error was {{}} points {{below|above}} that with k = {small}"
-        found.above(0.0, 100.0 * gain, sentence, place, found=words, whose=whose)
-        others = by_k[f"error_{n}"].drop(columns=chosen).mean(axis=1) - by_k[f"error_{n}", chosen]
-        sentence = f"k matters for the error of {n}-NN: the paper's best k is better than the mean of all others"
-        words = f"With k = {chosen} the {n}-NN error was {{}} points {{below|above}} the mean of all other k"
-        found.above(0.0, 100.0 * others, sentence, place, found=words, whose=whose)
-times = clocked["ActiveSet+RRPB", large] / clocked["product", large]
-words = f"At k = {large} products without screening were {{}} times {{faster|slower}} than lists with it"
-found.faster(times, "products are faster at the largest k", "-", found=words, whose="own")
-euclid = results[results["k"] == 0].set_index("draw")
-for n in nn_list:
-    less = euclid[f"error_{n}"] - by_k[f"error_{n}"].mean(axis=1)
-    words = f"The {n}-NN error, mean of all k, was {{}} points {{below|above}} that of the Euclidean metric"
-    sentence = f"the error of {n}-NN is below that of the Euclidean metric"
-    found.above(0.0, 100.0 * less, sentence, "-", found=words, whose="own")
-sentence = "all methods give the same optimum"
-words = f"All methods {'gave' if optimum['holds'] else 'did not give'} the same optimum"
-found.fact(optimum["holds"], sentence, place, found=words, whose=whose, note=optimum["note"])
-conclusions = found.frame()
+    words |= {f"best_{n}": chosen if chosen != small else "none", f"next_{n}": further[0] if further else "none"}
+    tables[f"{n}-NN"] = {f"k = {number}": errors[number] for number in k_list} | {
+        "mean of the others": errors.drop(columns=chosen).mean(axis=1),
+        "mean": errors.mean(axis=1),
+        "Euclidean": 100.0 * euclid[f"error_{n}"],
+    }
+whose = path_runs.whose(dataset == "phishing" and not n_max and gamma == 0.05, rtol, tol)
+facts = {"optimum": (optimum["holds"], optimum["note"])}
+conclusions = judging.judge("58-number-of-triplets", dataset, tables, facts=facts, words=words, whose=whose)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

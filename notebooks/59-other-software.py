@@ -54,8 +54,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, figures, wording
-from safescreen_book.protocols import path_runs
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -476,7 +475,7 @@ if mine and "Euclid" in names:
 # %% [markdown]
 # ## Conclusions
 #
-# None is in the papers. By rules written before the runs: differences (errors, in points) and ratios (times) within a split, the 95 %
+# None is in the papers. Rules and their histories are in `conclusions.yml`: differences (errors, in points) and ratios (times) within a split, the 95 %
 # interval of their mean by Student, undecided where it covers the bound or with one split. The method that stands for a group is one
 # for all splits: for errors that of the smallest mean validation error, for times the fastest. `TripletMetric` stands here with six
 # candidates, like the others. What is changed in the last three rows is compared with it, and with mlpack's LMNN.
@@ -485,39 +484,18 @@ if mine and "Euclid" in names:
 same = [name for name in names if name in OURS]
 others = [name for name in names if name not in (*mine, "Euclid")]
 errors = 100.0 * results.pivot(index="draw", columns="method", values="test_error")
-found = Conclusions("-", dataset, "splits")
+facts = {}
+words = {}
 if mine:
     note = f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
-    found.fact(certified, "each metric chosen is proved to be within a relative gap of 1e-4 of its optimum", "-", whose="own", note=note)
+    facts["certified"] = certified, note
 if same and others:
-    best = table.loc[same, "validation"].idxmin()
-    rival = table.loc[others, "validation"].idxmin()
-    sentence = "the learned metric is less than a point worse than the best of the others"
-    words = f"The test error of {best} was {{}} points {{above|below}} that of {rival}, the best of the others"
-    found.below(1.0, errors[best] - errors[rival], sentence, "-", found=words, whose="own")
-    best = table.loc[same, "seconds"].idxmin()
-    rival = table.loc[others, "seconds"].idxmin()
-    sentence = "six metrics of a path take less time than six of any of the others"
-    words = f"{best} was {{}} times {{faster|slower}} than {rival}, the fastest of the others, for six metrics each"
-    found.faster(seconds[rival] / seconds[best], sentence, "-", found=words, whose="own")
-if "Euclid" in names and (same or others):
-    best = table.loc[[*same, *others], "validation"].idxmin()
-    words = f"The test error of {best} was {{}} points {{below|above}} that of the Euclidean metric"
-    found.above(0.0, errors["Euclid"] - errors[best], "learning a metric lowers the error", "-", found=words, whose="own")
-if {"TripletMetric", "LMNN (mlpack)"} <= set(names):
-    sentence = "the LMNN of mlpack has a smaller error than TripletMetric"
-    words = "The test error of mlpack's LMNN was {} points {below|above} that of TripletMetric"
-    found.above(0.0, errors["TripletMetric"] - errors["LMNN (mlpack)"], sentence, "-", found=words, whose="own")
-for name, change in CHANGED.items():
-    if {name, "TripletMetric"} <= set(names):
-        words = f"The test error of TripletMetric with {change} was {{}} points {{below|above}} that without"
-        sentence = f"{change} lowers the error of TripletMetric"
-        found.above(0.0, errors["TripletMetric"] - errors[name], sentence, "-", found=words, whose="own")
-    if {name, "LMNN (mlpack)"} <= set(names):
-        words = f"The test error of TripletMetric with {change} was {{}} points {{below|above}} that of mlpack's LMNN"
-        sentence = f"with {change} TripletMetric has a smaller error than the LMNN of mlpack"
-        found.above(0.0, errors["LMNN (mlpack)"] - errors[name], sentence, "-", found=words, whose="own")
-conclusions = found.frame()
+    words |= {"best": table.loc[same, "validation"].idxmin(), "rival": table.loc[others, "validation"].idxmin()}
+    words |= {"fastest": table.loc[same, "seconds"].idxmin(), "fastest_rival": table.loc[others, "seconds"].idxmin()}
+if same or others:
+    words["any"] = table.loc[[*same, *others], "validation"].idxmin()
+tables = {"errors": errors, "seconds": seconds}
+conclusions = judging.judge("59-other-software", dataset, tables, facts=facts, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -9,7 +9,7 @@
 # The papers drew their points once, and the seed is theirs. So we draw many times, and ask where the papers' numbers
 # fall among ours. (There is no intercept, as always in these papers; the line of a machine goes through 0.)
 #
-# The rule, written before the runs: a number that a paper has from its one draw is borne out where it lies in the central 95 % of
+# The rule: a number that a paper has from its one draw is borne out where it lies in the central 95 % of
 # ours, and is not where it lies outside; what it says in words is judged by a 95 % interval over the draws.
 
 # %% [markdown]
@@ -53,7 +53,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, figures, wording
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -466,44 +466,21 @@ def inside(values, paper):
     return min(below, above) >= 0.025, note
 
 
-figure_1, place = Conclusions("SSS14-F1", "overlapping classes"), "Figure 1, section V-A"
 percent = 100.0 * share
 note = f"{percent.mean():.1f} % on average, {percent.min():.1f} to {percent.max():.1f}; above 80 % in {above:.0%} of {n_draws} draws"
-figure_1.fact(above >= 0.025, "more than 80 % of the samples are screened, as in the paper's draw", place, note=note)
-safe = facts.loc["safe"]
-figure_1.fact(
-    safe["holds"], "no sample that is screened is a support vector", place, note=safe["note"]
-)
-words = "On average {} % of the samples were screened"
-figure_1.above(80.0, percent, "more than 80 % of the samples are screened, on average over draws", "-", found=words, whose="own")
-words = "The second ball screened another {} % of the samples"
-more = 100.0 * (share - first["BT1: share"])
-figure_1.above(0.0, more, "the second ball adds to ball test 1", "-", found=words, whose="own")
-frames = [figure_1.frame()]
+holds = judging.told(facts.reset_index())
+values = {"percent": percent, "percent of the second ball": 100.0 * (share - first["BT1: share"])}
+facts_1 = {"share": (above >= 0.025, note), "safe": holds["safe"]}
+frames = [judging.judge("60-svm-toys", "overlapping classes", {"values": values}, facts=facts_1, claims=("SSS14-F1",))]
 for reading, frame in second.groupby("reading", sort=False):
-    figure_4, place = Conclusions("SSS13-F4", f"touching classes, {reading}"), "Figure 4, section 5"
-    for sentence, column, paper in (
-        ("one rule for C in [1, 10] screens 530 of 600", "both", 530),
-        ("one of them is in L, the others in R", "L", 1),
-    ):
-        holds, note = inside(frame[f"dome: {column}"], paper)
-        figure_4.fact(holds, sentence, place, note=note)
-    seen = (frame["closer"] > 0).astype(float)
-    words = "In a share of {} of the draws a point near the border was screened while a farther one was kept"
-    sentence = "in most draws points near the border are screened while farther ones are kept"
-    figure_4.above(0.5, seen, sentence, place, found=words)
-    safe = facts.loc["safe between"]
-    figure_4.fact(
-        safe["holds"],
-        "no sample that is screened is a support vector anywhere in [1, 10]",
-        place,
-        note=safe["note"],
-    )
-    gain = frame["ranges: both"] - frame["dome: both"]
-    words = "Ranges of the same two solutions decided {} samples {more|fewer} than the dome"
-    sentence = "ranges of the same two solutions decide more samples than the dome"
-    figure_4.above(0.0, gain, sentence, "-", found=words, whose="own")
-    frames.append(figure_4.frame())
+    facts_4 = {
+        "screened": inside(frame["dome: both"], 530),
+        "screened in L": inside(frame["dome: L"], 1),
+        "safe between": holds["safe between"],
+    }
+    values = {"border": (frame["closer"] > 0).astype(float), "ranges over the dome": frame["ranges: both"] - frame["dome: both"]}
+    of = f"touching classes, {reading}"
+    frames.append(judging.judge("60-svm-toys", of, {"values": values}, facts=facts_4, claims=("SSS13-F4",)))
 conclusions = pd.concat(frames, ignore_index=True)
 record.table("conclusions", conclusions)
 

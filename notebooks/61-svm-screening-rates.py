@@ -7,7 +7,7 @@
 # of the paper's Table II and which of them can be had.
 #
 # Nothing here depends on a clock or on a draw: the sets are whole, the references are accurate solutions, and the rates are
-# counts. So the conclusions are facts, judged kernel by kernel by criteria written before the runs; every sample screened is checked
+# counts. So the conclusions are facts, judged kernel by kernel by the criteria of `conclusions.yml`; every sample screened is checked
 # against an accurate solution.
 
 # %% [markdown]
@@ -45,7 +45,7 @@ from threadpoolctl import threadpool_limits
 import safescreen as ss
 from safescreen import svm
 from safescreen_book import Recorder, datasets, figures, wording
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -245,34 +245,27 @@ print(on_margin.to_string(float_format="{:.2f}".format))
 
 # %%
 wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)[["BT1", "BT2", "IT"]]
-safe = record.read("facts").set_index("fact").loc["safe", "holds"]
+safe = judging.told(record.read("facts"))["safe"][0]
 size = next((size for _, name, size in TABLE if name == dataset), None)
-sizes = Conclusions("SSS14-B2", dataset)
-if size:
-    sizes.fact((n, d) == size, "the set has the size of the table", "Table II", note=f"{n} x {d}, in the paper {size[0]} x {size[1]}")
-frames, comparison = [sizes.frame()], []
+whose = {"sets": "paper", "panel": "paper" if dataset in here[:4] and C == 10.0 else "own"}
+facts = {"size": ((n, d) == size, f"{n} x {d}, in the paper {size[0]} x {size[1]}")} if size else {}
+frames = [judging.judge("61-svm-screening-rates", dataset, {}, facts=facts, whose=whose)]
+comparison = []
 for name, rate in wide.groupby("kernel", sort=False):
-    found, whose = Conclusions("SSS14-F4", f"{dataset}, {name}"), "paper" if dataset in here[:4] and C == 10.0 else "own"
-    place, best, steps = "section V-B, Figure 4", rate[["BT1", "BT2"]].max(axis=1), rate.diff().iloc[1:]
+    best, steps = rate[["BT1", "BT2"]].max(axis=1), rate.diff().iloc[1:]
     never, more, gain = bool((rate["IT"] >= best).all()), int((rate["IT"] > best).sum()), float((rate["IT"] - best).max())
-    note = f"higher at {more} of {len(rate)} references, by up to {gain:.2f}"
-    found.fact(never and more > 0, "the intersection test screens more than either ball test", place, note=note, whose=whose)
-    falls = int((steps < 0.0).sum().sum())
-    note = f"{falls} of {steps.size} steps fall, the largest by {max(0.0, -float(steps.min().min())):.2f}"
-    found.fact(falls <= 0.1 * steps.size, "the rates rise as the reference comes nearer", place, note=note, whose=whose)
-    note = f"{len(rate)} references, three tests, samples on the margin included"
-    found.fact(
-        safe, "no sample that is screened is a support vector", place, note=note, whose=whose
-    )
+    falls, second = int((steps < 0.0).sum().sum()), int((rate["BT2"] > rate["BT1"]).sum())
+    largest = max(0.0, -float(steps.min().min()))
+    facts = {
+        "more": (never and more > 0, f"higher at {more} of {len(rate)} references, by up to {gain:.2f}"),
+        "rise": (falls <= 0.1 * steps.size, f"{falls} of {steps.size} steps fall, the largest by {largest:.2f}"),
+        "safe": (safe, f"{len(rate)} references, three tests, samples on the margin included"),
+        "second": (second < len(rate), f"better at {second}"),
+    }
     if dataset in here[4:] and C == 10.0:
-        alike = never and more > 0 and falls <= 0.1 * steps.size
         note = "the intersection test above either ball test somewhere and below neither, rates rising with the reference"
-        found.fact(alike, "the three tests behave alike in other problem setups", "section V-B", note=note)
-    second = int((rate["BT2"] > rate["BT1"]).sum())
-    found.fact(
-        second < len(rate), "ball test 2 alone is no better than ball test 1 everywhere", "-", note=f"better at {second}", whose="own"
-    )
-    frames.append(found.frame())
+        facts["alike"] = facts["more"][0] and facts["rise"][0], note
+    frames.append(judging.judge("61-svm-screening-rates", f"{dataset}, {name}", {}, facts=facts, whose=whose))
     comparison += [
         {"quantity": f"{name}: {row.conclusion}", "paper": "yes" if row.whose == "paper" else "-", "ours": row.verdict, "note": row.note}
         for row in frames[-1].itertuples()

@@ -45,6 +45,7 @@ output_dir = ""
 rows_dir = ""
 
 # %%
+import itertools
 import time
 import warnings
 
@@ -57,7 +58,7 @@ import safescreen as ss
 from safescreen import svm
 from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures, wording
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -224,20 +225,15 @@ print(f"{name}: the same objective in every column that converged:", off <= 1.1 
 # The paper's rows are other data on another machine; what can be compared are ratios along a row.
 
 # %% tags=["nbval-ignore-output"]
-PAPER = {
-    "acoustic": [98.2, 2.57, 95.1, 2.21, 47.3, 1.21, 0.0022, 0.0214, 0.178, 0.51],
-    "url": [1881, 327, 1690, 247, 1575, 228, 0.0514, 2.24, 0.108, 0.125],
-    "kdd-a": [2801, 115, 2699, 97.2, 2757, 88.1, 0.203, 2.78, 0.136, 0.136],
-    "kdd-b": [16875, 4558, 7170, 4028, 12002, 3293, 0.432, 5.39, 0.138, 0.139],
-}
-PAPER_COLUMNS = ["full", "shrink", "BT1", "shrink+BT1", "IT", "shrink+IT", "rule BT1", "rule IT", "rate BT1", "rate IT"]
+printed = pd.DataFrame(judging.load().printed["SSS14 Table III"]["seconds"]).T
+PAPER_COLUMNS = list(printed)[:6]
 by_method = results.groupby("method", sort=False)
 medians, rule_medians = by_method["seconds"].median(), by_method["rule_seconds"].median()
 stuck = set(results.loc[~results["converged"], "method"])
 extra = {"rule BT1": rule_medians["BT1"], "rule IT": rule_medians["IT"], "rate BT1": rate["BT1"], "rate IT": rate["IT"]}
 table = pd.DataFrame([{**medians.to_dict(), **extra}], index=[dataset or "made up"])
-table = pd.concat([table, pd.DataFrame(PAPER, index=PAPER_COLUMNS).T])
-table.insert(0, "whose", ["ours", *["paper"] * len(PAPER)])
+table = pd.concat([table, printed])
+table.insert(0, "whose", ["ours", *["paper"] * len(printed)])
 record.table("table_time", table.reset_index(names="data set"))
 print(table.T.to_string(float_format="{:.3g}".format, na_rep="-"))
 if stuck:
@@ -257,7 +253,7 @@ figures.show(
 # %% [markdown]
 # ## Conclusions
 #
-# The rules were written before the runs: ratios of two columns within a repeat, the interval is Student's for the mean of their
+# Rules and their histories are in `conclusions.yml`: ratios of two columns within a repeat, the interval is Student's for the mean of their
 # logarithms over repeats (95 %), and what it covers is undecided. A rival is one for all repeats, the one with the smallest mean. A
 # column that misses the gap counts as one value, so that nothing is decided by it. "Much smaller" is a tenth. These are not the
 # paper's sets, so every row is ours; the note has the range of the paper's own ratios on its four.
@@ -265,69 +261,24 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 seconds = results.pivot(index="repeat", columns="method", values="seconds")
 rules = results.pivot(index="repeat", columns="method", values="rule_seconds")
-printed = pd.DataFrame(PAPER, index=PAPER_COLUMNS).T
-found = Conclusions("SSS14-B3", name, "repeats")
-place = "section V-C1, Table III"
-whose = "paper" if dataset in PAPER else "own"
-average = np.log(seconds).mean()
-others = average[["full", "shrink", "BT1", "shrink+BT1", "IT"]]
-pairs = [
-    ("shrinking with the intersection test is the fastest of the six", others.idxmin(), "shrink+IT"),
-    ("shrinking is faster after the intersection test than after ball test 1", "shrink+BT1", "shrink+IT"),
-    ("the intersection test makes the plain solver faster", "full", "IT"),
-    ("ball test 1 makes the plain solver faster", "full", "BT1"),
-    ("the intersection test makes shrinking faster", "shrink", "shrink+IT"),
-    ("ball test 1 makes shrinking faster", "shrink", "shrink+BT1"),
-]
-own = [
-    ("a warm start without any test is faster than the best of the six", average[PAPER_COLUMNS[:6]].idxmin(), "warm"),
-    ("the test still pays after a warm start", "warm", "warm+IT"),
-    ("screening while solving pays after a warm start", "warm", "ours"),
-]
 
 
-NAMES = {
-    "full": "the plain solver",
-    "shrink": "shrinking alone",
-    "BT1": "ball test 1 alone",
-    "IT": "the intersection test alone",
-    "shrink+BT1": "shrinking with ball test 1",
-    "shrink+IT": "shrinking with the intersection test",
-    "warm": "a warm start",
-    "warm+IT": "a warm start with the intersection test",
-    "ours": "a warm start with screening while solving",
-}
-
-
-def judge(sentence, slow, fast, place, whose):
-    """Judge that a column is faster than another."""
+def about(slow, fast):
+    """Return the range of the paper's own ratios of two columns, and which of ours missed the gap."""
+    theirs = printed[slow] / printed[fast] if {slow, fast} <= set(printed) - {"rule IT"} else pd.Series(dtype=float)
     missed = sorted(stuck & {slow, fast})
-    ratio = (seconds[slow] / seconds[fast]).iloc[: 1 if missed else None]
-    theirs = printed[slow] / printed[fast] if {slow, fast} <= set(printed) else pd.Series(dtype=float)
     notes = [f"on the paper's sets {theirs.min():.2f} to {theirs.max():.2f} times"] if len(theirs) else []
     notes += [f"short of the gap: {', '.join(missed)}"] if missed else []
-    words = f"{NAMES[fast]} was {{}} times {{faster|slower}} than {NAMES[slow]}"
-    words = words[:1].upper() + words[1:]
-    paper = theirs.get(dataset, np.nan)
-    found.faster(ratio, sentence, place, found=words, paper=paper, whose=whose, note="; ".join(notes))
+    return {"note": "; ".join(notes)}
 
 
-for sentence, slow, fast in pairs:
-    judge(sentence, slow, fast, place, whose)
+pairs = itertools.permutations(seconds, 2)
+columns = {name: seconds[name] for name in seconds} | {"rule IT": rules["IT"]}
+columns |= {(a, b): (seconds[a] / seconds[b]).iloc[: 1 if stuck & {a, b} else None] for a, b in pairs}
 note = f"rates {rate['IT']:.3f} and {rate['BT1']:.3f}, paper's sets 0.13 to 0.51 and 0.11 to 0.18"
-found.fact(rate["IT"] >= rate["BT1"], "the intersection test never screens less than ball test 1", place, note=note, whose=whose)
-options = {
-    "whose": whose,
-    "note": "on the paper's sets at most 0.024",
-    "found": "The seconds of the intersection test were {} of those of the solver",
-    "paper": (printed["rule IT"] / printed["shrink"]).get(dataset, np.nan),
-}
-found.below(0.1, rules["IT"] / seconds["shrink"], "the test costs much less than the solver", "section VI", clock=True, **options)
-note = f"largest relative difference {off:.1e}"
-found.fact(off <= 1.1 * rtol, "every column that converges has the same objective", "section V-C", note=note, whose=whose)
-for sentence, slow, fast in own:
-    judge(sentence, slow, fast, "-", "own")
-conclusions = found.frame()
+facts = {"rates": (rate["IT"] >= rate["BT1"], note), "objective": (off <= 1.1 * rtol, f"largest relative difference {off:.1e}")}
+whose = "paper" if dataset in printed.index else "own"
+conclusions = judging.judge("62-svm-single-training", name, {"seconds": columns}, facts=facts, whose=whose, about=about)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -76,8 +76,7 @@ from threadpoolctl import threadpool_limits
 import safescreen as ss
 from safescreen import svm
 from safescreen_book import Recorder, datasets, figures, wording
-from safescreen_book.protocols import spread
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, spread
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -461,47 +460,9 @@ figures.show(
 # and LIBLINEAR), always those of the whole path up to $C = 10^4$ with $\varepsilon = 10^{-3}$.
 
 # %% tags=["nbval-ignore-output"]
-PAPER = {
-    "breast-cancer": {
-        "linear": [389, 35.2, 174, 34.8, 177, 34.8],
-        "0.1": [43.8, 4.51, 9.08, 2.8, 8.48, 2.87],
-        "1": [2.73, 0.68, 0.435, 0.295, 0.464, 0.294],
-        "10": [0.73, 0.4, 0.312, 0.221, 0.266, 0.213],
-    },
-    "dna": {
-        "linear": [67, 9.09, 13.6, 8.05, 13.4, 8.14],
-        "0.1": [298, 106, 253, 87.7, 242, 80.7],
-        "1": [13.9, 5.27, 7.14, 2.5, 7.03, 2.62],
-        "10": [4.98, 2.68, 3.18, 1.96, 2.71, 1.82],
-    },
-    "digit1": {
-        "linear": [369, 59.3, 221, 56.7, 167, 56.9],
-        "0.1": [938, 261, 928, 262, 741, 203],
-        "1": [94.3, 27.3, 70.9, 19.4, 60.7, 16.8],
-        "10": [6.93, 2.71, 2.92, 0.77, 2.45, 0.794],
-    },
-    "satimage": {
-        "linear": [3435, 33.7, 3256, 33.2, 3248, 33.2],
-        "0.1": [1365, 565, 1325, 547, 1178, 488],
-        "1": [635, 218, 392, 129, 277, 88.7],
-        "10": [31, 20.4, 3.89, 1.5, 3.87, 1.68],
-    },
-    "gisette_valid": {
-        "linear": [1532, 350, 894, 318, 899, 329],
-        "0.1": [375, 143, 365, 132, 296, 103],
-        "1": [63.9, 30.1, 33.4, 13.5, 25.4, 10.2],
-        "10": [34.3, 20.7, 27.8, 16.8, 24.9, 15.9],
-    },
-    "mushrooms": {
-        "linear": [19.8, 2.64, 8.12, 2.08, 8.57, 2.03],
-        "0.1": [1938, 618, 1838, 572, 1395, 423],
-        "1": [239, 103, 164, 62.3, 134, 50.6],
-        "10": [94.3, 56.3, 70.5, 44.2, 66.2, 40.9],
-    },
-    "shuttle": {"linear": [37135, 67, 35945, 63.6, 36386, 67.8]},
-}
+printed = judging.load().printed["SSS14 Table IV"]["seconds"]
 theirs = "paper" if (C_max, eps) == (1e4, 1e-3) else "paper, to C = 1e4"
-paper = {width: dict(zip(PAPER_METHODS, row, strict=True)) for width, row in PAPER.get(dataset, {}).items() if width in widths}
+paper = {width: printed[of] for width in widths if (of := f"{dataset}, {label(width)}") in printed}
 
 
 def text(row):
@@ -552,7 +513,7 @@ print(grid_of_kernel["difference"].to_string(float_format="{:.1e}".format))
 # %% [markdown]
 # ## Conclusions
 #
-# The rules were written before the runs, one row a kernel: ratios of two columns within a repeat, up to the first $C$ that either has
+# Rules and their histories are in `conclusions.yml`, one row a kernel: ratios of two columns within a repeat, up to the first $C$ that either has
 # missed; the interval is Student's for the mean of their logarithms over repeats (95 %), and what it covers, or what is within 3 % of it, is
 # undecided. "The better of
 # two" columns is one for all repeats, the one with the smaller mean. The paper's value is the ratio of its own seconds. It is the paper's
@@ -582,38 +543,46 @@ def owner(width, *columns):
     return whose if whole else "own"
 
 
-NAMES = {
-    "full": "the plain solver",
-    "shrink": "shrinking alone",
-    "BT1": "ball test 1 alone",
-    "IT": "the intersection test alone",
-    "shrink+BT1": "shrinking with ball test 1",
-    "shrink+IT": "shrinking with the intersection test",
-    "hybrid": "the default solver",
-    "hybrid+IT": "the default solver with the intersection test",
-    "ours": "the default solver screening while it solves",
-}
+def about(width):
+    """Return what is special to two columns of a kernel: whose a row is, and how far it goes."""
+
+    def of_columns(slow, fast):
+        k, of = common(width, slow, fast), of_path(width)
+        notes = [f"up to {k} of {of} C, {k / of:.0%} of the path"] if k < of else []
+        if grid_of_kernel.loc[label(width), "end"] == "callback":
+            notes.append(f"the grid ended at C = {grid_of_kernel.loc[label(width), 'last']:.2g}")
+        if rtol != STOP:
+            notes.append(f"at a gap of {rtol:g}")
+        return {"whose": owner(width, slow, fast), "note": "; ".join(notes)}
+
+    return of_columns
 
 
-def judge(found, sentence, width, slow, fast, place="section V-C2, Table IV"):
-    """Judge that a column is faster than another."""
-    k, of, theirs = common(width, slow, fast), of_path(width), paper.get(width, {})
-    known = {slow, fast} <= set(PAPER_METHODS)
-    whose = owner(width, slow, fast) if known else "own"
-    said = theirs[slow] / theirs[fast] if known and theirs else np.nan
-    notes = []
-    if k < of:
-        notes.append(f"up to {k} of {of} C, {k / of:.0%} of the path")
-    if grid_of_kernel.loc[label(width), "end"] == "callback":
-        notes.append(f"the grid ended at C = {grid_of_kernel.loc[label(width), 'last']:.2g}")
-    if rtol != STOP:
-        notes.append(f"at a gap of {rtol:g}")
-    if whose == "own" and np.isfinite(said):
-        notes.append(f"{said:.2f} times in the paper's table")
-    words = f"{NAMES.get(fast, fast)} was {{}} times {{faster|slower}} than {NAMES.get(slow, slow)}"
-    paper_value = said if whose == "paper" else np.nan
-    values = spread.again_ratios(ratios_of.loc[label(width), slow, fast])
-    found.faster(values, sentence, place, found=words[:1].upper() + words[1:], paper=paper_value, whose=whose, note="; ".join(notes))
+def facts_of(width):
+    """Return what holds of the columns and of the rates of a kernel."""
+    worst = grid_of_kernel.loc[label(width), "difference"]
+    default = [name for name in ("hybrid", "hybrid+IT", "ours") if name in names]
+    missed = int(sum(where.loc[(label(width), name), "not_converged"] for name in default))
+    rate = curves[curves["kernel"] == label(width)]
+    gain = rate["IT"] - rate["BT1"]
+    part = -(-len(rate) // 4)
+    early, late = (float(chosen.mean()) for chosen in (rate["IT"].iloc[:part], rate["IT"].iloc[-part:]))
+    means = f"means {rate['IT'].mean():.2f} and {rate['BT1'].mean():.2f}"
+    quarters = f"mean of IT over the first quarter of the places {early:.2f}, over the last {late:.2f}"
+    facts = {
+        "same": (worst <= 1.1 * rtol, f"largest relative difference {worst:.1e}"),
+        "default": (missed == 0, f"missed at {missed} C"),
+        "never worse": (gain.min() >= 0.0, f"{len(rate)} places of the path, the same accurate reference for both"),
+        "clearly above": (gain.max() >= 0.05, f"{len(rate)} places, {means}, largest difference {gain.max():.2f}, 0.05 asked for"),
+        "lower": (early > late, quarters),
+        "small C": (early >= 0.9, f"{quarters}; 0.90 asked for"),
+    }
+    timed_rates = rate[["BT1, timed", "IT, timed"]].dropna()
+    if len(timed_rates):
+        lost = float((timed_rates["BT1, timed"] - timed_rates["IT, timed"]).max())
+        note = f"{len(timed_rates)} of {of_path(width) - 1} places, at most {max(lost, 0.0):.4f} less, 0.01 allowed"
+        facts["never worse in time"] = lost <= 0.01, note
+    return facts
 
 
 STOP = 1e-4  # the gap that stands for the programs' own stops
@@ -621,81 +590,33 @@ exact_grid = (C_max, eps) == (1e4, 1e-3)
 whose = "paper" if exact_grid and rtol == STOP and dataset != "gisette_valid" else "own"
 frames = []
 for width in widths:
-    found = Conclusions("SSS14-B4", f"{dataset}, {label(width)}", "repeats")
-    if set(PAPER_METHODS) <= set(names):
-        alone = grid_of_kernel.loc[label(width), "better test"]
-        both = grid_of_kernel.loc[label(width), "better beside shrinking"]
-        for sentence, slow, fast in (
-            ("shrinking and a test together are faster than shrinking alone", "shrink", both),
-            ("shrinking makes the solver faster", "full", "shrink"),
-            ("a test alone does not save as much as shrinking", alone, "shrink"),
-            ("a test alone makes the solver faster", "full", alone),
-            ("beside shrinking the intersection test is faster than ball test 1", "shrink+BT1", "shrink+IT"),
-        ):
-            judge(found, sentence, width, slow, fast)
-    worst = grid_of_kernel.loc[label(width), "difference"]
-    note = f"largest relative difference {worst:.1e}"
-    found.fact(
-        worst <= 1.1 * rtol,
-        "all columns solve the same problems",
-        "section V-C",
-        note=note,
-        whose=owner(width, *names),
-    )
-    missed = int(sum(where.loc[(label(width), name), "not_converged"] for name in ("hybrid", "hybrid+IT", "ours") if name in names))
-    found.fact(missed == 0, "the default solver reaches the accuracy everywhere", "-", note=f"missed at {missed} C", whose="own")
-    for sentence, slow, fast in (
-        ("screening speeds up the default solver too", "hybrid", "hybrid+IT"),
-        ("screening while solving makes the default solver faster still", "hybrid+IT", "ours"),
-        ("the default solver with screening is faster than shrinking with it", "shrink+IT", "ours"),
-    ):
-        if {slow, fast} <= set(names):
-            judge(found, sentence, width, slow, fast, "-")
-    frames.append(found.frame())
-    rate = curves[curves["kernel"] == label(width)]
-    timed_rates = rate[["BT1, timed", "IT, timed"]].dropna().to_numpy()
-    found, place = Conclusions("SSS14-F5", f"{dataset}, {label(width)}"), "section V-C2, Figure 5"
-    lost = float((rate["BT1"] - rate["IT"]).max())
+    kept = ratios_of.loc[label(width)] if len(ratios_of) else ratios_of
+    seconds = {pair: spread.again_ratios(row) for pair, row in kept.iterrows()}
+    chosen = {
+        ("BT1", "IT"): grid_of_kernel.loc[label(width), "better test"],
+        ("shrink+BT1", "shrink+IT"): grid_of_kernel.loc[label(width), "better beside shrinking"],
+    }
     ended = grid_of_kernel.loc[label(width), "end"] in ("grid", "no L")
-    theirs = whose if dataset in ("mushrooms", "shuttle") and ended else "own"
-    sentence = "the rate of the intersection test is never worse than that of ball test 1"
-    note = f"{len(rate)} places of the path, the same accurate reference for both"
-    found.fact(lost <= 0.0, sentence, place, note=note, whose=theirs)
-    if len(timed_rates):
-        lost = float(np.max(timed_rates[:, 0] - timed_rates[:, 1]))
-        note = f"{len(timed_rates)} of {of_path(width) - 1} places, at most {max(lost, 0.0):.4f} less, 0.01 allowed"
-        sentence = "in the timed columns, each with references of its own, the intersection test's rate is never worse"
-        found.fact(lost <= 0.01, sentence, place, note=note, whose="own")
-    largest = float((rate["IT"] - rate["BT1"]).max())
-    note = f"{len(rate)} places, means {rate['IT'].mean():.2f} and {rate['BT1'].mean():.2f}"
-    note += f", largest difference {largest:.2f}, 0.05 asked for"
-    found.fact(largest >= 0.05, "somewhere the intersection test is clearly above ball test 1", place, note=note, whose="own")
-    part = -(-len(rate) // 4)
-    early, late = (float(chosen.mean()) for chosen in (rate["IT"].iloc[:part], rate["IT"].iloc[-part:]))
-    note = f"mean of IT over the first quarter of the places {early:.2f}, over the last {late:.2f}"
-    found.fact(early > late, "the rates are lower at the end of the path than at its beginning", place, note=note, whose="own")
-    found.fact(early >= 0.9, "at small C nearly all that can be screened is", place, note=f"{note}; 0.90 asked for", whose="own")
-    frames.append(found.frame())
-if {"linear", "0.1", "1", "10"} <= set(widths) and {"shrink+BT1", "shrink+IT"} <= set(names):
-    found = Conclusions("SSS14-B4", dataset, "repeats")
-    sentence = "the intersection test gains more over ball test 1 with large gamma"
-    pair = "shrink+BT1", "shrink+IT"
-    owners = {owner(width, *pair) for width in widths}
-    mine = owners.pop() if len(owners) == 1 else "own"
-    theirs = np.nan
-    if mine == "paper":
-        theirs = gain(
-            *[
-                paper[width][pair[0]] / paper[width][pair[1]]
-                for width in ("1", "10", "linear", "0.1")
-            ]
+    figure = whose if dataset in ("mushrooms", "shuttle") and ended else "own"
+    frames.append(
+        judging.judge(
+            "63-svm-path-time",
+            f"{dataset}, {label(width)}",
+            {"seconds": seconds},
+            facts=facts_of(width),
+            whose={"": whose, "columns": owner(width, *names), "figure": figure},
+            chosen=chosen,
+            about=about(width),
         )
-    values = spread.again_ratios(ratios_of.loc[GAIN, *pair])
+    )
+pair = "shrink+BT1", "shrink+IT"
+if (GAIN, *pair) in ratios_of.index:
+    owners = {owner(width, *pair) for width in widths}
     share = min(common(width, *pair) / of_path(width) for width in widths)
     note = "1/d and 10/d over linear and 0.1/d" + (f", of one path only {share:.0%} of its C" if share < 1.0 else "")
-    words = "The factor of the intersection test over ball test 1 was {} times {larger|smaller} with the two large gamma"
-    found.faster(values, sentence, "section V-C2", found=words, paper=theirs, whose=mine, note=note)
-    frames.append(found.frame())
+    values = {"gain with large gamma": spread.again_ratios(ratios_of.loc[GAIN, *pair])}
+    mine = {"all": owners.pop() if len(owners) == 1 else "own"}
+    frames.append(judging.judge("63-svm-path-time", dataset, {"values": values}, whose=mine, words={"how_far": note}))
 conclusions = pd.concat(frames, ignore_index=True)
 record.table("conclusions", conclusions)
 

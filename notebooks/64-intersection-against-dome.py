@@ -64,7 +64,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, datasets, figures, wording
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -328,7 +328,7 @@ print("\ngain over the ten ratios:", speedup.mean().round(2).to_dict())
 # %% [markdown]
 # ## Conclusions
 #
-# The rules were written before the runs. The paper compares in words, by its pictures: *better* or *worse* is here a mean rate over the
+# Rules and their histories are in `conclusions.yml`. The paper compares in words, by its pictures: *better* or *worse* is here a mean rate over the
 # ratios that differs by more than a twentieth, *comparable* is less. Where rows are drawn a value is that of a draw, judged by a 95 %
 # interval; on a whole set nothing is random and the same criterion is a fact. The paper's dome is the one that trusts its solutions; its
 # words are held against that one. "Poor" is less than half of what IT screens, and is said where IT is better. PCMAC is another
@@ -351,57 +351,39 @@ mean, paper = rates_of.groupby("draw").mean(), PAPER.get(dataset, "-")
 print("mean rate: " + "; ".join(f"{name} {mean[name].mean():.2f}" for name in rates))
 
 
-PLACE = "Appendix B, Figure 6"
-WORDS = {  # the sentence, and from the difference of the mean rates what has to be above what
-    "better": ("the intersection test is clearly better than the dome test", lambda gain: gain, 0.05),
-    "comparable": ("the intersection test and the dome test are comparable", lambda gain: -gain.abs(), -0.05),
-    "worse": ("the intersection test is slightly worse than the dome test", lambda gain: -gain, 0.05),
-}
-
-
-GAINS = {
-    "better": "The mean rate of the intersection test was {{}} {{above|below}} that of {dome}",
-    "comparable": "The mean rates of the intersection test and of {dome} differed, with a minus sign, by {{}}",
-    "worse": "The mean rate of the intersection test was {{}} {{below|above}} that of {dome}",
-}
-
-
-def judge(bound, values, sentence, whose, words, note):
-    """Judge that the mean is above a bound: of draws by their interval, of one whole set as a fact."""
-    if rows:
-        found.above(bound, values, sentence, PLACE, found=words, whose=whose, note=note)
-    else:
-        words = ""
-        found.fact(bool(values.mean() > bound), sentence, PLACE, found=words, whose=whose, note=f"{note}; {values.mean():+.3f} is to be above {bound:g}")
-
-
-found = Conclusions("SSS14-F6", f"{label}, {rows} rows" if rows else label, "draws" if rows else "repeats")
-whose = "paper" if READING.get(dataset) == scaling and reference == 1e4 and bool(rows) == (dataset == "ijcnn1") else "own"
-for name, owner, more in (("DT, trusted", whose, ""), ("DT", "own", ", certified")):
-    if paper in WORDS:
-        sentence, of, bound = WORDS[paper]
+GAINS = {"better": lambda gain: gain, "comparable": lambda gain: -gain.abs(), "worse": lambda gain: -gain}
+BOUNDS = {"better": 0.05, "comparable": -0.05, "worse": 0.05, "poor": 0.0}
+measures = {}  # what has to be above its bound, and in what words
+if paper in GAINS:
+    for name, word in (("DT, trusted", paper), ("DT", f"{paper}-certified")):
         note = f"mean rates {mean['IT'].mean():.2f} and {mean[name].mean():.2f}"
-        words = GAINS[paper].format(dome="the certified dome test" if more else "the dome test")
-        judge(bound, of(mean["IT"] - mean[name]), sentence + more, owner, words, note)
-nearest = rates.index.max()
-last = rates_of.xs(nearest, level="ratio")
+        measures[word] = GAINS[paper](mean["IT"] - mean[name]), note
 if paper == "better":
+    nearest = rates.index.max()
+    last = rates_of.xs(nearest, level="ratio")
     note = f"at {nearest:g}: {last['DT, trusted'].mean():.2f} and IT {last['IT'].mean():.2f}; with C_b = C {last['DT, best'].mean():.2f}"
-    sentence = "the dome stays poor as C_ref/C goes to 1, because its range is wide"
-    words = "At the nearest reference the dome's rate was {} {below|above} half of the intersection test's"
-    judge(0.0, 0.5 * last["IT"] - last["DT, trusted"], sentence, whose, words, note)
-found.fact(nested, "IT screens at least what BT1 and BT2 screen", "Theorem 8", note="at every ratio", whose=whose)
-note = f"{n_checked} decisions of certified tests"
-found.fact(safe, "no sample that is screened is a support vector", PLACE, note=note, whose=whose)
-if paper in WORDS and whose == "paper" and n_ratios >= 4:
-    assert found.frame()["verdict"].isin(["stands", "undecided"]).all()
+    measures["poor"] = 0.5 * last["IT"] - last["DT, trusted"], note
+facts = {"nested": (nested, "at every ratio"), "safe": (safe, f"{n_checked} decisions of certified tests")}
+values = {}
+if rows:  # judged by the interval over draws
+    values = {word: measured for word, (measured, _) in measures.items()}
+else:  # one whole set: a fact
+    for word, (measured, note) in measures.items():
+        bound = BOUNDS[word.partition("-")[0]]
+        facts[word] = measured.mean() > bound, f"{note}; {measured.mean():+.3f} is to be above {bound:g}"
+conclusions = judging.judge(
+    "64-intersection-against-dome",
+    f"{label}, {rows} rows" if rows else label,
+    {"values": values, "speedup": speedup},
+    facts=facts,
+    whose="paper" if READING.get(dataset) == scaling and reference == 1e4 and bool(rows) == (dataset == "ijcnn1") else "own",
+    counted="draws" if rows else "repeats",
+    words={f"note_of_{word.replace('-', '_')}": note for word, (_, note) in measures.items()},
+)
+theirs = conclusions[conclusions["whose"] == "paper"]
+assert n_ratios < 4 or paper not in GAINS or theirs["verdict"].isin(["stands", "undecided"]).all()
 
 # %% tags=["nbval-ignore-output"]
-for name in ("IT", "DT"):
-    test = {"IT": "the intersection test", "DT": "the dome test"}[name]
-    words = f"Training after {test} was {{}} times {{faster|slower}} than on all samples"
-    found.faster(speedup[name], f"training after {test} is faster than on all samples", "Figure 6", found=words, whose="own")
-conclusions = found.frame()
 record.table("conclusions", conclusions)
 comparison = conclusions[conclusions["conclusion"].str.startswith("the ")]
 comparison = comparison.assign(quantity=comparison["conclusion"], paper=paper, ours=comparison["verdict"])

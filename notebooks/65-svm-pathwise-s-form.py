@@ -89,8 +89,7 @@ import safescreen as ss
 from safescreen import svm
 from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures, wording
-from safescreen_book.protocols import pathwise, spread
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, pathwise, spread
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
@@ -625,7 +624,7 @@ print(
 # %% [markdown]
 # ## Conclusions
 #
-# The rules were written before the runs: ratios of the seconds of two ways within a repeat; the interval is Student's for the mean of
+# Rules and their histories are in `conclusions.yml`: ratios of the seconds of two ways within a repeat; the interval is Student's for the mean of
 # their logarithms over repeats (95 %), and what it covers is undecided. The paper's value is $1/(1 - \text{saved})$ of its Table 1.
 #
 # * **Time** is the paper's with its solver, its stop (0.1, 1000 sweeps), its grid, and the scaling and rows of the reading above, and is
@@ -638,108 +637,50 @@ print(
 #   the path; the seconds of the rule itself are left out.
 
 # %% tags=["nbval-ignore-output"]
-paper = 1.0 / (1.0 - PAPER[dataset] / 100.0) if dataset in PAPER else np.nan
 totals, seconds = record.read("repeats").set_index("repeat"), record.read("totals").loc[0]
 missed, cut = results["not converged"], results["out of sweeps"]
 ratios_of = {row["of"]: spread.again_ratios(row) for _, row in record.read("ratios").iterrows()}
 usual = n_C == 100 and (C_low, C_high, M) == (1e-2, 1e2, 5) and READING.get(dataset) == (scaling, rows)
 timed = "paper" if usual and method == "coordinate" and (violation, max_sweeps) == (0.1, 1000) else "own"
 safe = "own" if not usual else "paper" if method == "hybrid" else "program"
-found, place = Conclusions("SSS13-B1", label, "repeats"), "section 5, Table 1"
+common = f"over {int(seconds['same gap']) or n_C} C" if seconds["same gap"] < n_C else ""
 
 
-NAMES = {
-    "naive, cold": "the naive path",
-    "naive, warm": "the naive path with warm starts",
-    "heuristic, cold": "the heuristic",
-    "heuristic, warm": "the heuristic with warm starts",
-    "trusted, cold": "safe screening as the paper does it",
-    "certified, cold": "safe screening with certified rules",
-    "certified, warm": "safe screening with certified rules and warm starts",
-    "ours": "the library's own path",
-}
+def about(slow, fast):
+    """Return how many solves of two ways are short of their stop, or over how many C they are compared."""
+    if method != "coordinate":
+        return {"note": common}
+    stops = f"out of sweeps at {cut[slow]} and {cut[fast]} C"
+    return {"note": f"{stops}, short of a gap of {rtol:g} at {missed[slow]} and {missed[fast]}"}
 
 
-def judge(sentence, slow, fast, place="-", only="", **options):
-    """Judge that a way is faster than another."""
-    note = ""
-    if method == "coordinate" and not only:
-        note = f"out of sweeps at {cut[slow]} and {cut[fast]} C, short of a gap of {rtol:g} at {missed[slow]} and {missed[fast]}"
-    elif seconds["same gap"] < n_C:
-        note = f"over {int(seconds['same gap']) or n_C} C"
-    words = f"{NAMES.get(fast, fast)} was {{}} times {{faster|slower}} than {NAMES.get(slow, slow)}"
-    options = {"whose": "own", "found": words[:1].upper() + words[1:]} | options
-    values = ratios_of[only] if only else totals[slow] / totals[fast]
-    found.faster(values, sentence, place, note=note, **options)
-
-
-shorter, slower = "safe screening shortens the path", "the heuristic is slower than safe screening"
-judge(shorter, "naive, cold", "trusted, cold", place, whose=timed, paper=np.nan if timed == "own" else paper)
+values = {"rules over the path": ratios_of[RULES]}
+words = {"common": common}
+tables = {"values": values, "seconds": totals}
+facts = {}
 if dataset in PAPER:
-    saved = 100.0 * (1.0 - totals["trusted, cold"] / totals["naive, cold"])
-    words = f"Safe screening took {{}} % {{less|more}} time than the naive path, where the paper's saves {PAPER[dataset]} %"
-    sentence = "safe screening saves as much as in the paper, to five points"
-    found.above(PAPER[dataset] - 5.0, saved, sentence, place, found=words, whose=timed)
-judge(slower, "heuristic, cold", "trusted, cold", place, whose=timed)
+    values["saved"] = 100.0 * (1.0 - totals["trusted, cold"] / totals["naive, cold"])
+    words |= {"saved": PAPER[dataset], "saved_less_5": PAPER[dataset] - 5.0}
 if dataset.startswith("pcmac"):
-    judge("the heuristic is slower than the naive way", "heuristic, cold", "naive, cold", place, whose=timed)
-found.below(
-    0.05,
-    ratios_of[RULES],
-    "the cost of rules is negligible",
-    place,
-    whose=timed,
-    clock=True,
-    found="The rules took {} of the seconds of the whole path",
-)
+    tables["seconds of PCMAC"] = totals
+if LAST in ratios_of:
+    values[LAST] = ratios_of[LAST]
 gaps = f"short of a gap of {rtol:g} on all samples at {missed['trusted, cold']} C, naive at {missed['naive, cold']}"
 if method == "coordinate":
-    if f"naive, {COMMON}" in ratios_of:
-        judge(f"{shorter}, {COMMON}", "naive, cold", "trusted, cold", only=f"naive, {COMMON}")
-        judge(
-            f"{slower}, {COMMON}", "heuristic, cold", "trusted, cold", only=f"heuristic, {COMMON}"
-        )
+    values |= {name: ratios for name, ratios in ratios_of.items() if name.endswith(COMMON)}
 else:
-    whole = record.read("facts").set_index("fact").loc["whole problem", "holds"]
-    found.fact(
-        whole,
-        "every solution after screening solves the whole problem",
-        place,
-        note=gaps,
-        whose=safe,
-    )
-    judge("certified rules shorten the path, every solve from nothing", "naive, cold", "certified, cold")
-    judge("certified rules shorten the path, warm starts", "naive, warm", "certified, warm")
-    others = np.log(totals.drop(columns="ours")).mean()
-    judge("the library's own path is the fastest", others.idxmin(), "ours")
+    tables["seconds at one gap"] = totals
     wrong = int(rules.loc["certified", "wrong"])
-    count = f"{wrong} decisions against a more accurate solution"
-    found.fact(
-        wrong == 0,
-        "no sample that a certified rule screens is a support vector",
-        "-",
-        note=count,
-        whose="own",
-    )
-frames, found = [found.frame()], Conclusions("SSS13-F5", found.dataset, "repeats")
-place = "section 5, Figures 5 to 8"
-if LAST in ratios_of:
-    sentence, note = "the solve at the last C of a rule costs more than those beside it", "solved whole; screened by less in the paper"
-    words = "The solve at the last C of a rule took {} times the time of those beside it"
-    found.faster(ratios_of[LAST], sentence, place, found=words, whose=timed, note=note)
+    facts["whole problem"] = record.read("facts").set_index("fact").loc["whole problem", "holds"], gaps
+    facts["certified"] = wrong == 0, f"{wrong} decisions against a more accurate solution"
 trusted = rules.loc["trusted"]
-note = f"{trusted['wrong']:.0f} wrong decisions, at {trusted['at']:.0f} C"
-if trusted["draws"] > 1:
-    note += f", over {trusted['draws']:.0f} draws"
+draws_of = f", over {trusted['draws']:.0f} draws" if trusted["draws"] > 1 else ""
 served = [k for group in groups for k in range(group.start, group.stop - 1)]
-rate = (
-    f"mean share at the C that rules serve {share['trusted'][served].mean():.2f}"
-    if served
-    else "no C is served"
-)
-sentence = "no sample that is screened is a support vector"
-found.fact(trusted["wrong"] == 0, sentence, place, note=f"{note}; {rate}; {gaps}", whose=safe)
-conclusions = pd.concat([*frames, found.frame()], ignore_index=True)
+rate = f"mean share at the C that rules serve {share['trusted'][served].mean():.2f}" if served else "no C is served"
+note = f"{trusted['wrong']:.0f} wrong decisions, at {trusted['at']:.0f} C{draws_of}; {rate}; {gaps}"
+facts["trusted"] = trusted["wrong"] == 0, note
+whose = {"time": timed, "safety": safe}
+conclusions = judging.judge("65-svm-pathwise-s-form", label, tables, facts=facts, whose=whose, words=words, about=about)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

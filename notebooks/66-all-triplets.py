@@ -57,8 +57,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen_book import Recorder, datasets, figures, wording
-from safescreen_book.protocols import path_runs
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(threads)
@@ -338,22 +337,15 @@ figures.show(
 # %% [markdown]
 # ## Conclusions
 #
-# None is in the papers. By rules written before the runs: differences of the error within a split, in points, the 95 % interval of their mean
+# None is in the papers. Rules and their histories are in `conclusions.yml`: differences of the error within a split, in points, the 95 % interval of their mean
 # by Student, undecided where it covers 0 or with one split. Of the two $\lambda$ of a kind that with the smaller mean error stands for it, which
 # favours both kinds.
 
 # %% tags=["nbval-ignore-output"]
 mine, near = (mean[[name for name in mean.index if name.startswith(head)]].idxmin() for head in ("all", "k ="))
-found = Conclusions("NEW-ALL", dataset, "splits")
-found.fact(certified, "solved on all triplets to the relative gap asked for", "-", whose="own", note=f"largest {worst:.1e}")
-for sentence, worse, better in (
-    ("all triplets beat the Euclidean metric", "Euclid", mine),
-    ("all triplets beat those of k neighbours", near, mine),
-    ("triplets of k neighbours beat the Euclidean metric", "Euclid", near),
-):
-    words = f"The error of {better} was {{}} points {{below|above}} that of {worse}"
-    found.above(0.0, errors[worse] - errors[better], sentence, "-", found=words, whose="own")
-conclusions = found.frame()
+facts = {"certified": (certified, f"largest {worst:.1e}")}
+words = {"all": mine, "near": near}
+conclusions = judging.judge("66-all-triplets", dataset, {"errors": errors}, facts=facts, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -50,7 +50,7 @@ from threadpoolctl import threadpool_limits
 from safescreen import hdsl
 from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import hdsl as lab
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
 limits = threadpool_limits(1)
@@ -288,40 +288,24 @@ if record.computes:
 # %% [markdown]
 # ## Conclusions
 #
-# By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
+# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
 # *Very close to 1* is above 0.97; *slower* is a smaller AUC after a tenth of the iterations; *most* is a half, *very few* a tenth, and
 # the block structure is clear if nine tenths of the learned entries are in the blocks. Differences are those of the smallest and the
 # largest $\alpha$ within a draw, that is for one truth and one set of points.
 
 # %% tags=["nbval-ignore-output"]
-F1, F2 = Conclusions("HDSL19-F1", f"d = {d}"), Conclusions("HDSL19-F2", f"d = {d}")
 tenth, last = every * max(1, round(0.1 * max_iter / every)), max_iter
 at = {when: results[results["iteration"] <= when].groupby(["draw", "alpha"]).last().unstack() for when in (tenth, last)}
-low, high, place = min(shares), max(shares), "section 5.1.1, Figure 1"
+low, high = min(shares), max(shares)
+middle = counts[counts["alpha"] == shown[0]].set_index("draw")
+values = middle[["inside the blocks", "found", "sign agrees"]].to_dict("series") | {"not true": 1.0 - middle["right"]}
 for what in ("features", "entries"):
-    for share, bound in ((10.0, 0.97), (20.0, 0.97), (30.0, 0.85)):
-        if share in shares:
-            level = "very close to 1" if bound > 0.9 else f"above {bound}"
-            words = f"With alpha {share:.0f} % the AUC of {what} was {{}}"
-            F1.above(bound, at[last][what, share], f"alpha {share:.0f} %: the AUC of {what} is {level}", place, found=words)
+    values |= {f"{what}, {share:.0f} %": at[last][what, share] for share in shares}
     if low < high:
-        words = f"After a tenth of the iterations the AUC of {what} was {{}} {{lower|higher}} with alpha {high:.0f} % than with {low:.0f} %"
-        slower = at[tenth][what, low] - at[tenth][what, high]
-        F1.above(0.0, slower, f"the AUC of {what} grows slower with a larger alpha", place, found=words)
-        words = f"In the end the AUC of {what} was {{}} {{lower|higher}} with alpha {high:.0f} % than with {low:.0f} %"
-        less = at[last][what, low] - at[last][what, high]
-        F1.above(0.0, less, f"the final AUC of {what} decreases with alpha", place, found=words)
-place, middle = "section 5.1.1, Figure 2", counts[counts["alpha"] == shown[0]].set_index("draw")
-note = f"alpha {shown[0]:.0f} %, entries above a tenth of the largest"
-words = "A share of {} of the learned entries lay in the blocks"
-F2.above(0.9, middle["inside the blocks"], "the learned similarity recovers the block structure", place, found=words, note=note)
-words = "A share of {} of the true entries was found"
-F2.above(0.5, middle["found"], "the learned similarity has most of the true entries", place, found=words, note=note)
-words = "A share of {} of the learned entries was none of the truth"
-F2.below(0.1, 1.0 - middle["right"], "very few of the learned entries are false", place, found=words, note=note)
-words = "A share of {} of the entries found had the sign of the truth"
-F2.above(0.99, middle["sign agrees"], "positive and negative entries are told apart", place, found=words, note=note)
-conclusions = pd.concat([F1.frame(), F2.frame()], ignore_index=True)
+        values[f"{what}, early"] = at[tenth][what, low] - at[tenth][what, high]
+        values[f"{what}, final"] = at[last][what, low] - at[last][what, high]
+words = {"low": f"{low:.0f}", "high": f"{high:.0f}", "shown": f"alpha {shown[0]:.0f} %, entries above a tenth of the largest"}
+conclusions = judging.judge("70-similarity-recovery", f"d = {d}", {"values": values}, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

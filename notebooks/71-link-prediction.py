@@ -58,8 +58,7 @@ from threadpoolctl import threadpool_limits
 from safescreen import hdsl
 from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import hdsl as lab
-from safescreen_book.protocols import spread
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, spread
 
 record = Recorder(output_dir, rows_dir)
 limits = threadpool_limits(1)
@@ -314,7 +313,7 @@ if record.computes:
 # %% [markdown]
 # ## Conclusions
 #
-# By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
+# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
 # *Slowly*: at most 0.043 for each factor of ten, which leads from 1 at 5 000 features to 0.9 at a million. *Roughly
 # logarithmically*: a straight line in $\log d$ explains more of the variance over the dimensions than one in $d$. *Tends to
 # improve*: the mean over the dimensions, within a draw.
@@ -330,33 +329,21 @@ def explained(positions):
     return np.array([np.corrcoef(positions, values)[0, 1] ** 2 if np.ptp(values) > 0.0 else 0.0 for values in best[dims].to_numpy()])
 
 
-found, place = Conclusions("HDSL19-F3", f"up to {dims[-1]} features"), "section 5.1.2, Figure 3"
-words = f"With {dims[-1]:,} features the AUC was {{}}"
-sentence = "the AUC is above 0.9 in the highest dimension"
-found.above(0.9, best[dims[-1]], sentence, place, found=words, note=f"{counts[-1]} triplets a link")
+values = {
+    "highest dimension": best[dims[-1]],
+    "over the dot product": (best - dot).min(axis=1),
+    "iteration at a million": spread.again_ratios(record.read("ratios").loc[0]),
+}
 if len(dims) > 1:
-    fall = best[dims[0]] - best[dims[-1]]
-    words = f"From {dims[0]:,} to {dims[-1]:,} features the AUC fell by {{}}"
-    found.above(0.0, fall, "the AUC falls with the dimension", place, found=words)
-    words = "For each factor of ten in the dimension the AUC fell by {}"
-    sentence = "the AUC falls slowly: at most 0.043 for each factor of ten"
-    found.below(0.043, fall / (log_d[-1] - log_d[0]), sentence, place, found=words)
+    values["fall"] = best[dims[0]] - best[dims[-1]]
+    values["fall for each factor of ten"] = values["fall"] / (log_d[-1] - log_d[0])
 if len(dims) > 2:
-    gain = explained(log_d) - explained(np.array(dims, dtype=float))
-    words = "A line in the logarithm of the dimension explained {} {more|less} of the variance than one in the dimension"
-    found.above(0.0, gain, "the AUC falls roughly as the logarithm of the dimension", place, found=words)
+    values["explained by the logarithm"] = explained(log_d) - explained(np.array(dims, dtype=float))
 if len(counts) > 1:
-    more = (by[counts[-1]] - by[counts[0]]).mean(axis=1)
-    words = f"With {counts[-1]} triplets a link the AUC was {{}} {{higher|lower}} than with {counts[0]}"
-    found.above(0.0, more, "more triplets a link improve the prediction", place, found=words)
-words = "The AUC was at least {} {above|below} that of the dot product in every dimension"
-sentence = "the learned similarity predicts better than the dot product in every dimension"
-found.above(0.0, (best - dot).min(axis=1), sentence, "-", found=words, whose="own")
-pairs = spread.again_ratios(record.read("ratios").loc[0])
-same = "an iteration at a million features costs at most half as much again as at ten thousand, for equal entries and triplets"
-words = "An iteration took {} times as long at a million features as at ten thousand"
-found.below(1.5, pairs, same, "abstract, Table 1: no d", found=words, whose="own", clock=True)
-conclusions = found.frame()
+    values["more triplets"] = (by[counts[-1]] - by[counts[0]]).mean(axis=1)
+words = {"fewest": f"{dims[0]:,}", "most": f"{dims[-1]:,}", "per_link": f"{counts[-1]} triplets a link"}
+words |= {"fewest_triplets": counts[0], "most_triplets": counts[-1]}
+conclusions = judging.judge("71-link-prediction", f"up to {dims[-1]} features", {"values": values}, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

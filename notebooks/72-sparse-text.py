@@ -61,8 +61,7 @@ from threadpoolctl import threadpool_limits
 from safescreen import hdsl
 from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols import hdsl as lab
-from safescreen_book.protocols import spread
-from safescreen_book.protocols.conclusions import Conclusions
+from safescreen_book.protocols import judging, spread
 
 record = Recorder(output_dir, rows_dir)
 limits = threadpool_limits(1)
@@ -460,16 +459,12 @@ else:
 # Means over the draws, in percent, and their standard error; `first` is the first draw. `features` are those used, or dimensions.
 
 # %%
-PAPER = {  # error, features or dimensions
-    "dexter": {"dot": (20.1,), "rp+oasis": (24.0, 1000), "pca+oasis": (9.3, 50), "diag-l2": (8.4,), "diag-l1": (8.4, 773),
-               "hdsl": (6.5, 183), "poly-2": (9.4,), "poly-3": (9.2,), "linear-l2": (8.9,), "linear-l1": (8.9, 281)},
-    "dorothea": {"dot": (9.3,), "rp+oasis": (11.4, 150), "pca+oasis": (9.9, 800), "diag-l2": (6.8,), "diag-l1": (6.6, 860),
-                 "hdsl": (6.5, 731), "poly-2": (7.0,), "poly-3": (6.6,), "linear-l2": (8.1,), "linear-l1": (6.6, 366)},
-    "rcv1_4": {"dot": (11.2,), "rp+oasis": (10.6, 1000), "pca+oasis": (6.1, 800), "diag-l2": (6.2,), "diag-l1": (7.2, 3878),
-               "hdsl": (5.7, 1888), "poly-2": (5.7,), "poly-3": (5.7,), "linear-l2": (5.1,), "linear-l1": (5.7, 2770)},
-}  # fmt: skip
+PRINTED = judging.load().printed["HDSL19 Tables 3 and 4"]
 ORDER = ["dot", "rp+oasis", "pca+oasis", "diag-l2", "diag-l1", "hdsl", "poly-2", "poly-3", "linear-l2", "linear-l1"]
-printed = {name: " ".join(f"{v}" if k == 0 else f"[{v}]" for k, v in enumerate(row)) for name, row in PAPER.get(standard, {}).items()}
+features_of = PRINTED["features"].get(standard, {})  # or dimensions
+printed = {
+    name: f"{value:.1f}" + (f" [{features_of[name]}]" if name in features_of else "") for name, value in PRINTED["errors"].get(standard, {}).items()
+}
 error = results.pivot(index="draw", columns="method", values="error")[ORDER]
 features = results.pivot(index="draw", columns="method", values="features")[ORDER]
 mean = error.mean()
@@ -680,7 +675,7 @@ if record.computes:
 # %% [markdown]
 # ## Conclusions
 #
-# By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
+# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
 # Errors are differences within a draw, in percentage points. The rival of a headline is one for all draws, the one with the smallest mean
 # error. Stand-ins, features scaled by all parts, and settings below the paper's are not the paper's: there the conclusions are our own.
 # The labels of the test parts of dexter and dorothea were never published, and half of the validation part stands for them: so every row
@@ -697,154 +692,43 @@ if record.computes:
 needed = paper_grids and max_iter >= 10_000 and passes >= 10 and max(spaces["rp"]) >= 2000
 needed = needed and random_triplets == (20 if dataset == "dexter" else 0)
 whose = "paper" if published and reference == "training" and needed else "own"
-errors_are = "own"  # whose a row is that compares errors: halves of the validation part stand for the test part, whose labels are not public
-theirs = {name: row[0] for name, row in PAPER.get(dataset, {}).items()} if whose == "paper" else {}
-name_of_set = dataset if reference == "training" else f"{dataset}, scaled by all parts"
-B2, B3, B4, F4, F5, F6 = ledger = [Conclusions(f"HDSL19-{item}", name_of_set) for item in ("B2", "B3", "B4", "F4", "F5", "F6")]
-if published and reference == "training":
-    sizes = "dimension, stored share (to 0.02 points) and sizes are those of the table"
-    B2.fact(as_printed, sizes, "Table 2", note="the labels of the test part are not public")
-
-
-def compare(found, better, others, sentence, place, bound=0.0):
-    """Judge that a method has a smaller error than all others: than the best of them in the mean, in the paper than the best there."""
-    worse = mean[others].idxmin()
-    words = f"The error of {better}, {mean[better]:.1f} %, was {{}} points {{above|below}} that of {worse}, {mean[worse]:.1f} %"
-    paper = np.nan
-    note = ""
-    if theirs:
-        rival = min(others, key=theirs.get)
-        paper = theirs[better] - theirs[rival]
-        note = f"in the paper {better} {theirs[better]:g} %, {rival} {theirs[rival]:g} %"
-    found.below(bound, error[better] - error[worse], sentence, place, found=words, paper=paper, whose=errors_are, note=note)
-
-
-place = "section 5.2.2, Table 3"
-compare(B3, "hdsl", similarities, "hdsl has the smallest error of the similarities", place)
-compare(B3, "hdsl", ["diag-l2"], "hdsl has a smaller error than the diagonal with l2", place)
-compare(B3, "hdsl", ["diag-l1"], "hdsl has a smaller error than the diagonal with l1", place)
-compare(B3, "dot", ["rp+oasis"], "random projections with OASIS are worse than the dot product", place)
-compare(B3, "pca+oasis", ["rp+oasis"], "principal components with OASIS are better than random projections", place)
-compare(B3, "diag-l2", ["pca+oasis"], "a diagonal in all features is better than principal components with OASIS", place)
+values = {**ratios_of, **values_of}
+values["features over those of diag-l1"] = features["hdsl"] / features["diag-l1"].clip(lower=1.0)
+if 2 * max_iter < 0.2 * d:  # the iterations allow too few features to say anything
+    values.pop("features at the end over all", None)
+allowed = 400 * (max_iter + 1) / d**2
+if allowed < 2e-3:
+    values.pop("percent of the entries", None)
+words = {
+    "smallest": spaces["pca"][0],
+    "iterations": f"processor seconds here, {max_iter} iterations with checks; the paper's machine is another",
+    "features_allowed": f"its iterations allow {2 * max_iter / d:.0%} of them",
+    "entries_allowed": f"its iterations allow {allowed:.2g} %",
+}
+tables = {"values": values, "errors": error}
+facts = {}
 if published:
-    limit, named = {"dexter": (60.0, "a minute"), "dorothea": (3600.0, "an hour")}[dataset]
-    slower = ratios_of["seconds of a training"]
-    note = f"processor seconds here, {max_iter} iterations with checks; the paper's machine is another"
-    words = "A training of hdsl took {} seconds of the processor"
-    B3.below(limit, slower, f"hdsl takes less than {named}", "section 5.2.1", found=words, whose="own", log=True, note=note)
-place = "section 5.2.2, Table 4"
-if published:
-    compare(B4, "hdsl", machines, "hdsl has a smaller error than every machine", place)
-    compare(B4, "hdsl", ["linear-l1"], "hdsl has a smaller error than the linear machine with l1", place)
+    words["note"] = "chosen by one half of the validation points, reported on the other: the test labels are not public"
+    named = {"dexter": "a minute", "dorothea": "an hour"}[dataset]
+    values[f"seconds, against {named}"] = ratios_of["seconds of a training"]
+    tables["errors of published sets"] = error
+    for name in ("hdsl over pca+oasis in the smallest dimension", "hdsl over pca+oasis in the end"):
+        values.pop(name, None)
+    if reference == "training":
+        facts["sizes"] = as_printed, "the labels of the test part are not public"
 else:
-    compare(B4, "hdsl", machines, "hdsl is behind no machine by more than a point", place, bound=1.0)
-
-place = "section 5.2.2, Figure 4"
-share = {"dexter": 250 / 20000}.get(dataset, np.nan) if theirs else np.nan
-F4.below(
-    0.5,
-    values_of["new features late over early"],
-    "hdsl incorporates many features early",
-    place,
-    found="In the second half of the iterations hdsl took {} times the new features of the first",
-    whose=whose,
+    values.pop("pca over hdsl", None)
+    tables["errors of stand-ins"] = error
+conclusions = judging.judge(
+    "72-sparse-text",
+    dataset if reference == "training" else f"{dataset}, scaled by all parts",
+    tables,
+    facts=facts,
+    # halves of the validation part stand for the test part, whose labels are not public
+    whose={"": whose, "errors": "own"},
+    words=words,
+    about=lambda first, second: {"first_mean": f"{mean[first]:.1f}", "second_mean": f"{mean[second]:.1f}"},
 )
-if 2 * max_iter >= 0.2 * d:
-    modest = "hdsl converges to a modest fraction of all features: below a tenth"
-    F4.below(
-        0.1,
-        values_of["features at the end over all"],
-        modest,
-        place,
-        found="In the end hdsl used {} of all features",
-        paper=share,
-        whose=whose,
-        note=f"its iterations allow {2 * max_iter / d:.0%} of them",
-    )
-
-place = "section 5.2.2, Figure 5"
-share = {"dexter": 712 / 20000**2 * 100}.get(dataset, np.nan) if theirs else np.nan
-few = "the share of entries of M is of the order of 0.0001 %: below 0.001 %"
-most = 400 * (max_iter + 1) / d**2
-if most >= 2e-3:
-    F5.below(
-        1e-3,
-        ratios_of["percent of the entries"],
-        few,
-        place,
-        found="Of the entries of M {} % were not zero",
-        paper=share,
-        whose=whose,
-        log=True,
-        note=f"its iterations allow {most:.2g} %",
-    )
-share = (712 - 183) / (183 * 182) if theirs and dataset == "dexter" else np.nan
-few = "M relies on a few pairwise interactions: a tenth of the pairs of its features, or fewer"
-words = "M linked a share of {} of the pairs of its features"
-F5.below(0.1, values_of["pairs linked of those in use"], few, place, found=words, paper=share, whose=whose)
-either = "pairs of features count for and against similarity: entries of either sign"
-words = "M had {} pairs of the rarer sign"
-F5.above(0.0, values_of["pairs of the rarer sign"], either, place, found=words, whose=whose)
-ratio = features["hdsl"] / features["diag-l1"].clip(lower=1.0)
-counts = {name: row[-1] for name, row in PAPER.get(dataset, {}).items()}
-paper = counts["hdsl"] / counts["diag-l1"] if theirs else np.nan
-words = "hdsl used {} times the features of the diagonal with l1"
-sentence = "hdsl uses fewer features than the diagonal with l1"
-F5.below(1.0, ratio, sentence, "section 5.2.2, Table 3", found=words, paper=paper, whose=whose, log=True)
-
-place = "section 5.2.2, Figure 6"
-random = "random projections are worse than the dot product at their best dimension"
-words = "At their best dimension random projections had an error {} points {above|below} that of the dot product"
-F6.above(0.0, values_of["rp over dot"], random, place, found=words, whose=errors_are)
-if published:
-    noise = "PCA suffers from noise: at its best dimension it is worse than hdsl"
-    words = "At its best dimension PCA had an error {} points {above|below} that of hdsl"
-    F6.above(0.0, values_of["pca over hdsl"], noise, place, found=words, whose=errors_are)
-else:
-    r = spaces["pca"][0]
-    ahead = values_of["hdsl over pca+oasis in the smallest dimension"]
-    words = f"In {r} dimensions PCA with OASIS had an error {{}} points {{below|above}} that of hdsl"
-    sentence = "without noise PCA with OASIS is better than hdsl in very few dimensions"
-    F6.above(0.0, ahead, sentence, place, found=words, whose=errors_are)
-    F6.below(
-        0.5,
-        values_of["hdsl over pca+oasis in the end"],
-        "hdsl catches up with PCA and OASIS, to half a point",
-        place,
-        found="In the end the error of hdsl was {} points {above|below} that of PCA with OASIS",
-        whose=errors_are,
-    )
-near = f"by {NEAR} dimensions hdsl is better than the dot product in all"
-words = f"By {NEAR} dimensions the error of hdsl was {{}} points {{above|below}} that of the dot product"
-F6.below(0.0, values_of[f"hdsl over dot by {NEAR} dimensions"], near, place, found=words, whose=errors_are)
-grew = ratios_of["atoms at the end over half way"]
-words = "hdsl had {} times the atoms in the end that it had half-way"
-F6.below(1.25, grew, "hdsl converges to a stationary dimension", place, found=words, whose=whose, log=True)
-F6.below(
-    1.0,
-    values_of[END["hdsl"]],
-    "hdsl does not overfit: the end is at most a point worse than the best",
-    place,
-    found="In the end the error of hdsl was {} points {above|below} that of the step chosen",
-    whose=errors_are,
-)
-F6.above(
-    0.0,
-    values_of[END["pca+oasis"]],
-    "principal components with OASIS show signs of overfitting",
-    place,
-    found="In the largest dimension the error of PCA with OASIS was {} points {above|below} that of the one chosen",
-    whose=errors_are,
-)
-words = "From the point chosen to the end the error of hdsl grew by {} points {more|less} than that of PCA with OASIS"
-sentence = "principal components with OASIS overfit more than hdsl"
-F6.below(0.0, values_of[END["hdsl over pca+oasis"]], sentence, place, found=words, whose=errors_are)
-
-conclusions = pd.concat([found.frame() for found in ledger if len(found.frame())], ignore_index=True)
-if published:
-    held = conclusions["claim"] != "HDSL19-B2"
-    words = "chosen by one half of the validation points, reported on the other: the test labels are not public"
-    conclusions.loc[held, "note"] = [f"{note}; {words}" if note else words for note in conclusions.loc[held, "note"]]
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

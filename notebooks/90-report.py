@@ -40,7 +40,7 @@ for paper, row in ledger.counts(claims).items():
 # ## What the runs say
 #
 # Tables and figures are judged by runs at the paper's size, whose results are committed in `outputs/paper/`: each conclusion of the paper
-# by a rule that was written before the run, for each data set; it stands if most of them agree with the paper's own values. The status of
+# by a rule with a history (`conclusions.yml`), for each data set; it stands if most of them agree with the paper's own values. The status of
 # an item follows from these rows.
 
 # %%

@@ -71,13 +71,13 @@ def question(row: Mapping[str, Any]) -> str:
     >>> row |= {"whose": "paper", "rule": "95% interval above 1", "note": "RRPB over none", "n": 3}
     >>> print(question(row | {"ours": 1.2}).replace(". ", ".\\n"))
     Asked: does it hold that RRPB pays? It is the paper's conclusion (STS19-F9, section 7.2).
-    Rule, written before the run: it stands if the 95 % interval of the mean is above 1.
+    Rule: it stands if the 95 % interval of the mean is above 1.
     Note: RRPB over none.
     """
     where = ", ".join(part for part in (row["claim"], row["place"]) if part and part != "-")
     whose = WHOSE[row["whose"]] + (f" ({where})" if where else "")
     asked = f"Asked: does it hold that {row['conclusion']}? It is {whose}. "
-    asked += f"Rule, written before the run: {_rule(row['rule'])}."
+    asked += f"Rule: {_rule(row['rule'])}."
     # the sentence on what is no number has the note already
     return asked + (
         f" Note: {_words(row['note'])}." if _words(row["note"]) and _is_number(row["ours"]) else ""

@@ -1,5 +1,5 @@
-"""Judge conclusions of a paper by rules that are written before the run: by a 95 % interval over
-draws, and never by one draw.
+"""Judge conclusions of a paper by a 95 % interval over draws, and never by one draw. The rules are
+read from a file, see :mod:`safescreen_book.protocols.judging`.
 
 >>> found = Conclusions("STS19-F9", "segment")
 >>> where = {"place": "section 7.2", "log": True}

@@ -116,12 +116,15 @@ class Rules:
         The papers' numbers: by table, column, data set and method.
     counted, names : mapping
         For each notebook, what its values belong to, and what its methods are called in words.
+    changed : tuple of mapping
+        What was changed after a run in all rules: as `Rule.changed`, and `which` rules.
     """
 
     rules: tuple[Rule, ...]
     printed: Mapping[str, Mapping]
     counted: Mapping[str, str]
     names: Mapping[str, Mapping[str, str]]
+    changed: tuple[Mapping[str, str], ...] = ()
 
     def of(self, notebook: str) -> tuple[Rule, ...]:
         """Return the rules of a notebook, in their order."""
@@ -144,6 +147,7 @@ def load(folder: Path | None = None) -> Rules:
 def _load(folder: Path) -> Rules:
     content = read_yaml(folder / FILE)
     printed = mapping(content.pop("printed", {}), f"{FILE}: printed")
+    changed = tuple(content.pop("changed", ()))
     rules, counted, names = [], {}, {}
     for notebook, entry in content.items():
         entry = mapping(entry, f"{FILE}, {notebook}")
@@ -157,7 +161,7 @@ def _load(folder: Path) -> Rules:
     twins = sorted({name for name in ids if ids.count(name) > 1})
     if twins:
         raise BookError(f"{FILE}: these ids occur twice: {', '.join(twins)}")
-    return Rules(tuple(rules), printed, counted, names)
+    return Rules(tuple(rules), printed, counted, names, changed)
 
 
 def _expanded(raw: dict) -> list[dict]:
@@ -197,7 +201,7 @@ def judge(
     chosen: Mapping[tuple, str] | None = None,
     about: Callable[[str, str], Mapping[str, str]] | None = None,
     claims: tuple[str, ...] = (),
-    printed: str = "",
+    counted: str = "",
 ):
     """Return the conclusions of a run, a pandas.DataFrame with the columns `conclusions.COLUMNS`.
 
@@ -225,8 +229,8 @@ def judge(
         A function of the two methods that returns what is special to them: `whose`, or a `note`.
     claims : tuple of str, optional
         Only rules of these claims.
-    printed : str, optional
-        The data set in the papers' tables, if it is not `dataset`.
+    counted : str, optional
+        What a value of this run belongs to, if it is not what it says for the notebook.
     """
     import pandas as pd
 
@@ -236,17 +240,17 @@ def judge(
     for rule in rules.of(notebook):
         if claims and rule.claim not in claims:
             continue
-        found = Conclusions(rule.claim, dataset, rules.counted[notebook])
+        found = Conclusions(rule.claim, dataset, counted or rules.counted[notebook])
         if rule.fact:
             if rule.fact in (facts or {}):
                 _fact(found, rule, facts[rule.fact], _owner(rule, whose), words)
         elif pair := _names(rule, tables.get(rule.of, {}), words, chosen):
             values = _values(rule, tables[rule.of], pair)
-            theirs = _printed(rule, rules.printed, printed or dataset, words)
+            theirs = _printed(rule, rules.printed, dataset, words)
             names = {key: rules.names[notebook].get(name, name) for key, name in pair.items()}
             more = dict(about(*pair.values())) if about and len(pair) == 2 else {}
-            _number(found, rule, values, theirs, more.pop("whose", _owner(rule, whose)),
-                    {**words, **names, **more})  # fmt: skip
+            owner = "own" if rule.whose == "own" else more.pop("whose", _owner(rule, whose))
+            _number(found, rule, values, theirs, owner, {**words, **names, **more})
         frames.append(found.frame())
     return pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
 
@@ -287,8 +291,10 @@ def _number(found, rule, values, theirs, whose, words) -> None:
         whose = "own"
         notes.append("a tie in the paper, so that it is none of its conclusions")
     text = Template(rule.found).safe_substitute(words)
+    if rule.found.startswith("$"):
+        text = text[:1].upper() + text[1:]
     options = {"log": log, "clock": rule.clock, "whose": whose, "paper": theirs}
-    options |= {"found": text[:1].upper() + text[1:], "note": "; ".join(filter(None, notes))}
+    options |= {"found": text, "note": "; ".join(filter(None, notes))}
     getattr(found, side)(bound, values, rule.asks, rule.place, **options)
 
 
@@ -321,6 +327,8 @@ def _extreme(extreme: str, several, table) -> str:
     """Return the method with the smallest or the largest mean, that of logarithms of positive
     values.
     """
+    if len(several) == 1:
+        return several[0]
     values = {name: np.asarray(table[name], dtype=float) for name in several}
     positive = all((one > 0.0).all() for one in values.values())
     means = {name: np.mean(np.log(one) if positive else one) for name, one in values.items()}
@@ -351,8 +359,12 @@ def _printed(rule: Rule, printed, dataset: str, words) -> float:
 
 
 def _filled(value, words):
-    """Return texts, in lists and mappings too, with words in place of ``$name``."""
+    """Return texts, in lists and mappings too, with words in place of ``$name``; a text that is
+    nothing else becomes the word itself, which may be a list.
+    """
     if isinstance(value, str):
+        if value[:1] == "$" and isinstance(words.get(value[1:]), list | float):
+            return words[value[1:]]
         return Template(value).safe_substitute(words)
     if isinstance(value, Mapping):
         return {key: _filled(one, words) for key, one in value.items()}

@@ -135,8 +135,10 @@ def rules():
 def test_every_rule_has_a_history(rules):
     for rule in rules.rules:
         assert re.fullmatch(r"\d\.\d\.\d, [0-9a-f]{8}", rule.since), rule.id
-        for change in rule.changed:
-            assert all(str(value).strip() for value in change.values()), rule.id
+    for change in [*rules.changed, *(one for rule in rules.rules for one in rule.changed)]:
+        assert set(change) - {"which"} == set(judging.CHANGED)
+        assert all(str(value).strip() for value in change.values())
+        assert " -> " in change["verdict"] and re.fullmatch(r"[0-9a-f]{8}", change["commit"])
 
 
 def test_rules_answer_the_rows_of_records_and_claims_of_the_ledger(rules):
