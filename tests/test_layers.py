@@ -24,7 +24,7 @@ CORE = [
     {"paths", "screening", "validation"},
 ]
 WINGS = [
-    {"interior", "kernels"},
+    {"interior", "kernels", "products"},
     {"svm", "hdsl"},
     {"cluster", "estimators"},
 ]

@@ -9,6 +9,7 @@ from safescreen.kernels import KernelSamples
 from safescreen.losses import Hinge, Loss, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
+from safescreen.products import ProductTriplets
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rules import Screened
 from safescreen.screening import Certificate, screen, screen_samples, screen_triplets
@@ -17,7 +18,6 @@ from safescreen.spheres import SPHERES, Sphere
 from safescreen.terms import (
     FreeIntercept,
     Pairs,
-    ProductTriplets,
     Quadruplets,
     Samples,
     Triplets,

@@ -14,11 +14,11 @@ from dataclasses import fields, replace
 import numpy as np
 
 from safescreen.problem import Problem
+from safescreen.products.triplets import ProductTriplets, products_of
 from safescreen.rules import sphere
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
-from safescreen.terms.products import ProductTriplets, products_of
 from safescreen.terms.triplets import Triplets
 
 SHRINK = 0.05

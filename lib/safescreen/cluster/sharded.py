@@ -17,12 +17,12 @@ from safescreen.cluster import _shards
 from safescreen.cluster.workers import check_client, gather
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.losses import Loss
+from safescreen.products.triplets import EXPLICIT_LIMIT, BlockScreening
 from safescreen.rounding import ElementLike, gamma, upper
 from safescreen.spheres import Sphere
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import check_triplets
 from safescreen.terms.neighbors import AnchorLists, class_sizes
-from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
 SHARDS = 8

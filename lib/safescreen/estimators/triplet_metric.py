@@ -20,8 +20,9 @@ from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, solver_options, train, watching
 from safescreen.memory import triplets_bytes
 from safescreen.problem import Problem
+from safescreen.products import ProductTriplets
 from safescreen.records import Progress
-from safescreen.terms import ProductTriplets, Triplets
+from safescreen.terms import Triplets
 from safescreen.terms.neighbors import class_sizes
 
 LISTED = 10_000_000

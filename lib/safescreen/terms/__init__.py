@@ -7,7 +7,6 @@ from safescreen.terms.base import LossSums, Terms
 from safescreen.terms.free_intercept import FreeIntercept
 from safescreen.terms.intercept import add_intercept
 from safescreen.terms.pair_terms import Pairs, pull
-from safescreen.terms.products import ProductTriplets
 from safescreen.terms.quadruplets import Quadruplets
 from safescreen.terms.samples import Samples
 from safescreen.terms.triplets import Triplets
@@ -16,7 +15,6 @@ __all__ = [
     "FreeIntercept",
     "LossSums",
     "Pairs",
-    "ProductTriplets",
     "Quadruplets",
     "Samples",
     "Terms",

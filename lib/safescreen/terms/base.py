@@ -392,7 +392,7 @@ class Terms(ABC):
 
         Returns
         -------
-        :class:`~safescreen.terms.products.BlockScreening`
+        :class:`~safescreen.products.triplets.BlockScreening`
         """
         self.require("blocks", by="screening in blocks")
 

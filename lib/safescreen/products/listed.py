@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from safescreen.terms import _product_kernels as kernels
-from safescreen.terms import _product_screening as screening
+from safescreen.products import listed_kernels as kernels
+from safescreen.products import screening as screening
 from safescreen.terms.base import Costs
 from safescreen.terms.neighbors import AnchorLists
 

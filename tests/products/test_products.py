@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import safescreen as ss
-from safescreen.terms import ProductTriplets, Triplets, _class_products
+from safescreen.products import ProductTriplets, classes
+from safescreen.terms import Triplets
 
 WIDTHS = (0.0, 0.05, 1.0, 40.0)
 
@@ -222,7 +223,7 @@ def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
     ball = SimpleNamespace(center=metric(3, 0.4), radius=0.01)
     assert products.screen_blocks(ball, ss.Hinge()).n_R > 0
     products, _ = blobs()
-    monkeypatch.setattr(_class_products, "LISTED_PAIRS", 36 * 35 - 1)
+    monkeypatch.setattr(classes, "LISTED_PAIRS", 36 * 35 - 1)
     assert products.screen_blocks(ball, ss.Hinge()).remaining is products
 
 
@@ -235,7 +236,7 @@ def test_blocks_of_any_size_and_listed_anchors(kind, k, monkeypatch):
     x, loss = metric(3, size_of(X)), ss.SmoothedHinge(0.05)
     whole = ProductTriplets(X, y, k)
     wanted = whole.loss_sums(x, loss)
-    monkeypatch.setattr(_class_products, "BLOCK_BYTES", 0)
+    monkeypatch.setattr(classes, "BLOCK_BYTES", 0)
     found = ProductTriplets(X, y, k).loss_sums(x, loss)
     assert (found.loss, found.alpha_sum) == (wanted.loss, wanted.alpha_sum) and np.array_equal(
         found.adjoint, wanted.adjoint
@@ -283,7 +284,7 @@ def test_counted_operations_and_samples(k):
 
 
 def test_more_pairs_than_can_be_listed_are_not_prepared(monkeypatch):
-    monkeypatch.setattr(_class_products, "LISTED_PAIRS", 100)
+    monkeypatch.setattr(classes, "LISTED_PAIRS", 100)
     assert blobs()[0].costs().preparation == np.inf
 
 

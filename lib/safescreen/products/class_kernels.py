@@ -9,8 +9,8 @@ pairs, then their weights, which are negative for pairs of one class. The anchor
 import numpy as np
 
 from safescreen._numba import Shared, njit, prange
-from safescreen.terms._product_kernels import anchor_sums
-from safescreen.terms._product_sums import room
+from safescreen.products.listed_kernels import anchor_sums
+from safescreen.products.sums import room
 
 TILE = 256
 """Number of columns that are computed together."""

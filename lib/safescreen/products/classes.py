@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from safescreen.terms import _class_kernels as kernels
-from safescreen.terms._listed_products import SERIAL_WORK, ListedProducts
+from safescreen.products import class_kernels as kernels
+from safescreen.products.listed import SERIAL_WORK, ListedProducts
 from safescreen.terms.base import Costs
 from safescreen.terms.neighbors import AnchorLists
 

@@ -8,8 +8,8 @@ ball lie between the differences of the ends of its two intervals.
 import numpy as np
 
 from safescreen._numba import Shared, njit, prange
+from safescreen.products.listed_kernels import longest, row_values
 from safescreen.rounding import UNIT
-from safescreen.terms._product_kernels import longest, row_values
 
 ROUNDS = 4
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_mask, check_points
 from safescreen.losses import Loss
+from safescreen.products.classes import ClassProducts
+from safescreen.products.listed import ListedProducts
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
-from safescreen.terms._class_products import ClassProducts
-from safescreen.terms._listed_products import ListedProducts
 from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists

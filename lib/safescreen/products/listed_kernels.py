@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from safescreen._numba import Shared, njit, prange
-from safescreen.terms._product_sums import product_sums, room
+from safescreen.products.sums import product_sums, room
 from safescreen.terms._triplet_kernels import add_pair, pair_value
 
 

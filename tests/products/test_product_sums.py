@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen.terms._product_sums import extremes, product_sums, room
+from safescreen.products.sums import extremes, product_sums, room
 
 RANGE, BITS = 16, 5
 """Lists from 0 to 16, rounded to five bits: the grid is the integers."""
