@@ -247,6 +247,7 @@ class Problem:
         bound. Hence the allowance
         ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||`` and the
         roundings of the two products."""
+        x = self.terms.prepared(x)
         return self.assemble(self.terms.loss_sums(x, self.loss, alpha), x, lam)
 
     def assemble(self, sums: LossSums, x: ElementLike, lam: float) -> Evaluation:

@@ -2,7 +2,7 @@
 says, against explicit features.
 """
 
-import copy
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ from naive.exact import exact_samples
 from naive.extremes import dot, exact, norm
 from naive.features import FEATURES, flat
 from safescreen.kernels import Expansion, KernelSpace
-from safescreen.kernels.space import DRIFT, WORN, Image
+from safescreen.kernels.space import DRIFT, WORN
 
 N = 24
 
@@ -104,14 +104,14 @@ def test_declared_errors_travel():
     made, rng = space(), np.random.default_rng(11)
     a, b = rng.standard_normal((2, N))
     fresh, other = made.expansion(a), made.expansion(b)
-    x = Expansion(made, fresh.coef, Image(fresh.image, 1e-3), fresh.scale)
-    y = Expansion(made, other.coef, Image(other.image, 2e-3), other.scale)
+    x = Expansion(made, fresh.coef, fresh.image, 1e-3, fresh.scale)
+    y = Expansion(made, other.coef, other.image, 2e-3, other.scale)
     assert min((x + y).error, (x - y).error) >= 3e-3 and (-x).error == 1e-3
     assert (5.0 * x).error >= 5e-3 and (x / 0.2).error >= 5e-3 and (0.1 * x).error >= 1e-4
     assert made.inner_error(x, y) >= min(x.scale * y.error, y.scale * x.error)
     assert made.ldexp(x, 3).error >= 8e-3
     # one that is updated keeps the error of the one it comes from
-    rough = Expansion(made, fresh.coef, Image(fresh.image, 4.0 * fresh.error), fresh.scale)
+    rough = Expansion(made, fresh.coef, fresh.image, 4.0 * fresh.error, fresh.scale)
     changed = a.copy()
     changed[3] += 1.0
     assert rough.error < made.updated(rough, changed).error <= DRIFT * fresh.error * 1.5
@@ -422,7 +422,7 @@ def test_rounded_sums_and_multiples_are_known_no_better(size):
     Q = np.outer(made.signs, made.signs) * made.K
 
     def exact_one(coef):
-        return Expansion(made, coef, Image(Q @ coef, 0.0), made.scale(coef))
+        return Expansion(made, coef, Q @ coef, 0.0, made.scale(coef))
 
     x, y, tiny = (exact_one(unit * rng.integers(-9, 10, N)) for unit in (1.0, 2.0**-54, 2.0**-1070))
     for got in (x + y, y - x, 0.3 * x, x / 3.0, 0.3 * tiny, tiny / 3.0, made.ldexp(tiny, -5)):
@@ -436,10 +436,17 @@ def test_rounded_sums_and_multiples_are_known_no_better(size):
         assert got.error <= 1e-15 * got.scale or np.abs(got.coef).max() < 1e-300
 
 
-def test_a_look_at_a_copy_completes_nothing():
-    space = ss.KernelSamples.from_points(np.arange(6.0)[:, None], [1, -1] * 3).cone
-    x = space.expansion(np.ones(6))
-    x.image[2:] = np.nan
-    other = copy.copy(x)
-    other.at()
-    assert np.isfinite(other.image).all() and np.isnan(x.image[2:]).all()
+def test_what_is_read_of_an_element_changes_nothing_of_it():
+    """A part of an image is known: products, norms and margins at all samples are read of it."""
+    samples = ss.KernelSamples.from_points(np.arange(6.0)[:, None], [1, -1] * 3)
+    space = samples.cone
+    fresh = space.expansion(np.ones(6))
+    image = np.r_[fresh.image[:2], np.full(4, np.nan)]
+    x = replace(fresh, image=image, error=0.0)
+    assert np.array_equal(x.known_at().image, fresh.image) and x.known_at().error == fresh.error
+    assert np.array_equal(samples.margins(x), fresh.image)
+    e = ss.Problem(samples, ss.Hinge()).evaluate(x, 1.0)
+    assert np.array_equal(e.x.image, fresh.image), "what is computed on the way is returned"
+    assert x.norm() == fresh.norm() and space.inner_error(x, x) >= fresh.scale * fresh.error
+    assert np.array_equal(x.image, image, equal_nan=True) and x.error == 0.0
+    assert x.known_at(np.arange(2)) is x

@@ -23,7 +23,7 @@ def look(progress):
     """Read all that there is to read, as a curious callback does."""
     assert progress.primal >= 0.0 and progress.gap >= 0.0
     if isinstance(progress.x, Expansion):
-        progress.x.at()
+        progress.x.known_at()
 
 
 UNREACHED = ({"max_seconds": 1e6}, {"callback": look})

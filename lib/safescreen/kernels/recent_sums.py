@@ -22,23 +22,29 @@ class RecentSums(threading.local):
     def __reduce__(self):
         return RecentSums, ()
 
-    def expansion(self, space, coef, at=None):
+    def expansion(self, space, coef, at=None, near=None):
         """Return ``sum_j coef_j z_j`` and remember it. It is computed from the nearest remembered
         one if few coefficients differ.
 
-        See :meth:`KernelSpace.expansion` for `at`, and for the cost that this saves.
+        `near` is one more expansion that is known; it stands in for a remembered one with its
+        coefficients. See :meth:`KernelSpace.expansion` for `at`, and for the cost that this saves.
         """
         n_used = int(np.count_nonzero(coef))
         if n_used == 0:
             return space.zeros()
-        changes = [int(np.count_nonzero(coef != known.coef)) for known in self.expansions]
+        expansions = self.expansions
+        if near is not None:
+            others = [e for e in expansions if not np.array_equal(e.coef, near.coef)]
+            expansions = [near, *others]
+        changes = [int(np.count_nonzero(coef != known.coef)) for known in expansions]
         nearest = int(np.argmin(changes)) if changes else 0
         expansion = None
         if changes and 2 * changes[nearest] <= n_used:
-            expansion = space.updated(self.expansions[nearest], coef, at)
+            expansion = space.updated(expansions[nearest], coef, at)
         if expansion is None:
             expansion = space.expansion(coef, at)
         else:
-            del self.expansions[nearest]  # a sequence of expansions keeps one place
-        self.expansions = [*self.expansions[1 - REMEMBERED :], expansion]
+            # a sequence of expansions keeps one place
+            expansions = expansions[:nearest] + expansions[nearest + 1 :]
+        self.expansions = [*expansions[1 - REMEMBERED :], expansion]
         return expansion

@@ -227,6 +227,10 @@ class KernelSamples(Terms):
         """Upper bounds of ``||z_i||``, shape (n,)."""
         return self._norms
 
+    def prepared(self, x: Expansion) -> Expansion:
+        """Return x with its image at all samples of the family."""
+        return x.known_at(self._ids)
+
     def inner_products(self, x: Expansion) -> InnerProducts:
         """Return all margins at once; a chunk of them is a slice."""
         return InnerProducts.of(*self._margins(x))
@@ -239,7 +243,8 @@ class KernelSamples(Terms):
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return the margins at an expansion, and bounds of their errors."""
-        values = x.at(self._ids)
+        x = self.prepared(x)
+        values = x.image if self._ids is None else x.image[self._ids]
         return values, self._norms * x.error + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
@@ -339,6 +344,7 @@ class KernelSamples(Terms):
                 is_balanced,
                 is_over,
             )
+            H = self.prepared(H)
             products = self._margins(H)[0].copy()
             spread, steps = improve(
                 self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed
@@ -348,7 +354,7 @@ class KernelSamples(Terms):
             done += steps
             coef = rest.copy()
             coef[ids] += weights * alpha
-            H = self._recent.expansion(self.cone, coef, self._view)
+            H = self._recent.expansion(self.cone, coef, self._view, near=H)
             if is_over is not None and is_over():
                 break
         return H, spread, -(-done // max(1, len(self))), state

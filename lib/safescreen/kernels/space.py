@@ -6,13 +6,14 @@ about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c`
 ``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions
 have sums and multiples of images, so that only a new c costs a product with Q, and one that differs
 from a known c in k entries costs k columns of it (:meth:`KernelSpace.updated`; what is known is for
-others to remember). Of a matrix that is not in memory an image is computed where it is wanted."""
+others to remember). Of a matrix that is not in memory an image is computed where it is wanted;
+whoever wants more of it gets another expansion (:meth:`Expansion.known_at`)."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,24 +31,6 @@ WORN = 32.0
 """The same of an image that takes part in a step."""
 
 
-@dataclass(eq=False)
-class Image:
-    """What has been computed of the inner products of an element with all samples.
-
-    Looking at an element may complete it (:meth:`Expansion.at`); nothing else changes it.
-
-    Attributes
-    ----------
-    values : array of shape (n,)
-        As computed; NaN where they have not been wanted yet.
-    error : float
-        ``|values_i - <z_i, w>| <= ||z_i|| error`` for those that are there.
-    """
-
-    values: np.ndarray
-    error: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Expansion(Element):
     """An element ``w = sum_j c_j z_j`` of a :class:`KernelSpace`; the coefficients are exact, as
@@ -60,8 +43,11 @@ class Expansion(Element):
     space : KernelSpace
     coef : array of shape (n,)
         Coefficients c.
-    known : Image
-        What has been computed of the inner products ``<z_i, w>``.
+    image : array of shape (n,)
+        Inner products ``<z_i, w>``, as computed; NaN at samples where they have not been wanted:
+        see :meth:`known_at`.
+    error : float
+        ``|image_i - <z_i, w>| <= ||z_i|| error`` for those that are there.
     scale : float
         At least ``sum_j ||z_j|| |c_j|``, and so at least ``||w||``.
 
@@ -83,17 +69,14 @@ class Expansion(Element):
 
     space: KernelSpace
     coef: np.ndarray
-    known: Image
+    image: np.ndarray
+    error: float
     scale: float
 
     __array_ufunc__ = None  # so that numpy's numbers leave the arithmetic to this class
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.coef, dtype=dtype, copy=copy)
-
-    def __copy__(self):
-        known = Image(self.image.copy(), self.error)
-        return Expansion(self.space, self.coef, known, self.scale)
 
     def __len__(self):
         return self.coef.size
@@ -111,26 +94,22 @@ class Expansion(Element):
         """Shape of the coefficients."""
         return self.coef.shape
 
-    @property
-    def image(self) -> NDArray:
-        """Inner products ``<z_i, w>``, shape (n,); NaN where they are not known: see :meth:`at`."""
-        return self.known.values
+    def known_at(self, ids: NDArray | None = None) -> Expansion:
+        """Return the same element with an image that is known at the samples of those numbers, or
+        at all.
 
-    @property
-    def error(self) -> float:
-        """Bound of the error of what is known: ``|image_i - <z_i, w>| <= ||z_i|| error``."""
-        return self.known.error
-
-    def at(self, ids: NDArray | None = None) -> NDArray:
-        """Return the image at the samples of those numbers, or at all; what is not known yet is
-        computed, with an error of its own.
-        """
+        What is missing is computed, with an error of its own; the larger of both errors holds
+        everywhere."""
         values = self.image if ids is None else self.image[ids]
         missing = np.flatnonzero(np.isnan(values))
-        if missing.size:
-            self.space.complete(self, missing if ids is None else ids[missing])
-            values = self.image if ids is None else self.image[ids]
-        return values
+        if not missing.size:
+            return self
+        missing = missing if ids is None else ids[missing]
+        used = np.flatnonzero(self.coef)
+        image = self.image.copy()
+        image[missing] = self.space.product(used, self.coef[used], missing)[missing]
+        error = max(self.error, self.space._product_error(used.size, self.scale))
+        return replace(self, image=image, error=error)
 
     def norm(self) -> float:
         """Return ``||w||``, as computed; O(n)."""
@@ -178,15 +157,13 @@ class Expansion(Element):
         coef = operation(self.coef, other.coef)
         scale = self.space.scale(coef)
         error = upper(self.error + other.error + 2.0 * UNIT * scale, 8)
-        known = Image(operation(self.image, other.image), error)
-        return Expansion(self.space, coef, known, scale)
+        return Expansion(self.space, coef, operation(self.image, other.image), error, scale)
 
     def _multiple(self, operation, number, factor):
         coef = operation(self.coef, number)
         scale = self.space.scale(coef)
         error = upper(factor * self.error + 2.0 * UNIT * scale + self.space.underflow, 8)
-        known = Image(operation(self.image, number), error)
-        return Expansion(self.space, coef, known, scale)
+        return Expansion(self.space, coef, operation(self.image, number), error, scale)
 
     def __add__(self, other):
         return self._combine(np.add, other)
@@ -195,7 +172,7 @@ class Expansion(Element):
         return self._combine(np.subtract, other)
 
     def __neg__(self):
-        return Expansion(self.space, -self.coef, Image(-self.image, self.error), self.scale)
+        return Expansion(self.space, -self.coef, -self.image, self.error, self.scale)
 
     def __mul__(self, number):
         if isinstance(number, numbers.Real):
@@ -269,7 +246,7 @@ class KernelSpace(Cone):
 
     def zeros(self) -> Expansion:
         """Return the zero element."""
-        return Expansion(self, np.zeros(self.shape), Image(np.zeros(self.shape), 0.0), 0.0)
+        return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
 
     def expansion(self, coef: ArrayLike, at: NDArray | None = None) -> Expansion:
         """Return ``sum_j coef_j z_j``; `coef` is copied.
@@ -282,7 +259,7 @@ class KernelSpace(Cone):
             return self.zeros()
         scale = self.scale(coef)
         image = self.product(used, coef[used], at)
-        return Expansion(self, coef, Image(image, self._product_error(used.size, scale)), scale)
+        return Expansion(self, coef, image, self._product_error(used.size, scale), scale)
 
     def updated(
         self, known: Expansion, coef: ArrayLike, at: NDArray | None = None
@@ -302,15 +279,8 @@ class KernelSpace(Cone):
         )
         if not error <= DRIFT * self._product_error(np.count_nonzero(coef), scale):
             return None
-        return Expansion(
-            self, coef, Image(known.image + self.product(changed, steps, at), error), scale
-        )
-
-    def complete(self, x: Expansion, missing: NDArray) -> None:
-        """Compute the image of `x` at the samples `missing`."""
-        used = np.flatnonzero(x.coef)
-        x.known.values[missing] = self.product(used, x.coef[used], missing)[missing]
-        x.known.error = max(x.error, self._product_error(used.size, x.scale))
+        image = known.image + self.product(changed, steps, at)
+        return Expansion(self, coef, image, error, scale)
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than
@@ -330,27 +300,26 @@ class KernelSpace(Cone):
 
     def inner_error(self, x: Expansion, y: Expansion) -> float:
         """Return a bound of the rounding error of :meth:`inner`; O(n)."""
-        coef, image, _ = self._paired(x, y)
-        x, y = self._ordered(x, y)
-        return upper(x.scale * y.error + gamma(x.size + 4) * float(np.abs(coef) @ np.abs(image)), 8)
+        coef, image, _, error = self._paired(x, y)
+        return upper(error + gamma(x.size + 4) * float(np.abs(coef) @ np.abs(image)), 8)
 
     def _paired(self, x, y):
-        """Return coefficients, the image known better there, and their product; of coefficients
-        that are 0 no image is wanted.
+        """Return coefficients, the image known better there, their product, and what the error of
+        the image makes of it; of coefficients that are 0 no image is wanted.
         """
         one, other = self._ordered(x, y)
         coef = one.coef
         image = other.image
-        error = other.error
         total = float(coef @ image)
         if math.isnan(total):
             used = np.flatnonzero(coef)
+            known = other.known_at(used)
+            if known.error > other.error:  # which one is known better may have changed
+                return self._paired(one, known)
             coef = coef[used]
-            image = other.at(used)
-            if other.error > error:  # which one is known better may have changed
-                return self._paired(x, y)
+            image = known.image[used]
             total = float(coef @ image)
-        return coef, image, total
+        return coef, image, total, one.scale * other.error
 
     @staticmethod
     def _ordered(x, y):
@@ -371,7 +340,7 @@ class KernelSpace(Cone):
         coef = np.ldexp(x.coef, exponent)
         image = np.ldexp(x.image, exponent)
         error = upper(math.ldexp(x.error, exponent) + self.underflow, 2)
-        return Expansion(self, coef, Image(image, error), self.scale(coef))
+        return Expansion(self, coef, image, error, self.scale(coef))
 
     def check(self, x: Any, name: str = "x") -> Expansion:
         """Return `x` if it is an expansion of this space; a vector of coefficients is expanded,

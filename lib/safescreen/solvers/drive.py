@@ -194,7 +194,7 @@ def judged_later(reduction: Reduction, trace: Trace) -> Callable[[], Values]:
         dual = dual_point
         if dual is not None and dual.packed:
             dual = DualPoint(now.expand(dual.unpack()))
-        at_x = _evaluate(now.whole.afresh(), copy.copy(x), lam, dual)
+        at_x = _evaluate(now.whole.afresh(), x, lam, dual)
         return Values(at_x.primal, at_x.gap)
 
     return values
@@ -211,6 +211,7 @@ def _evaluate(problem, x, lam, dual_point):
     """Return the evaluation of a problem at x and a dual point of the hinge, None for
     ``alpha(x)``.
     """
+    x = problem.terms.prepared(x)
     if dual_point is None:
         sums = problem.terms.loss_sums(x, problem.loss)
     else:

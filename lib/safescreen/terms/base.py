@@ -234,6 +234,12 @@ class Terms(ABC):
         where they can.
         """
 
+    def prepared(self, x: ElementLike) -> ElementLike:
+        """Return x with all that inner products with these terms need of it: x itself, or what has
+        been computed with more. x does not change.
+        """
+        return x
+
     def afresh(self) -> Self:
         """Return the same terms without any memory of earlier sums.
 

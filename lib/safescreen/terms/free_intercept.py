@@ -217,6 +217,10 @@ class FreeIntercept(Terms):
         rest = squares_ - 2.0 * self.signs * values + length + 2.0 * errors + 16.0 * UNIT * parts
         return upper(np.sqrt(np.maximum(rest, 0.0)), 4)
 
+    def prepared(self, x: ElementLike) -> ElementLike:
+        """Return x as the penalised samples need it."""
+        return self.penalised_terms.prepared(x)
+
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return ``<a_t, x>``, without the intercept."""
         return self.penalised_terms.inner_products(x)
