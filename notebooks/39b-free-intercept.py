@@ -11,6 +11,7 @@
 # * why the balls of this book hold for $w$ without a change;
 # * that the best $b$ is an order statistic, and how a ball for $w$ becomes an interval for $b$;
 # * which printed tests of SSS13 and SSS14 fail if nothing is done about $b$, and what mends them;
+# * that one pair of points decides for a whole interval of $\lambda$;
 # * that a handful of machines with a penalised intercept, each solved from the last one, finds the one with a free intercept.
 
 # %%
@@ -68,12 +69,16 @@ figures.show(
 # >
 # > (c) A sample is in R if $y_i\langle w, x_i\rangle - \rho_i + \min_b y_i b > 1$ over that interval, and in L if
 # > $y_i\langle w, x_i\rangle + \rho_i + \max_b y_i b < 1 - \gamma$.
+# >
+# > (d) Let (c), with the MGB of one pair $(w, b, \alpha)$, put a sample into R for $\lambda_1$ and for $\lambda_2$. Then it is in R for
+# > every $\lambda$ between them. The same holds for L.
 #
 # | assumption | where it is used |
 # |---|---|
 # | the loss is convex | (a), (b) |
-# | $\alpha$ balances the classes | (a) |
+# | $\alpha$ balances the classes | (a), (d) |
 # | both classes are there | (b): else no $b$ is best |
+# | the two balls come from one pair | (d) |
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -175,6 +180,26 @@ figures.show(
 # One more thing is free. Add any number to all $\langle w, x_i\rangle$: the interval for $b$ moves by it the other way, and
 # no margin changes. So points may be measured from any common $m$, and $\rho_i = r\,\|x_i - m\|$.
 #
+# ### From two values of lambda to all between them
+#
+# Write $\nu = 1/\lambda$ and $H = \lambda w(\alpha)$, which does not contain $\lambda$. A point $z$ is in the MGB for $\nu$ if
+#
+# $$\lVert z - \tfrac12(w + \nu H)\rVert^2 - \tfrac14\lVert w - \nu H\rVert^2 - \nu\varphi
+# \;=\; \lVert z\rVert^2 - \langle z, w\rangle + \nu\,\big(\langle H, w\rangle - \langle H, z\rangle - \varphi\big) \;\le\; 0 ,$$
+#
+# with $\varphi$ the sum of the Fenchel terms of the pair. For a fixed $z$ the left side is a straight line in $\nu$. If it is positive
+# at both ends of an interval, it is positive inside. So the ball for any $\lambda$ between $\lambda_1$ and $\lambda_2$ lies in the
+# **union** of the balls for these two ([`48-certified-choice`](48-certified-choice.ipynb)). Hence $w^\star_\lambda$ is in one of the two. The
+# interval of (b) is made from that ball alone: the best intercepts of fixed $w^\star_\lambda$ do not depend on $\lambda$. So one of the
+# two decisions of (c) holds for $\lambda$, and as both say R, the sample is in R. That is (d).
+
+# %%
+z_, w_, H_, nu, phi_ = sp.symbols("z w H nu phi", real=True)
+line_in_nu = (z_ - (w_ + nu * H_) / 2) ** 2 - (w_ - nu * H_) ** 2 / 4 - nu * phi_
+assert sp.expand(line_in_nu - (z_**2 - z_ * w_ + nu * (H_ * w_ - H_ * z_ - phi_))) == 0
+print("the slope in nu:", sp.factor(sp.diff(sp.expand(line_in_nu), nu)), "  its second derivative:", sp.expand(sp.diff(line_in_nu, nu, 2)))
+
+# %% [markdown]
 # ## The slow version
 #
 # The midpoint gap bound for $(w, b, \alpha)$, the interval, and the rule: all of it for the hinge.
@@ -297,6 +322,46 @@ print(
 assert 1500 < decided < tried
 
 # %% [markdown]
+# ### Ranges of lambda
+#
+# Claim (d) is a range without a formula: test the ends, and know what is between. One rough pair for $\lambda_0$, the two ends
+# $\lambda_0/2$ and $2\lambda_0$ or nearer, and problems solved inside.
+
+
+# %%
+def between(problem, x, alpha, lam1, lam2):
+    """What one pair decides for every lam from lam1 to lam2."""
+    balls = [ss.spheres.midpoint_gap_bound(problem, x, lam, alpha) for lam in (lam1, lam2)]
+    one, other = (ss.rules.sphere(problem, ball) for ball in balls)
+    return ss.Screened(one.in_L & other.in_L, one.in_R & other.in_R)
+
+
+# %% tags=["NEW-FREE"]
+rng, checked, wrong_one_end = np.random.default_rng(5), 0, 0
+for k in range(36):
+    problem, y_ = random_problem(rng, k)
+    lam0 = 10.0 ** rng.uniform(-1.0, 1.0)
+    step = rng.choice([1.1, 1.4, 2.0])
+    reference = ss.solve(problem, lam0, rtol=10.0 ** -rng.uniform(2.0, 6.0), screening=())
+    known = between(problem, reference.x, reference.alpha, lam0 / step, lam0 * step)
+    at_start = ss.screen(problem, reference.x, lam0, reference.alpha)
+    for lam_ in lam0 * step ** np.array([-1.0, -0.5, -0.1, 0.4, 0.9]):
+        best = ss.solve(problem, lam_, rtol=1e-9, screening=())
+        inexact = 3.0 * best.eps * problem.terms.norms.max()
+        margins = problem.terms.margins(best.x) + y_ * best.intercept
+        in_R = margins > 1.0 - inexact
+        in_L = margins < 1.0 - problem.loss.width + inexact
+        assert in_R[known.in_R].all() and in_L[known.in_L].all()
+        checked += known.n_L + known.n_R
+        wrong_one_end += np.count_nonzero(at_start.in_R & ~in_R) + np.count_nonzero(at_start.in_L & ~in_L)
+assert checked > 1000 and wrong_one_end > 20
+print(f"36 pairs, 180 problems solved inside their ranges: {checked} decisions, 0 wrong")
+print(f"decisions of the starting lambda alone, kept for the others: {wrong_one_end} wrong")
+
+# %% [markdown]
+# The last line is the counter-example: the decisions for $\lambda_0$ alone do not last. A range of a single sample needs a search: its
+# ends are the farthest $\lambda$ on either side for which the test still decides.
+#
 # ## What becomes of the tests of SSS13 and SSS14
 #
 # Both papers leave the intercept out. Put $L(w)$ for their total loss: it is convex, which is all that they use of it.
@@ -438,7 +503,8 @@ assert abs(small.intercept_[0] - flat.intercept) < 1e-9
 #   is needed.
 # * The ends of the interval are not trusted either. At each the slope of the cost is summed up directly, with its rounding, and
 #   the end is moved out until the sign is certain.
-# * Ranges of $\lambda$ are not offered: how the interval of $b$ changes with $\lambda$ is not linear.
+# * `ss.ranges` has formulas for the ends of ranges, and takes no free intercept: how the interval of $b$ changes with $\lambda$ has no
+#   formula. Claim (d) needs none, and costs two tests for an interval.
 #
 # Literature: R. T. Rockafellar, *Monotone operators and the proximal point algorithm*, SIAM J. Control Optim. 14, 1976. SSS13, SSS14:
 # `36b-dome-test`, `32-ball-tests-1-and-2`, `33-intersection-test`. MGB: `28-midpoint-gap-bound`.
