@@ -330,33 +330,37 @@ assert 1500 < decided < tried
 
 # %%
 def between(problem, x, alpha, lam1, lam2):
-    """What one pair decides for every lam from lam1 to lam2."""
+    """What one pair decides for every lam from lam1 to lam2, and the two balls that say so."""
     balls = [ss.spheres.midpoint_gap_bound(problem, x, lam, alpha) for lam in (lam1, lam2)]
     one, other = (ss.rules.sphere(problem, ball) for ball in balls)
-    return ss.Screened(one.in_L & other.in_L, one.in_R & other.in_R)
+    return ss.Screened(one.in_L & other.in_L, one.in_R & other.in_R), balls
 
 
 # %% tags=["NEW-FREE"]
-rng, checked, wrong_one_end = np.random.default_rng(5), 0, 0
+rng, checked, n_alone, n_stale = np.random.default_rng(5), 0, 0, 0
 for k in range(36):
     problem, y_ = random_problem(rng, k)
     lam0 = 10.0 ** rng.uniform(-1.0, 1.0)
     step = rng.choice([1.1, 1.4, 2.0])
     reference = ss.solve(problem, lam0, rtol=10.0 ** -rng.uniform(2.0, 6.0), screening=())
-    known = between(problem, reference.x, reference.alpha, lam0 / step, lam0 * step)
+    known, balls = between(problem, reference.x, reference.alpha, lam0 / step, lam0 * step)
     at_start = ss.screen(problem, reference.x, lam0, reference.alpha)
     for lam_ in lam0 * step ** np.array([-1.0, -0.5, -0.1, 0.4, 0.9]):
         best = ss.solve(problem, lam_, rtol=1e-9, screening=())
+        held = [problem.cone.norm(best.x - ball.center) <= ball.radius + best.eps for ball in balls]
+        assert any(held)
+        n_alone += sum(held) == 1
         inexact = 3.0 * best.eps * problem.terms.norms.max()
         margins = problem.terms.margins(best.x) + y_ * best.intercept
         in_R = margins > 1.0 - inexact
         in_L = margins < 1.0 - problem.loss.width + inexact
         assert in_R[known.in_R].all() and in_L[known.in_L].all()
         checked += known.n_L + known.n_R
-        wrong_one_end += np.count_nonzero(at_start.in_R & ~in_R) + np.count_nonzero(at_start.in_L & ~in_L)
-assert checked > 1000 and wrong_one_end > 20
+        n_stale += np.count_nonzero(at_start.in_R & ~in_R) + np.count_nonzero(at_start.in_L & ~in_L)
+assert checked > 1000 and n_stale > 20 and n_alone > 20
 print(f"36 pairs, 180 problems solved inside their ranges: {checked} decisions, 0 wrong")
-print(f"decisions of the starting lambda alone, kept for the others: {wrong_one_end} wrong")
+print(f"every solution lies in one of the two balls, {n_alone} of them in one only")
+print(f"decisions of the starting lambda alone, kept for the others: {n_stale} wrong")
 
 # %% [markdown]
 # The last line is the counter-example: the decisions for $\lambda_0$ alone do not last. A range of a single sample needs a search: its
