@@ -24,13 +24,13 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# One pass of screening costs as much as four iterations, say. From then on each iteration is cheaper, by the share of the
-# work that the pass has removed. So a pass is a debt that later iterations pay back. With a share of 0.9 it is paid back after four and a half iterations, with 0.3 after
-# thirteen, and with 0.03 not within the picture. Whoever has to decide must know two things beforehand: how many iterations are left, and
+# One pass of screening costs as much as two iterations, say, which is about what it costs below. From then on each iteration is cheaper, by the
+# share of the work that the pass has removed. So a pass is a debt that later iterations pay back: the larger the share, the sooner. A small share
+# never pays within the picture. Whoever has to decide must know two things beforehand: how many iterations are left, and
 # how large the share will be. Neither is known, and both can be guessed.
 
 # %%
-cost, left = 4.0, np.arange(0, 31)  # in units of an iteration of the whole problem
+cost, left = 2.0, np.arange(0, 31)  # in units of an iteration of the whole problem
 totals = {"no pass": left.astype(float)}
 for share in (0.03, 0.3, 0.9):
     totals[f"a pass that removes {share:.0%}"] = cost + (1.0 - share) * left
@@ -38,8 +38,9 @@ labels = {"xlabel": "iterations that are left", "ylabel": "cost of all that is l
 figures.lines(totals, left, **labels)
 figures.show(
     "Cost of all that is left against the number of iterations that are left, in iterations of the whole problem. Without a pass a line through 0. With a pass three lines "
-    "that begin at 4: the one with a share of 90 % crosses the first line at 4.4, that with 30 % at 13, that with 3 % not at all."
+    f"that begin at {cost:.0f}: the one with a share of 90 % crosses the first line at {cost / 0.9:.1f}, that with 30 % at {cost / 0.3:.1f}, that with 3 % not at all."
 )
+assert cost / 0.03 > left[-1]
 
 # %% [markdown]
 # ## The inequality
@@ -79,6 +80,9 @@ problem = ss.Problem(ss.Triplets.from_labels(X, y), ss.SmoothedHinge(0.05))
 terms = problem.terms
 print(f"{len(terms):,} triplets: W = {terms.costs().evaluation / 1e6:.1f}, S = {terms.costs().screening / 1e6:.1f} million operations")
 print(f"norms, once: {terms.costs().preparation / 1e6:.1f} million")
+W, S, once = terms.costs().evaluation, terms.costs().screening, terms.costs().preparation
+print(f"a pass costs as much as {S / W:.1f} iterations, the first one as much as {(S + once) / W:.0f}")
+assert 1.5 < S / W < 2.5 and once > S
 
 # %% [markdown]
 # So a pass costs as much as about two iterations here. The first pass needs the norm of every triplet and costs far
@@ -110,9 +114,9 @@ axes[1].plot(list(seen), [len(history) - 1 - k for k in seen], color="k", label=
 axes[1].set(xlabel="iteration", ylabel="iterations left", title="how many are left")
 axes[1].legend()
 figures.show(
-    "Left, the duality gap of one solve against the iteration, logarithmic: it zigzags above a "
-    "million for twenty iterations and then falls to 1e-8. Right, the iterations left, true, a "
-    "falling line, and guessed, dots: up to 170 early on, close to the line after iteration 24."
+    "Left, the duality gap of one solve against the iteration, logarithmic: it zigzags at first "
+    f"and then falls to {gaps[-1]:.0e}. Right, the iterations left, true, a "
+    f"falling line, and guessed, dots: up to {max(guesses):.0f} early on, close to the line at the end."
 )
 
 # %% [markdown]
@@ -152,11 +156,25 @@ for decision in decisions(path)[:14]:
 # the same $\lambda$ follows now and then.
 
 # %%
-passes = sum(decision.screens for decision in decisions(path))
+def cost_always(solutions):
+    """Operations of the passes: one over all terms for each lam, later ones over what was left."""
+    whole, later = len(solutions), 0.0
+    for solution in solutions:
+        later += sum(h.n_terms for h in solution.history[10::10]) / len(terms)
+    return once + S * (whole + later)
+
+
+cost_auto = sum(decision.cost for decision in decisions(path) if decision.screens)
+costs = {"never": 0.0, "auto": cost_auto, "always": cost_always(always)}
+totals = {}
+print("in units of an iteration over all triplets:")
+print("        iterations   screening   together")
 for name, found in (("never", plain), ("auto", path), ("always", always)):
-    print(f"{name:7s}{visited(found) / len(terms):8.0f} times all triplets in iterations")
+    totals[name] = visited(found) / len(terms) + costs[name] / W
+    print(f"{name:7s}{visited(found) / len(terms):11.0f}{costs[name] / W:12.0f}{totals[name]:11.0f}")
+passes = sum(decision.screens for decision in decisions(path))
 print(f"passes of auto: {passes} over {len(lams)} lam")
-assert visited(path) < 0.5 * visited(plain) and 0 < passes
+assert totals["auto"] < 0.7 * totals["never"] and 0 < passes
 for one, two in zip(path, plain, strict=True):
     assert np.linalg.norm(one.x - two.x) <= one.eps + two.eps
 
@@ -173,9 +191,9 @@ axes[1].legend()
 for ax in axes:
     ax.invert_xaxis()
 figures.show(
-    "Along a path. Left, the part screened: always, near 1; auto, none for the five largest "
-    "lambdas and then above 0.9. Right, the iterations of each solve, from 1 to 14, the same "
-    "without screening and with auto."
+    "Along a path. Left, the part screened: always, near 1; auto, none for the largest "
+    f"lambdas and then at least {min(s.screening_rate for s in path if s.screening_rate):.2f}. Right, the iterations of each solve, up to "
+    f"{max(s.n_iter for s in plain)}, the same without screening and with auto."
 )
 
 # %% [markdown]

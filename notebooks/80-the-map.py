@@ -1,13 +1,16 @@
 # %% [markdown]
 # # The map: every test, what it needs, and which contains which
 #
-# This book holds seven families of balls, four rules for terms and one for features, ranges of $\lambda$, the tests of two papers on support vector machines, and a
-# screening of atoms. Here they stand in one table. It is made when this notebook runs, from the functions of the library and from
-# the ledger of claims, so nothing in it is kept by hand.
+# This book holds families of balls, rules for terms and for features, ranges of $\lambda$, the tests of two papers on support vector machines, and a
+# screening of atoms. Here they stand in one table. It is made when this notebook runs, from the functions of the library, the
+# ledger of claims and a list of credits.
 #
 # At the end you will have seen
 #
-# * that of 42 possible containments between seven balls one holds over every cone, and that GB, PGB and MGB are one ball over the whole space;
+# * that of the 42 possible containments between seven balls of *different* references one holds over every cone, and that GB, PGB and MGB are
+#   one ball over the whole space;
+# * that much more holds between balls of the *same* reference: seven statements, each tried in 50 digits, and each with a counter-example where
+#   its assumption is broken;
 # * that which ball screens most depends on the reference: close to the optimum PGB, MGB and RRPB, far from it RRPB;
 # * for every test its source, its cost, how it holds in floating point, and the notebook that derives and breaks it.
 
@@ -16,6 +19,7 @@ import itertools
 
 import numpy as np
 from IPython.display import Markdown
+from mpmath import mp, mpf
 
 import safescreen as ss
 from safescreen.spheres.base import PathReference, Reference
@@ -28,7 +32,7 @@ from safescreen_book.places import notebooks_folder
 # ## The story in a picture
 #
 # A ball that lies in another ball screens what the other screens, whatever the terms are. So one would like to know which ball lies in
-# which. Two hundred random references over each of three cones answer: points near the solution and far from it, with a solution for a
+# which. Random references over three cones answer: points near the solution and far from it, with a solution for a
 # neighbouring $\lambda_0$ beside them for the path bound. A bright square means that the ball of the row lay in the ball of
 # the column every time.
 
@@ -115,13 +119,14 @@ draw(
 # %% [markdown]
 # ## Who contains whom
 #
-# > **The order of the balls.** From one reference pair, MGB lies in DGB over every cone, and PGB, GB and MGB are one ball over the
-# > whole space. The radius of PGB is at most those of GB and of MGB, and the radius of MGB at most that of DGB over
-# > $\sqrt 2$. No other containment holds in general: each other pair of balls has a reference where it fails.
+# > **Any pair.** Take GB, PGB, DGB, CDGB, MGB and BT2 at one point, and RRPB from a solution for another $\lambda_0$. MGB lies in DGB over
+# > every cone, and PGB, GB and MGB are one ball over the whole space. The radius of PGB is at most those of GB and of MGB, and the radius of
+# > MGB at most that of DGB over $\sqrt 2$. Each other ordered pair of these seven balls has a reference where it fails.
 #
 # The first two sentences are theorems; [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) and
 # [`15-relations-between-spheres`](15-relations-between-spheres.ipynb) prove them. The last one needs one example a pair and cone, which
-# the table above has. RRPB comes from another reference than the others, so nothing contains it or lies in it for certain.
+# the table above has. RRPB is made from another reference than the others here, and so it has no fixed place among them. From the *same*
+# reference it has one: the next section.
 
 # %% tags=["NEW-MAP"]
 always = {cone: {(BALLS[i], BALLS[j]) for i, j in zip(*np.nonzero(t > 1.0 - 1e-9), strict=True) if i != j} for cone, t in inside.items()}
@@ -147,6 +152,209 @@ draw(
 
 
 # %% [markdown]
+# ## Balls of the same reference
+#
+# A path screens for $\lambda_1$ with what it has from $\lambda_0$. So let all balls be made of one pair $(x_0, \alpha_0)$, the RRPB
+# with the distance $\varepsilon$ that the gap of this pair for $\lambda_0$ certifies. Now more is true:
+#
+# > **One pair.** (1) MGB lies in DGB. (2) MGB lies in RRPB. (3) GB, cut by the half-space $\langle Q_-, z\rangle \ge 0$ of its own center,
+# > lies in PGB. (4) GB, cut by $\langle H_-, z\rangle \ge 0$, lies in MGB.
+# >
+# > **One exact pair.** (5) If $x_0$ and $\alpha_0$ are the solutions for $\lambda_0$, then PGB, MGB and RPB are one ball, and it lies in DGB.
+# > (6) For samples: the two balls RPB from $w_a$ for $C_b$ and from $w_b$ for $C_a$ have their common part in the dome of $w_a$ and $w_b$.
+# > (7) BT1 with $\tilde w = w_0$ is RPB.
+#
+# Each is a theorem of the notebook that the table names. Here a search tries to refute it. All numbers have 50 digits. The problems are
+# built backwards: terms, $\lambda_0$ and a dual point come first, then the thresholds for which they are optimal. So the solution is
+# exact. Beside it stands the same search with one assumption broken.
+
+# %%
+mp.dps = 50
+
+
+def exact(values):
+    """An array of 50 digits."""
+    return np.vectorize(mpf, otypes=[object])(values)
+
+
+def positive_part(h, cone):
+    """The projection of h onto a cone; matrices are 2 by 2, written as four numbers."""
+    if cone == "whole space":
+        return h
+    if cone == "diagonal metrics":
+        return np.array([max(v, mpf(0)) for v in h])
+    mean, half, off = (h[0] + h[3]) / 2, (h[0] - h[3]) / 2, (h[1] + h[2]) / 2
+    spread = mp.sqrt(half**2 + off**2)
+    if mean >= spread:
+        return h
+    share = max(mean + spread, mpf(0)) / (2 * spread)
+    return share * np.array([spread + half, off, off, spread - half])
+
+
+def length(v):
+    """Euclidean norm."""
+    return mp.sqrt(max(v @ v, mpf(0)))
+
+
+# %%
+class ExactProblem:
+    """Five terms, a lam0, and the exact primal and dual solutions x0, alpha0 for it."""
+
+    def __init__(self, cone, rng):
+        self.cone, self.gamma = cone, mpf(rng.choice([0.0, 0.25]))
+        u, v = exact(rng.standard_normal((2, 5, 3 if cone != "matrices" else 2)))
+        if cone == "matrices":
+            self.A = np.array([(np.outer(p, p) - np.outer(q, q)).ravel() for p, q in zip(u, v, strict=True)])
+        else:
+            self.A = u if cone == "whole space" else u * u - v * v
+        self.lam0 = mpf(10.0 ** rng.uniform(-0.5, 0.5))
+        self.alpha0 = exact(np.clip(rng.uniform(-0.5, 1.5, 5), 0.0, 1.0))
+        self.x0 = positive_part(self.A.T @ self.alpha0, cone) / self.lam0
+        away = exact(rng.exponential(0.3, 5))
+        off = np.where(self.alpha0 == 1, away, mpf(0)) - np.where(self.alpha0 == 0, away, mpf(0))
+        self.tau = self.A @ self.x0 + self.gamma * self.alpha0 + off
+
+    def losses(self, x):
+        """The loss of each term."""
+        slack = np.array([max(t, mpf(0)) for t in self.tau - self.A @ x])
+        return np.array([s - self.gamma / 2 if s >= self.gamma else s * s / (2 * self.gamma) for s in slack])
+
+    def balls(self, x, alpha, lam):
+        """Center and radius of each ball of one pair, by the definitions; RRPB from lam0 to lam."""
+        H = self.A.T @ alpha
+        plus = positive_part(H, self.cone)
+        fenchel = np.sum(self.losses(x) + self.gamma / 2 * alpha**2 - alpha * (self.tau - self.A @ x))
+        excess = fenchel + x @ (plus - H)  # the gap without its square
+        Q = (x + H / lam) / 2
+        gb_square = (x - H / lam) @ (x - H / lam) / 4 + fenchel / lam
+        center = positive_part(Q, self.cone)
+        apart, apart0 = (length(x - plus / level) for level in (lam, self.lam0))
+        eps = mp.sqrt(apart0**2 + 2 * excess / self.lam0)
+        step = abs(self.lam0 - lam) / (2 * lam) * length(x)
+        later = (self.lam0 + lam) / (2 * lam) * x
+        return {
+            "GB": (Q, mp.sqrt(gb_square)),
+            "PGB": (center, mp.sqrt(max(gb_square - (Q - center) @ (Q - center), mpf(0)))),
+            "DGB": (x, mp.sqrt(apart**2 + 2 * excess / lam)),
+            "MGB": ((x + plus / lam) / 2, mp.sqrt(apart**2 / 4 + excess / lam)),
+            "RPB": (later, step),
+            "RRPB": (later, step + max(mpf(1), self.lam0 / lam) * eps),
+        }
+
+
+# %% [markdown]
+# What is measured is how far one region sticks out of another, in units of the outer radius plus 1: 0 or less if it lies inside. For a region that is
+# no ball the farthest of many points of its surface are taken.
+
+
+# %%
+def sticks_out(inner, outer):
+    """How far a ball reaches beyond another."""
+    return (length(inner[0] - outer[0]) + inner[1] - outer[1]) / (1 + outer[1])
+
+
+def surface(ball, rng, count=40):
+    """Random points of the surface of a ball; symmetric where the space is that of matrices."""
+    steps = rng.standard_normal((count, len(ball[0])))
+    if len(ball[0]) == 4:
+        steps[:, 2] = steps[:, 1]
+    steps = exact(steps)
+    return [ball[0] + ball[1] / length(step) * step for step in steps]
+
+
+def cut_sticks_out(ball, normal, outer, rng):
+    """How far the part of a ball in the half-space of a normal reaches beyond another ball."""
+    points = [z for z in surface(ball, rng) if normal is None or normal @ z >= 0]
+    return max([(length(z - outer[0]) - outer[1]) / (1 + outer[1]) for z in points], default=mpf(-1))
+
+
+def bt1(problem, w, lam):
+    """Ball test 1 of SSS14 for C = 1/lam, from the exact solution for C0 = 1/lam0 and any w."""
+    t = problem.lam0 / lam
+    center = (w + t * problem.x0) / 2
+    losses = np.sum(problem.losses(w)) - np.sum(problem.losses(problem.x0))
+    return center, mp.sqrt(center @ center - t * (problem.x0 @ problem.x0) + losses / lam)
+
+
+def beyond_the_dome(problem, w_b, rng, *, both):
+    """How far the common part of two balls, or the first of them alone, reaches beyond the dome of x0 and w_b."""
+    w_a, k = problem.x0, mpf(1.5)
+    first, second = ((1 + k) / 2 * w_a, (k - 1) / 2 * length(w_a)), ((1 + 1 / k) / 2 * w_b, (1 - 1 / k) / 2 * length(w_b))
+    points = surface(first, rng)
+    if both:
+        points = [*points, *surface(second, rng)]
+        points = [z for z in points if all(length(z - c) <= r * (1 + mpf(10) ** -40) for c, r in (first, second))]
+    return max([max(length(z) - length(w_b), (w_a @ w_a - w_a @ z) / length(w_a)) for z in points], default=mpf(-1))
+
+
+# %%
+def statements(problem, rng):
+    """How far each statement fails for one random pair, as it is and with an assumption broken."""
+    noise = exact(rng.standard_normal(len(problem.x0)) * 10.0 ** rng.uniform(-2.0, 0.3))
+    noise = (noise + noise[[0, 2, 1, 3]]) / 2 if problem.cone == "matrices" else noise
+    x = positive_part(problem.x0 + noise, problem.cone)
+    alpha, other = (exact(rng.uniform(0.0, 1.0, 5)) for _ in range(2))
+    lam = problem.lam0 * mpf(rng.choice([0.4, 0.8, 1.3]))
+    of, of_other = problem.balls(x, alpha, lam), problem.balls(x, other, lam)
+    at = problem.balls(problem.x0, problem.alpha0, lam)
+    H = problem.A.T @ alpha
+    H_minus, Q_minus = (positive_part(h, problem.cone) - h for h in (H, of["GB"][0]))
+    short = of["RRPB"][0], of["RPB"][1] + max(mpf(1), problem.lam0 / lam) * length(x - problem.x0)
+    found = {
+        "MGB in DGB": (sticks_out(of["MGB"], of["DGB"]), sticks_out(of["MGB"], of_other["DGB"])),
+        "MGB in RRPB": (sticks_out(of["MGB"], of["RRPB"]), sticks_out(of["MGB"], short)),
+        "GB and its half-space in PGB": [cut_sticks_out(of["GB"], n, of["PGB"], rng) for n in (Q_minus, None)],
+        "GB and half-space in MGB": [cut_sticks_out(of["GB"], n, of["MGB"], rng) for n in (H_minus, None)],
+        "PGB = MGB = RPB, in DGB": [
+            max([sticks_out(b[p], b[q]) for p, q in itertools.permutations(("PGB", "MGB", "RPB"), 2)] + [sticks_out(b["PGB"], b["DGB"])])
+            for b in (at, of)
+        ],
+    }
+    if problem.cone == "whole space":
+        w_b = problem.x0 * mpf(rng.uniform(1.05, 1.5)) + noise * length(problem.x0) / 20
+        found["two balls in the dome"] = [beyond_the_dome(problem, w_b, rng, both=both) for both in (True, False)]
+        found["BT1 = RPB"] = [
+            max(sticks_out(bt1(problem, w, lam), at["RPB"]), sticks_out(at["RPB"], bt1(problem, w, lam))) for w in (problem.x0, x)
+        ]
+    return found
+
+
+# %%
+SAME = {  # what is proved: the notebook, and the assumption that is broken beside it
+    "MGB in DGB": ("28-midpoint-gap-bound", "DGB has another dual point"),
+    "MGB in RRPB": ("28-midpoint-gap-bound", "RRPB has the true distance for its eps"),
+    "GB and its half-space in PGB": ("15-relations-between-spheres", "no half-space"),
+    "GB and half-space in MGB": ("28c-half-spaces-and-the-midpoint-ball", "no half-space"),
+    "PGB = MGB = RPB, in DGB": ("15-relations-between-spheres", "the reference is not exact"),
+    "two balls in the dome": ("36c-dome-test-as-printed", "the ball from $w_a$ alone"),
+    "BT1 = RPB": ("37-equivalences", "another feasible point"),
+}
+PAIRS = 60
+tried, refuted, broken = ({name: 0 for name in SAME} for _ in range(3))
+for cone in CONES:
+    rng = np.random.default_rng(12)
+    for _ in range(PAIRS):
+        problem = ExactProblem(cone, rng)
+        if length(problem.x0) < mpf(10) ** -3:  # all of H outside of the cone: the balls of the path are points
+            continue
+        for name, (as_it_is, without) in statements(problem, rng).items():
+            tried[name] += 1
+            refuted[name] += as_it_is > mpf(10) ** -20
+            broken[name] += without > mpf(10) ** -6
+
+# %% tags=["NEW-MAP"]
+assert min(tried.values()) > 30 and not any(refuted.values()) and min(broken.values()) > 0
+print(f"{sum(tried.values())} trials of seven statements in 50 digits: {sum(refuted.values())} counter-examples")
+print(f"with an assumption broken: {sum(broken.values())} counter-examples, at least {min(broken.values())} for each statement")
+lines = ["| for the same reference | proved in | trials | it fails | broken assumption | it fails |", "|---|---|---|---|---|---|"]
+for name, (notebook, assumption) in SAME.items():
+    lines.append(f"| {name} | [{notebook}]({notebook}.ipynb) | {tried[name]} | {refuted[name]} | {assumption} | {broken[name]} |")
+Markdown("\n".join(lines))
+
+# %% [markdown]
+# So a path that has RRPB from its last solution loses nothing by taking MGB of the same pair: it lies inside. And at an exact solution there is
+# nothing left to choose between PGB, MGB and RPB.
+#
 # ## What each ball screens
 #
 # Containment is rare, so the question that is left is how much each screens. The share of terms that the sphere rule decides, by how far the
@@ -216,7 +424,8 @@ assert added["sphere"] <= added["halfspace"] <= added["semidefinite"]
 # ## The table
 #
 # One row a function. *Takes* are its parameters: `x` is any point of the cone, `alpha` any dual point, `x0` a solution for another
-# $\lambda_0$, known up to `eps`. *Claims* are those of the ledger that are about it, with what became of them and where. Costs are beyond those of the
+# $\lambda_0$, known up to `eps`. *Papers* are the places in the five papers of this book. *Who first* names earlier work by others that we know of,
+# and *ours* what this book adds; both are short, and the notebooks say more. *Claims* are those of the ledger that are about it, with what became of them and where. Costs are beyond those of the
 # arguments.
 
 # %%
@@ -227,21 +436,22 @@ about = {name: [claim for claim in claims if name in claim.about] for name in en
 
 def cell(text):
     """Text of a docstring for a table."""
-    text = text.replace(":func:", "").replace("``", "`").replace("~safescreen.", "")
+    text = text.replace(":func:", "").replace(":mod:", "").replace("``", "`").replace("~safescreen.", "")
     return text.replace("|", "\\|")
 
 
 def row(entry):
     """One row of the table."""
     found = [f"[{c.id}]({c.notebook}.ipynb) {c.status}" for c in about[entry.name]]
-    floating = entry.rounding.removeprefix("Safe in floating point").lstrip(": ")
-    texts = (f"`{entry.name}`", ", ".join(entry.takes), ", ".join(entry.sources) or "this book", entry.cost, floating)
+    floating = entry.rounding.removeprefix("Safe in floating point").lstrip(":, ")
+    papers = ", ".join(entry.sources)
+    texts = (f"`{entry.name}`", ", ".join(entry.takes), papers, entry.first, entry.ours, entry.cost, floating)
     return "| " + " | ".join([*map(cell, texts), ", ".join(found)]) + " |"
 
 
 def table(kind):
     """All entries of a kind."""
-    lines = ["| test | takes | source | cost | in floating point | claims |", "|---|---|---|---|---|---|"]
+    lines = ["| test | takes | papers | who first | ours | cost | in floating point | claims |", "|---|---|---|---|---|---|---|---|"]
     return Markdown("\n".join(lines + [row(entry) for entry in entries.values() if entry.kind == kind]))
 
 
@@ -268,6 +478,40 @@ table("ranges")
 
 # %%
 table("held-out")
+
+# %% [markdown]
+# ### With a free intercept
+#
+# An intercept $b$ that nothing penalises changes what a test says in three places. [`39b-free-intercept`](39b-free-intercept.ipynb) derives them.
+#
+# | what | without | with a free intercept |
+# |---|---|---|
+# | the balls | for the solution | the same, for $w^\star$; the dual point has to balance the classes, $\sum_i c_i y_i\alpha_i = 0$ |
+# | bounds of $b$ | | between two order statistics of the kinks, `FreeIntercept.intercepts(ball, loss)`, $O(n\log n)$; the slope of the cost is summed with its rounding at both ends |
+# | the rules | over the ball | over the ball, with the least favourable $b$ of these bounds |
+# | ranges of $\lambda$ | formulas for their ends | what one pair decides for two $\lambda$ is certain between them |
+#
+# Each ball, and the bounds of $b$ that belong to it, on random problems:
+
+# %% tags=["NEW-MAP"]
+rng, n_bounds = np.random.default_rng(4), 0
+for _ in range(12):
+    X = rng.standard_normal((24, 3)) + 3.0
+    y = np.where(X[:, 0] + rng.standard_normal(24) > 3.0, 1, -1)
+    y[:2] = 1, -1
+    free = ss.Problem(ss.FreeIntercept.from_points(X, y), ss.SmoothedHinge(0.25))
+    lam = 10.0 ** rng.uniform(-0.5, 1.0)
+    best = ss.solve(free, lam, rtol=1e-10, screening=())
+    near = Reference(free, free.evaluate(rng.uniform(0.9, 1.0) * best.x, lam))
+    for name in BALLS:
+        if name == "BT2":  # its slopes do not balance the classes
+            continue
+        ball = ss.SPHERES[name].build(near)
+        low, high = free.terms.intercepts(ball, free.loss)
+        assert np.linalg.norm(best.x - ball.center) <= ball.radius + best.eps, name
+        assert low - 1e-6 <= best.intercept <= high + 1e-6, name
+        n_bounds += 1
+print(f"{n_bounds} balls with a free intercept hold the solution, and their bounds hold b")
 
 # %% [markdown]
 # Every test has a claim, and no claim about a test is refuted. A solver takes every ball by its name in `screening`, with every rule:

@@ -25,7 +25,53 @@ HELD_OUT = ("MarginBounds", "LamChoice")
 SOURCE = re.compile(
     r"\b(?:STS19|STS18|SSS13|SSS14|HDSL19) "
     r"(?:Theorem|Lemma|Algorithm|equation|section|appendix|appendices)s? [A-Z0-9.]*[A-Z0-9]"
+    r"(?: and [A-Z0-9.]*[A-Z0-9]\b)?"
 )
+CREDIT = {  # who else was first, as far as we know, and what this book adds
+    "spheres.duality_gap_bound": (
+        "Fercoq, Gramfort, Salmon 2015 (arXiv 1505.03410), for the dual of the lasso",
+        "",
+    ),
+    "spheres.constrained_duality_gap_bound": ("Zimmert et al. 2015, for samples", ""),
+    "spheres.midpoint_gap_bound": (
+        "very likely Tran, Elvira, Dang, Herzet 2023 (RYU, arXiv 2312.00640), sparse regression",
+        "cones, many terms, rounding",
+    ),
+    "rules.features": (
+        "Shibagaki, Karasuyama, Hatano, Takeuchi 2016 (arXiv 1602.02485): features and samples",
+        "the non-negative cone, one ball for the solution and the slopes",
+    ),
+    "rules.cone_halfspace": ("", "the half-space of any ball (STS19 Theorem 9 has that of GB)"),
+    "rules.intersection": ("", "any cone, triplets"),
+    "ranges.midpoint_gap": ("", "the range of MGB, in the form of STS19 appendix L"),
+    "svm.ball_1": ("", "references that are not exact"),
+    "svm.ball_test_1": ("", "references that are not exact"),
+    "svm.dome": ("", "references that are not exact"),
+    "hdsl.screening.slope_ball": (
+        "Sun and Bach 2020 (arXiv 2002.09718)",
+        "the atoms of HDSL19",
+    ),
+    "hdsl.screening.atoms_excluded": (
+        "Sun and Bach 2020 (arXiv 2002.09718)",
+        "the atoms of HDSL19, distances on one side",
+    ),
+    "hdsl.screening.features_excluded": (
+        "Sun and Bach 2020 (arXiv 2002.09718)",
+        "bounds that never cost d^2",
+    ),
+    "validation.ball_margins": (
+        "Shibagaki, Suzuki, Karasuyama, Takeuchi 2015 (arXiv 1502.02344)",
+        "",
+    ),
+    "validation.choose_lam": (
+        "Shibagaki, Suzuki, Karasuyama, Takeuchi 2015 (arXiv 1502.02344)",
+        "any cone; pairs between two solutions",
+    ),
+    "validation.leave_one_out_bounds": (
+        "Okumura, Suzuki, Takeuchi 2015 (arXiv 1504.02870)",
+        "any cone, weights",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -43,9 +89,12 @@ class Entry:
         The names of its parameters.
     summary, cost, rounding : str
         Sentences of its docstring: the first one, the one after ``Cost:``, the one that begins with
-        ``Safe in floating point``. The last two may be empty.
+        ``Safe in floating point`` with those that follow it in its paragraph. The last two may be
+        empty.
     sources : tuple of str
         Places in the papers.
+    first, ours : str
+        Earlier work by others, and what this book adds (:data:`CREDIT`). Both may be empty.
     """
 
     name: str
@@ -56,6 +105,8 @@ class Entry:
     cost: str
     rounding: str
     sources: tuple[str, ...]
+    first: str
+    ours: str
 
 
 def catalogue() -> dict[str, Entry]:
@@ -86,6 +137,7 @@ def _entries(module: str) -> Iterator[Entry]:
 
 def _entry(name: str, function: Callable, returned: str) -> Entry:
     doc = inspect.getdoc(function) or ""
+    first, ours = CREDIT.get(name, ("", ""))
     words = " ".join(doc.split())
     return Entry(
         name=name,
@@ -94,8 +146,10 @@ def _entry(name: str, function: Callable, returned: str) -> Entry:
         takes=tuple(inspect.signature(function).parameters),
         summary=" ".join(doc.partition("\n\n")[0].split()),
         cost=_sentence(words, r"Cost: (.*?[^.])\.(?= [A-Z]|$)"),
-        rounding=_sentence(words, r"(Safe in floating point.*?)\.(?= [A-Z]|$)"),
+        rounding=_to_end_of_paragraph(doc, "Safe in floating point"),
         sources=tuple(dict.fromkeys(SOURCE.findall(words))),
+        first=first,
+        ours=ours,
     )
 
 
@@ -105,6 +159,14 @@ def _kind(returned: str) -> str:
     if returned in HELD_OUT:
         return "held-out"
     return "region" if returned in REGIONS else "rule"
+
+
+def _to_end_of_paragraph(doc: str, words: str) -> str:
+    for paragraph in doc.split("\n\n"):
+        _, found, rest = " ".join(paragraph.split()).partition(words)
+        if found:
+            return (found + rest).partition(" Cost: ")[0].rstrip(".")
+    return ""
 
 
 def _sentence(words: str, pattern: str) -> str:

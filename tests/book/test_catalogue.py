@@ -7,7 +7,7 @@ import pytest
 from safescreen import ranges, rules, spheres, validation
 from safescreen_book import ledger
 from safescreen_book._common import BookError
-from safescreen_book.catalogue import catalogue
+from safescreen_book.catalogue import CREDIT, catalogue
 from safescreen_book.places import notebooks_folder
 
 ENTRIES = catalogue()
@@ -34,6 +34,14 @@ def test_an_entry_says_what_it_costs_and_how_it_holds(name):
     entry = ENTRIES[name]
     assert entry.cost and entry.rounding and entry.summary and entry.takes
     assert entry.kind in ("region", "rule", "ranges", "held-out")
+
+
+def test_credits_are_of_entries_and_no_text_is_cut():
+    assert set(CREDIT) <= set(ENTRIES)
+    assert ENTRIES["spheres.midpoint_gap_bound"].first.startswith("very likely Tran")
+    assert ENTRIES["spheres.projected_gradient_bound"].sources == ("STS19 Theorems 2 and 3",)
+    whole = ENTRIES["rules.halfspace"].rounding
+    assert whole.startswith("Safe in floating point") and whole.endswith("leaves the ball rule")
 
 
 @pytest.mark.parametrize("name", ENTRIES)
