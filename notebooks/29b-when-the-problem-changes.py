@@ -84,6 +84,12 @@ figures.show(
 # >
 # > With nothing but $\lambda$ changed it is RPB. Over the whole space it is MGB of $(x_0, \alpha)$ in the new problem.
 #
+# | assumption | where it is used |
+# |---|---|
+# | $\lambda_0, \lambda_1 > 0$, $w \ge 0$ and $w' \ge 0$ | both problems are convex, the new one strongly |
+# | $x_0$ is the exact solution, and $\lambda_0 x_0 - H$ is the subgradient that proves it: for the hinge $\alpha$ is a *dual solution*, since $\alpha(x_0)$ is one slope of many at a kink | first line of the derivation |
+# | $\alpha_t$ is minus a slope of the loss at $x_0$ for *every* term with $w'_t > 0$, also where $w_t = 0$ and the old problem asks nothing of $\alpha_t$ | the new subgradient |
+#
 # Only terms whose weight changes enter $S$: a fold costs a sum over what it leaves out, and no product with the others.
 #
 # <details>
@@ -194,6 +200,42 @@ for _ in range(20):
     decided += stale.n_L + stale.n_R
 print(f"{wrong} of {decided} decisions of the old certificate are wrong in the new problem")
 assert wrong > 20
+
+# %% [markdown]
+# Two assumptions are about slopes. Let some terms have the old weight 0 and the new weight 1, as when a fold is put back. With the slopes at $x_0$ the
+# ball holds. With arbitrary numbers in $[0, 1]$ in their place it need not. And for the hinge, $\alpha(x_0)$ in place of the dual solution loses
+# solutions, too.
+
+# %% tags=["NEW-CHANGE"]
+def is_outside(new, x0, shift, lam):
+    """Whether a new solution is outside of the ball that a shift gives, by more than its accuracy."""
+    return np.linalg.norm(new.x - x0 - shift / (2.0 * lam)) > np.linalg.norm(shift) / (2.0 * lam) + 1e-5 * np.linalg.norm(x0) + new.eps
+
+
+rng = np.random.default_rng(11)
+outside = dict.fromkeys(("slopes", "arbitrary", "hinge, dual solution", "hinge, alpha(x0)"), 0)
+trials = 0
+for cone in CONES:
+    for _ in range(40):
+        trials += 1
+        family = random_terms(rng, cone)(None)
+        keep = rng.random(len(family)) < 0.8
+        keep[[0, -1]] = True
+        whole, part = ss.Problem(family, LOSS), ss.Problem(family.select(keep), LOSS)
+        lam = 10.0 ** -rng.uniform(0.5, 2.0) * np.linalg.norm(family.adjoint(np.ones(len(family))))
+        x0, new = ss.solve(part, lam, rtol=1e-12).x, ss.solve(whole, lam, rtol=1e-12)
+        for name, alpha in (("slopes", whole.alpha(x0)), ("arbitrary", rng.uniform(0.0, 1.0, len(family)))):
+            outside[name] += bool(is_outside(new, x0, family.adjoint(np.where(keep, 0.0, alpha)), lam))
+        terms = random_terms(rng, cone)
+        kinked = ss.Problem(terms(None), ss.Hinge())
+        weights = rng.choice([0.3, 1.0, 2.0], len(kinked))
+        changed = ss.Problem(terms(weights), ss.Hinge())
+        solution, new = ss.solve(kinked, lam, rtol=1e-11), ss.solve(changed, lam, rtol=1e-11)
+        for name, alpha in (("hinge, dual solution", solution.alpha), ("hinge, alpha(x0)", kinked.alpha(solution.x))):
+            outside[name] += bool(is_outside(new, solution.x, kinked.terms.adjoint((weights - 1.0) * alpha), lam))
+print(f"{trials} changes of each kind, new solutions outside of the ball: " + ", ".join(f"{name} {count}" for name, count in outside.items()))
+assert outside["slopes"] == outside["hinge, dual solution"] == 0
+assert outside["arbitrary"] > 5 and outside["hinge, alpha(x0)"] > 0
 
 # %% [markdown]
 # And a shorter radius loses solutions: so many of these changes are beyond 0.98 of it.
