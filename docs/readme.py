@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "lib")]
 
-from _ext.claims import PAPERS, stands_of  # noqa: E402
+from _ext.claims import COLUMNS, PAPERS, table_of  # noqa: E402
 from _ext.numbers import numbers  # noqa: E402
 from safescreen_book import ledger  # noqa: E402
 
@@ -28,21 +28,18 @@ def wine() -> str:
 
 
 def papers() -> str:
-    """Return the table of the papers."""
+    """Return the table of the papers: statements, tables and figures, conclusions."""
     folder = ROOT / "notebooks"
-    claims = ledger.load_claims(folder)
-    conclusions = ledger.stands(claims, ledger.judged(folder))
-    rows = [
-        ["", "statements that stand", "tables and figures that stand", "conclusions that stand"]
-    ]
-    rows.append(["---"] * 4)
+    numbers = table_of(ledger.load_claims(folder), ledger.judged(folder))
+    groups = ["statements", "tables and figures", "conclusions"]
+    rows = [["", *groups], ["---"] * 4]
     for paper, title in PAPERS.items():
-        row = [title]
-        for experimental in (False, True):
-            found = stands_of(claims, paper, experimental)
-            row.append(f"{found[0]} of {found[1]}")
-        words = conclusions.get(paper)
-        row.append(f"{words['stands']} of {words.total()}" if words else "")
+        row, rest = [title], list(numbers[paper])
+        for names in COLUMNS:
+            found, rest = rest[: len(names)], rest[len(names) :]
+            words = [name.removeprefix("statements ") for name in names]
+            words = [name.removeprefix("conclusions that ") for name in words]
+            row.append(", ".join(f"{n} {word}" for n, word in zip(found, words, strict=True) if n))
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

@@ -17,6 +17,7 @@ from safescreen.cones import FreeSpace
 from safescreen.solvers.methods import SMOOTH
 from safescreen.solvers.point import Point
 from safescreen.terms import _margin_sums, base
+from safescreen_book import places
 from safescreen_book.ledger import load_claims
 from safescreen_book.runner.loading import load_manifest
 
@@ -152,8 +153,10 @@ def test_the_mutant_is_one_of_the_list():
     assert f"mutants.py -k {mutant['id']}" in TEXT
 
 
-def test_the_claim_and_the_experiment(tmp_path):
-    claim, _, experiment, replay = EXAMPLES
+def test_the_claim_and_the_experiment(tmp_path, monkeypatch):
+    claim, _, rule, experiment, replay = EXAMPLES
+    (tmp_path / "conclusions.yml").write_text(rule, encoding="utf-8")
+    monkeypatch.setattr(places, "notebooks_folder", lambda folder=None: tmp_path)
     experiment += replay
     (tmp_path / "claims.yml").write_text("ours:\n" + claim, encoding="utf-8")
     (found,) = load_claims(tmp_path)

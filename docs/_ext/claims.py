@@ -10,6 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from _ext.stage import folded, link, paragraph, pill, put, table
 from safescreen_book import ledger, verdicts, wording
+from safescreen_book.protocols import judging
 
 STANDS = ("verified", "misprint", "reproduced")
 PAPERS = {
@@ -43,12 +44,38 @@ def link_claim(app, name: str, text: str = "") -> nodes.Node:
     )
 
 
-def stands_of(claims, paper: str, experimental: bool) -> tuple[int, int]:
-    """Return how many claims of a paper stand, and how many there are: of its tables and figures,
-    or of its statements.
-    """
-    found = [c.status for c in claims if c.paper == paper and (c.kind in "FB") == experimental]
-    return sum(status in STANDS for status in found), len(found)
+COLUMNS = (
+    ("statements as printed", "with a slip", "corrected"),
+    (
+        "drawn or derived",
+        "experiments reproduced",
+        "in part, for want of data",
+        "undecided",
+        "differ",
+    ),
+    ("conclusions that stand", "do not", "undecided", "without the data"),
+)
+
+
+def table_of(claims, rows) -> dict[str, list[int]]:
+    """Return for each paper the numbers under `COLUMNS`."""
+    claims = list(claims)
+    rules = judging.load().rules
+    items, stands = ledger.experiments(claims, rows, rules), ledger.stands(claims, rows)
+    absent = ledger.absent(rows, rules)
+    found = {}
+    for paper in PAPERS:
+        kinds = Counter(c.status for c in claims if c.paper == paper and c.kind not in "FB")
+        found[paper] = [
+            *(kinds[word] for word in ("verified", "misprint", "corrected")),
+            *(
+                items[paper][word]
+                for word in ("drawings", "reproduced", "lack of data", "undecided", "differs")
+            ),
+            *(stands[paper][word] for word in wording.VERDICTS),
+            absent[paper],
+        ]
+    return found
 
 
 class Ledger(SphinxDirective):
@@ -69,40 +96,39 @@ class Ledger(SphinxDirective):
 
 
 class Papers(SphinxDirective):
-    """What stands, a row a paper: statements, tables and figures, and the conclusions that runs
-    of the paper's size have judged.
-    """
+    """What became of each paper: its statements, tables and figures, and conclusions."""
+
+    def run(self):
+        app = self.env.app
+        rows = [
+            [
+                link(app, PAPERS[paper], f"claims/{paper}"),
+                *(str(number or "") for number in numbers),
+            ]
+            for paper, numbers in table_of(app.claims.values(), app.judged).items()
+        ]
+        head = [word for group in COLUMNS for word in group]
+        return [table(["paper", *head], rows, range(1, 1 + len(head)))]
+
+
+class Changed(SphinxDirective):
+    """What was changed in the rules after a run had been seen."""
 
     def run(self):
         app, rows = self.env.app, []
-        stands = ledger.stands(app.claims.values(), app.judged)
-        for paper, titles in PAPERS.items():
-            claims = [claim for claim in app.claims.values() if claim.paper == paper]
-            row = [link(app, titles, f"claims/{paper}")]
-            for experimental in (False, True):
-                found = Counter(
-                    claim.status for claim in claims if (claim.kind in "FB") == experimental
-                )
-                rest = (
-                    part
-                    for word, n in found.items()
-                    if word not in STANDS
-                    for part in (" ", pill(f"{n} {word}", word))
-                )
-                row.append([f"{sum(found[word] for word in STANDS)} of {found.total()}", *rest])
-            words = stands.get(paper)
-            rows.append([*row, wording.counts(words.elements()) if words else ""])
-        return [
-            table(
-                [
-                    "paper",
-                    "statements that stand",
-                    "tables and figures that stand",
-                    "conclusions of its runs",
-                ],
-                rows,
-            )
-        ]
+        rules = judging.load()
+        changes = [([nodes.Text(change["which"])], change) for change in rules.changed]
+        for rule in rules.rules:
+            name = [link_claim(app, rule.claim), nodes.Text(f": {rule.asks}")]
+            changes += [(name, change) for change in rule.changed]
+        for name, change in changes:
+            before, _, after = change["what"].partition(" -> ")
+            what = f"{before} → {after}. {_capital(change['why'])}." if after else ""
+            what = what or f"{_capital(before)}. {_capital(change['why'])}."
+            verdict = change["verdict"].replace(" -> ", " → ")
+            rows.append([name, what, f"{verdict} (before: {change['commit']})"])
+        head = ["conclusion", "before → after, and why", "verdict before → after"]
+        return [table(head, rows, widths=(30, 45, 25))]
 
 
 class Items(SphinxDirective):
@@ -296,6 +322,7 @@ def setup(app) -> dict[str, bool]:
         "papers": Papers,
         "items": Items,
         "slips": Slips,
+        "changed": Changed,
         "claims": Claims,
         "claim": Badge,
     }

@@ -19,6 +19,7 @@ from _ext.claims import STANDS
 from _ext.results import short
 from _ext.stage import link, paragraph, table
 from safescreen_book import ledger
+from safescreen_book.protocols import judging
 from safescreen_book.runner import folders
 from safescreen_book.runner.loading import load_manifest
 
@@ -67,12 +68,14 @@ def _claims() -> dict[str, str]:
     items = Counter(claim.status for claim in printed if claim.kind in "FB")
     statements = Counter(claim.status for claim in printed if claim.kind not in "FB")
     conclusions: Counter[str] = Counter()
-    for counts in ledger.stands(claims, ledger.judged(NOTEBOOKS)).values():
+    rows, rules = ledger.judged(NOTEBOOKS), judging.load()
+    for counts in ledger.stands(claims, rows).values():
         conclusions.update(counts)
     found = {
         "statements": statements.total(),
         "items": items.total(),
         "conclusions": conclusions.total(),
+        "conclusions absent": ledger.absent(rows, rules.rules).total(),
     }
     found |= {f"statements {status}": statements[status] for status in ledger.STATUSES}
     found |= {f"items {status}": items[status] for status in ledger.STATUSES}

@@ -11,6 +11,11 @@ A reference in braces stands for a number, or for the finding of a run:
 * ``{72-sparse-text/dexter/table_errors: hdsl.error}``: a column, in the row whose first column
   says *hdsl*, of a table of a committed run.
 
+* ``{SSS14-B4: shrinking makes the solver faster}``: the mean ratio over the data sets of the paper,
+  ties included, by their logarithms; behind it ``.low`` or ``.high`` for the ends of Student's
+  interval over data sets, ``.of`` for how many there are, ``.stands``, ``.fails`` and
+  ``.undecided`` for how many have that verdict, and ``.less`` for how many ratios are below 1.
+
 A format may follow, as Python has it: ``{ratio#1|.0%}``. What is typed between backticks is a
 formula or a quotation.
 
@@ -18,14 +23,17 @@ formula or a quotation.
 '3140'
 >>> typed("45 problems (Theorem 10, section 3.6), {problems#1} of SSS14, `8 L lam^2`")
 ['45']
+>>> typed("five draws of three sets, two balls, a thousand random draws")
+['five draws', 'thousand random draws']
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from safescreen_book import wording
+from safescreen_book import verdicts, wording
 from safescreen_book._common import BookError, inside
 
 _REFERENCE = re.compile(r"\{([^{}|]+)(?:\|([^{}]+))?\}")
@@ -36,6 +44,13 @@ _PLACES = re.compile(
     r"[ .]?\(?[\dA-Z]+(?:\.\d+)*[a-d]?\)?(?:(?:,| to| and) \(?\d+(?:\.\d+)*\)?)*"
 )
 _NUMBER = re.compile(r"(?<![\w^.])\d+(?:[ ,]\d{3})*(?!\d)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w^])")
+_WORDS = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty|hundred|thousand)"
+    r" (?:\w+ )?(?:draws|repeats|splits|runs)\b",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(r"(?:[A-Z]{3,4}\d\d|NEW)-[\w.]+")
+_OVER_SETS = ("low", "high", "of", "stands", "fails", "undecided", "less")
 _COLUMNS = ("ours", "low", "high", "paper", "n")
 
 
@@ -48,6 +63,7 @@ class Sources:
     folder: Path
     _lines: dict = field(default_factory=dict, repr=False)
     _tables: dict = field(default_factory=dict, repr=False)
+    _judged: Any = field(default=None, repr=False)
 
     def lines(self, notebook: str) -> list[tuple[str, frozenset, str]]:
         """Return the lines of a notebook with the tags of their cells: printed ones as "printed",
@@ -89,6 +105,8 @@ class Sources:
         place, colon, what = reference.partition(": ")
         if colon and "/" in place:
             return self._of_run(place, what)
+        if colon and _CLAIM.fullmatch(place):
+            return self._over_sets(place, what)
         words, _, number = (what if colon else reference).rpartition("#")
         if not words or not number.isdigit():
             raise BookError("expected WORDS#NUMBER, as in {problems#1}")
@@ -97,6 +115,22 @@ class Sources:
         lines = [line for line in self.lines(where) if line[0] == kind and words in line[2]]
         own = [line for _, tags, line in lines if tag in tags and where == notebook]
         return printed_number(own or [line for *_, line in lines], words, int(number))
+
+    def _over_sets(self, claim: str, what: str) -> str:
+        from safescreen_book.protocols.judging import TIE
+
+        if self._judged is None:
+            outputs = self.folder.resolve().parent / "outputs" / "paper"
+            self._judged = verdicts.committed(outputs)
+        words, dot, column = what.rpartition(".")
+        if not dot or column not in _OVER_SETS:
+            words, column = what, "mean"
+        rows = self._judged
+        rows = rows[(rows["claim"] == claim) & (rows["conclusion"] == words)]
+        rows = rows[(rows["whose"] == "paper") | rows["note"].str.contains(TIE, regex=False)]
+        if rows.empty:
+            raise BookError(f"{claim} has no conclusion {words!r} of the paper")
+        return str(verdicts.over_sets(rows)[column])
 
     def _of_run(self, place: str, what: str) -> str:
         run, _, table = place.partition("/")
@@ -153,7 +187,12 @@ def render(text: str, sources: Sources, notebook: str, tag: str, *, strict: bool
             value = sources.resolve(match[1], notebook, tag)
             if match[2]:
                 return _formatted(value, match[2])
-            return wording.number(float(value), 3) if "/" in match[1].partition(":")[0] else value
+            place = match[1].partition(":")[0]
+            if "/" in place:
+                return wording.number(float(value), 3)
+            if _CLAIM.fullmatch(place) and not value.isdigit():
+                return wording.number(float(value), 3)
+            return value
         except (LookupError, OSError, ValueError) as error:
             if strict:
                 raise BookError(f"evidence {match[0]}: {error}") from error
@@ -165,11 +204,12 @@ def render(text: str, sources: Sources, notebook: str, tag: str, *, strict: bool
 def typed(text: str) -> list[str]:
     """Return the numbers in evidence that somebody typed. The numbers of references, formulas,
     theorems, sections and figures do not count, nor does a single digit unless it is followed by
-    per cent.
+    per cent. A number in words counts before draws, repeats, splits and runs.
     """
     rest = _PLACES.sub("", re.sub(r"`[^`]*`", "", _REFERENCE.sub("", text)))
     found = list(_NUMBER.finditer(rest))
-    return [each[0] for each in found if len(each[0]) > 1 or rest[each.end() :].startswith(" %")]
+    digits = [each[0] for each in found if len(each[0]) > 1 or rest[each.end() :].startswith(" %")]
+    return digits + [each[0] for each in _WORDS.finditer(rest)]
 
 
 def wrong(text: str, sources: Sources, notebook: str, tag: str) -> Iterable[str]:

@@ -206,6 +206,37 @@ def counts(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
     return table
 
 
+def experiments(claims: Iterable[Claim], rows, rules) -> dict[str, Counter]:
+    """Return for each paper how its tables and figures came out: "drawings" have no rules, the
+    others are "reproduced", "differs", "undecided" or, where all that could be judged stands,
+    "lack of data".
+    """
+    asked = {rule.claim for rule in rules}
+    table: dict[str, Counter] = {claim.paper: Counter() for claim in claims}
+    for claim in claims:
+        if claim.kind not in "BF":
+            continue
+        word = claim.status
+        if claim.id not in asked:
+            word = "drawings"
+        elif claim.status == "partial":
+            found = rows[(rows["claim"] == claim.id) & (rows["whose"] == "paper")]
+            decided = set(verdicts.summarize(found)["verdict"]) <= {"stands"}
+            word = "lack of data" if decided else "undecided"
+        table[claim.paper][word] += 1
+    return table
+
+
+def absent(rows, rules) -> Counter:
+    """Return for each paper how many of its conclusions no run could judge as the paper's, for want
+    of its data.
+    """
+    theirs = rows[rows["whose"] == "paper"]
+    judged = set(zip(theirs["claim"], theirs["conclusion"], strict=True))
+    asked = {(rule.claim, rule.asks) for rule in rules if rule.whose == "paper"}
+    return Counter(claim.partition("-")[0] for claim, _ in asked - judged)
+
+
 def stands(claims: Iterable[Claim], rows) -> dict[str, Counter]:
     """Return for each paper how many of its conclusions in `rows` have each verdict, over all data
     sets.

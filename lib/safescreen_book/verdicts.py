@@ -70,6 +70,22 @@ def summarize(frame):
     return pd.DataFrame(rows, columns=names)
 
 
+def over_sets(rows) -> dict:
+    """Return what the rows of one conclusion say together: for ratios their mean over data sets,
+    by logarithms, with Student's interval over data sets; how many there are, how many have each
+    verdict, and how many ratios are below 1.
+    """
+    from safescreen_book.protocols.conclusions import interval
+
+    counts = {word: int((rows["verdict"] == word).sum()) for word in wording.VERDICTS}
+    found = {"of": len(rows), "stands": counts["stands"], "fails": counts["does not"]}
+    found["undecided"] = counts["undecided"]
+    if (rows["ours"] > 0.0).all():
+        mean, low, high = interval(rows["ours"].to_numpy(), log=True)
+        found |= {"mean": mean, "low": low, "high": high, "less": int((rows["ours"] < 1.0).sum())}
+    return found
+
+
 def status(frame, missing: str = "") -> str:
     """Return the status of a claim that follows from its rows: differs, reproduced or partial.
 

@@ -21,7 +21,7 @@ def sources(tmp_path):
         code.metadata["tags"] = [tag]
         cells.append(code)
     nbformat.write(nbformat.v4.new_notebook(cells=cells), book / "11-bound.ipynb")
-    found = Conclusions("P-F1", "iris")
+    found = Conclusions("PPP11-F1", "iris")
     found.above(1.0, [2.2, 2.5, 2.4], "it pays", "3", paper=6.4, log=True)
     found.frame().to_csv(run / "conclusions.csv", index=False)
     (run / "table_time.csv").write_text("method,seconds\nPGB,1.25\n")
@@ -36,6 +36,7 @@ def sources(tmp_path):
         ("to {code: assert gap#1}", "to 1e-9"),
         ("{51-time/iris: it pays} times ({51-time/iris: it pays.paper})", "2.36 times (6.40)"),
         ("{51-time/iris/table_time: PGB.seconds} s", "1.25 s"),
+        ("{PPP11-F1: it pays.stands} of {PPP11-F1: it pays.of}", "1 of 1"),
         ("`8 L lam^2` at C in `[0.1, 10]`", "8 L lam^2 at C in [0.1, 10]"),
     ],
 )
@@ -49,6 +50,8 @@ def test_references_stand_for_what_ran(sources, text, shown):
     [
         ("45 problems", "typed numbers: 45"),
         ("to 1e-9, in 62 % and 5 %", "typed numbers: 1e-9, 62, 5"),
+        ("means over five random draws, of two balls", "typed numbers: five random draws"),
+        ("{PPP11-F1: it costs}", "PPP11-F1 has no conclusion 'it costs' of the paper"),
         ("{gone#1}", "one line must have 'gone', found 0"),
         ("{problems#4}", "must have 4 numbers, found 3"),
         ("{problems}", "expected WORDS#NUMBER"),

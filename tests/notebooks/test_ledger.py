@@ -8,6 +8,7 @@ import pytest
 
 from safescreen_book import cli, evidence
 from safescreen_book import ledger as claims
+from safescreen_book.protocols import judging
 
 STS19 = (
     "D2.2 L1 T1 T2 T3 T4 T14 T5 T6 T7 T8 B1 D4.1 D4.2 T9 T10 AppL AppM F5 T11 T12 D6.3 D7.2 A1 "
@@ -132,3 +133,16 @@ def test_every_claim_of_an_experiment_is_judged_by_a_run(manifest, folder):
         for claim in experiment.claims
     }
     assert run_at_size - set(claims.judged(folder)["claim"]) == set()
+
+
+def test_what_is_lacking_is_told_from_what_is_undecided(ledger, folder):
+    """Tables 3 and 4 of HDSL19 are judged by no row as the paper's, and are no failures."""
+    rows, rules = claims.judged(folder), judging.load(folder).rules
+    items, absent = claims.experiments(ledger, rows, rules), claims.absent(rows, rules)
+    theirs = {(rule.claim, rule.asks) for rule in rules if rule.whose == "paper"}
+    assert sum(claim in ("HDSL19-B3", "HDSL19-B4") for claim, _ in theirs) == 9
+    assert absent["HDSL19"] >= 9 and items["HDSL19"]["lack of data"] >= 2
+    assert items["STS19"]["drawings"] == 6 and items["STS19"].total() == 17
+    stands = claims.stands(ledger, rows)
+    judged = sum(stands[paper].total() for paper in ("STS19", "SSS13", "SSS14", "HDSL19"))
+    assert judged + absent.total() == len({one for one in theirs if one[0] != "-"})

@@ -149,7 +149,7 @@ class Conclusions:
 
     def _judge(self, scale, ours, paper, **row) -> str:
         numbers = _sample(ours, scale, row["conclusion"])
-        mean, low, high = _interval(numbers, scale.log)
+        mean, low, high = interval(numbers, scale.log)
         return self._add(
             **row,
             paper=paper,
@@ -239,7 +239,7 @@ def _sample(ours, scale: _Scale, conclusion: str) -> np.ndarray:
     return numbers
 
 
-def _interval(numbers: np.ndarray, log: bool) -> tuple[float, float, float]:
+def interval(numbers: np.ndarray, log: bool) -> tuple[float, float, float]:
     """Return mean and Student's interval to six digits; NaN for the ends if there is one number."""
     values = np.log(numbers) if log else numbers
     half = math.nan

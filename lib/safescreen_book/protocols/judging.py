@@ -23,6 +23,7 @@ from safescreen_book.protocols.conclusions import CLOCK, Conclusions
 
 FILE = "conclusions.yml"
 KINDS = ("ratio", "difference", "value", "fact")
+TIE = "a tie in the paper, so that it is none of its conclusions"
 CHANGED = ("what", "why", "verdict", "commit")
 
 
@@ -289,7 +290,7 @@ def _number(found, rule, values, theirs, whose, words) -> None:
     notes = [Template(rule.note).safe_substitute(words), words.get("note", "")]
     if whose != "own" and tied(theirs, bound, CLOCK if rule.clock else 0.0, log):
         whose = "own"
-        notes.append("a tie in the paper, so that it is none of its conclusions")
+        notes.append(TIE)
     text = Template(rule.found).safe_substitute(words)
     if rule.found.startswith("$"):
         text = text[:1].upper() + text[1:]

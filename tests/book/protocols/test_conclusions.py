@@ -9,7 +9,7 @@ from scipy import stats
 
 from safescreen_book._common import BookError
 from safescreen_book.protocols.conclusions import COLUMNS, Conclusions
-from safescreen_book.verdicts import committed, status, summarize
+from safescreen_book.verdicts import committed, over_sets, status, summarize
 
 
 def rows(verdicts, whose="paper", agrees=True, conclusion="it pays"):
@@ -76,6 +76,21 @@ def test_the_papers_own_value_says_what_agreement_is():
 def test_a_conclusion_stands_on_most_of_its_data(verdicts, expected):
     (row,) = summarize(rows(verdicts)).to_dict("records")
     assert (row["verdict"], row["agree"], row["decided"], row["of"]) == expected
+
+
+def test_ratios_over_data_sets_have_an_interval_of_their_own():
+    ratios = np.array([0.8, 0.9, 1.1, 0.7])
+    found = rows(["undecided", "undecided", "stands", "does not"]).assign(ours=ratios)
+    low, high = stats.ttest_1samp(np.log(ratios), 0.0).confidence_interval(0.95)
+    together = over_sets(found)
+    np.testing.assert_allclose(
+        [together["mean"], together["low"], together["high"]],
+        np.exp([np.log(ratios).mean(), low, high]),
+        rtol=1e-5,
+    )
+    counts = [together[word] for word in ("of", "stands", "fails", "undecided", "less")]
+    assert counts == [4, 1, 1, 2, 3]
+    assert "mean" not in over_sets(found.assign(ours=np.nan))
 
 
 def test_what_follows_for_the_ledger():
