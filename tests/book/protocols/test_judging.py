@@ -42,7 +42,7 @@ def book(tmp_path, monkeypatch):
     return tmp_path
 
 
-SECONDS = {"none": [4.0, 4.0], "GB": [2.0, 2.2], "PGB": [3.0, 1.0], "DGB": [1.9, 1.9]}
+SECONDS = {"none": [4.0, 4.0], "GB": [2.0, 2.2], "PGB": [3.8, 1.0], "DGB": [1.9, 1.9]}
 
 
 def one(dataset="iris", tables=None, **options):
@@ -51,13 +51,12 @@ def one(dataset="iris", tables=None, **options):
 
 
 def test_one_rival_stands_for_all_draws_and_the_papers_is_chosen_from_its_own_table(book):
-    """Ours is PGB, by the mean of logarithms; in the paper's table it is PGB too, at 10 over 4."""
+    """Ours is DGB, by the mean of logarithms; in the paper's table it is PGB, at 10 over 4."""
     row = one(tables={"seconds": SECONDS})
-    assert row["found"] == "PGB was {} times {faster|slower}"
-    assert row["ours"] == pytest.approx(np.sqrt(4 / 3 * 4), rel=1e-5) and row["paper"] == 2.5
-    slow = SECONDS | {"PGB": [3.0, 3.0]}
-    row = one(tables={"seconds": slow})
-    assert row["found"].startswith("DGB") and row["paper"] == 2.5, "the paper's column, not ours"
+    assert row["found"] == "DGB was {} times {faster|slower}"
+    assert row["ours"] == pytest.approx(4.0 / 1.9, rel=1e-5) and row["paper"] == 2.5
+    row = one(tables={"seconds": SECONDS | {"PGB": [3.0, 1.0]}})
+    assert row["found"].startswith("PGB") and row["paper"] == 2.5
     assert list(judging.judge("51-time", "iris", {}).columns) == list(COLUMNS)
 
 
