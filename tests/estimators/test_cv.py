@@ -101,7 +101,6 @@ def both(model, X, y):
         {"refit": False},
         {"cv": [(np.arange(100), np.arange(100, 150)), (np.arange(50, 150), np.arange(50))]},
     ],
-    ids=str,
 )
 def test_table_and_choice_are_those_of_a_grid_search(options):
     X, y = made(4)

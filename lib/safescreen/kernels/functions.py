@@ -148,6 +148,7 @@ def has_few(X):
 
 
 def dense_if_full(X):
+    """Return points with enough entries written out, others as they are."""
     return X.toarray() if sparse.issparse(X) and is_dense(X) else X
 
 
