@@ -69,11 +69,11 @@ def table_of(claims, rows) -> dict[str, list[int]]:
         found[paper] = [
             *(kinds[word] for word in ("verified", "misprint", "corrected")),
             *(
-                items[paper][word]
+                items.get(paper, Counter())[word]
                 for word in ("drawings", "reproduced", "lack of data", "undecided", "differs")
             ),
-            *(stands[paper][word] for word in wording.VERDICTS),
-            absent[paper],
+            *(stands.get(paper, Counter())[word] for word in wording.VERDICTS),
+            absent.get(paper, 0),
         ]
     return found
 

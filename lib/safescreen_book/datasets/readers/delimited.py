@@ -9,8 +9,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pandas as pd
-
 from safescreen_book.datasets.readers.unpack import unpack
 
 BLANKS = "blanks"
@@ -88,6 +86,8 @@ def read_any(file, *, sep: str = "", encoding: str = ""):
 
 def _parquet(path):
     try:
+        import pandas as pd
+
         return pd.read_parquet(path)
     except ImportError:
         raise ValueError(
@@ -219,6 +219,8 @@ def _framed(rows, path):
     short = sum(len(row) < len(header) for row in body)
     if short:
         notes.append(f"{counted(short, 'row')} with too few values, filled up with gaps")
+    import pandas as pd
+
     frame = pd.DataFrame(
         [row + [""] * (len(header) - len(row)) for row in body],
         columns=[name or f"Unnamed: {place}" for place, name in enumerate(header)],

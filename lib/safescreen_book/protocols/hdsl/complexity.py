@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safescreen._checks import check_count, check_lam, check_points, check_scalar, check_vector
+from safescreen._checks import (
+    LARGEST_INT,
+    check_count,
+    check_lam,
+    check_points,
+    check_scalar,
+    check_vector,
+)
 
 ROOT = math.sqrt(2.0)
 
@@ -248,5 +255,7 @@ def rademacher(sample, n, scale, *, loss=None, repeats=200, seed=0):
 
 
 def _check_size(value, name, low):
-    if check_count(value, name) < low:
+    """Raise for what is no number of things; a formula takes more of them than an array has."""
+    countable = min(value, LARGEST_INT) if isinstance(value, int) else value
+    if check_count(countable, name) < low:
         raise ValueError(f"{name} must be at least {low}, got {value}")
