@@ -3,6 +3,7 @@ command that runs it.
 """
 
 import ast
+import base64
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from _ext.stage import folded, link, paragraph, pill, put, raw, table
 from safescreen_book import verdicts, wording
 from safescreen_book._common import MOST_BYTES, BookError, inside
 from safescreen_book.datasets import advice
+from safescreen_book.protocols import judging
 from safescreen_book.runner import folders
 from safescreen_book.runner.manifest import PROFILES, RECORDS, Run
 from safescreen_book.runner.plans import plan
@@ -124,9 +126,8 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
 
 
 FEW_DRAWS = (
-    "These runs are small. Two draws decide little: an undecided conclusion is one that needs more "
-    "of them, and no failure. What the same conclusions came to at the paper's size stands beside "
-    "them."
+    "These runs are small. What two or three draws cannot decide stands in one grey line; it needs "
+    "more draws, and is not a failure. What came out at the paper's size stands first."
 )
 
 
@@ -150,6 +151,11 @@ def _at_the_papers_size(app, rows) -> str:
     return wording.counts(words) if words else ""
 
 
+def _decided(rows) -> str:
+    """Return how the conclusions of small runs came out, the undecided ones as what they are."""
+    return wording.counts(row["verdict"] for row in rows).replace("undecided", "need more draws")
+
+
 class Results(SphinxDirective):
     """What there is at one size: a row an experiment."""
 
@@ -162,9 +168,10 @@ class Results(SphinxDirective):
                 title = link(app, experiment.title, f"results/{profile}/{experiment.name}")
                 statuses = [run["status"] for run in runs]
                 found = [row for run in runs for row in run["conclusions"]]
-                said = [wording.counts(row["verdict"] for row in found) if found else ""]
-                if profile != RECORDS:
-                    said.append(_at_the_papers_size(app, found))
+                if profile == RECORDS:
+                    said = [wording.counts(row["verdict"] for row in found) if found else ""]
+                else:
+                    said = [_decided(found) if found else "", _at_the_papers_size(app, found)]
                 finished = sum(status in folders.DONE for status in statuses)
                 done = f"{finished} of {len(runs)}"
                 status = pill(min(statuses, key=_WORST.index))
@@ -173,7 +180,7 @@ class Results(SphinxDirective):
         if profile == RECORDS:
             return [table(head, rows, (2,))]
         head.insert(4, "the same at the paper's size")
-        return [paragraph(FEW_DRAWS), table(head, rows, (2,))]
+        return [paragraph(FEW_DRAWS, style="soft"), table(head, rows, (2,))]
 
 
 class Experiment(SphinxDirective):
@@ -189,7 +196,7 @@ class Experiment(SphinxDirective):
         serves = [" · serves ", *_claims(app, self.experiment)] if self.experiment.claims else []
         page += paragraph(f"At the {profile} size · notebook ", notebook, *serves, style="soft")
         if profile != RECORDS:
-            page += paragraph(FEW_DRAWS)
+            page += paragraph(FEW_DRAWS, style="soft")
         for run in runs_of(app, self.experiment, profile):
             title = nodes.title("", run["run"].name, nodes.Text(" "), pill(run["status"]))
             section = nodes.section("", title, ids=[nodes.make_id(f"run-{run['run'].name}")])
@@ -243,18 +250,13 @@ class Experiment(SphinxDirective):
             )
 
     def _left(self, run, profile):
-        """Of a finished run: conclusions, the paper's numbers, figures, tables, environment."""
+        """Of a finished run: the headline, figures, the paper's numbers beside ours; folded, what
+        was asked; then tables and environment.
+        """
         folder, result = run["folder"], run["result"]
         if result is None:
             return
-        if run["conclusions"]:
-            words = [row["verdict"] for row in run["conclusions"]]
-            yield paragraph(f"Conclusions: {wording.counts(words)}.", style="soft")
-            yield from self._found(run["conclusions"], profile)
-        yield from map(paragraph, run["more"])
-        for path in folder.glob("comparison.csv"):
-            yield paragraph("The paper's numbers beside ours", style="soft")
-            yield _csv(path)
+        yield from self._headline(run)
         notebook = self.env.app.manifest.folder / f"{self.experiment.notebook}.ipynb"
         for path in pictures(self.experiment, folder):
             text = f"{caption(notebook, path.stem)} ({run['run'].name})"
@@ -262,6 +264,12 @@ class Experiment(SphinxDirective):
             yield nodes.figure(
                 "", nodes.image(uri=self._uri(path), alt=words), nodes.caption("", text)
             )
+        for path in folder.glob("comparison.csv"):
+            yield paragraph("The paper's numbers beside ours", style="soft")
+            yield _csv(path)
+        yield from map(paragraph, run["more"])
+        if run["conclusions"]:
+            yield from self._found(run["conclusions"], profile)
         for path in sorted(folder.glob("table_*.csv")) or sorted(folder.glob("results.csv")):
             yield from folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
         rows = result["parameters"] | {key: result[key] for key in _ENVIRONMENT if key in result}
@@ -273,19 +281,37 @@ class Experiment(SphinxDirective):
             table(["", ""], [[str(key), str(value)] for key, value in rows.items()]),
         )
 
+    def _headline(self, run):
+        """Yield what the run says of the figures and tables that it serves, a sentence each."""
+        rows = pandas.DataFrame(run["conclusions"])
+        for claim in self.experiment.claims if len(rows) else ():
+            told = _told(rows.assign(run=run["run"].name), claim)
+            if told is not None:
+                yield paragraph(link_claim(self.env.app, claim), " ", *told, style="headline")
+
     def _found(self, conclusions, profile):
-        """What was found, the paper's conclusions first; what was asked, and by what rule, on a
-        click.
+        """Yield one fold: what was asked, by what rule, and what was found, the paper's conclusions
+        first. A small run says what came out at the paper's size before that, and in one line
+        what it cannot decide itself.
         """
+        small = profile != RECORDS
+        inside, theirs = [], []
         for row in sorted(conclusions, key=lambda row: list(wording.WHOSE).index(row["whose"])):
-            said = []
-            if profile != RECORDS:
-                theirs = _of_records(self.env.app, row)
-                if theirs is not None:
-                    sets = f", {theirs['agree']} of {theirs['of']} data sets agree"
-                    said = [" At the paper's size: ", pill(theirs["verdict"]), sets + "."]
-            yield paragraph(pill(row["verdict"]), " ", row["sentence"], *said)
-            yield from folded("what was asked", paragraph(row["question"]))
+            said = [pill(row["verdict"]), " ", row["sentence"]]
+            record = _of_records(self.env.app, row) if small else None
+            if record is not None:
+                sets = f", {record['agree']} of {record['of']} data sets agree"
+                said = ["At the paper's size: ", pill(record["verdict"]), f"{sets}. Here: ", *said]
+                if row["verdict"] == "undecided":
+                    theirs.append(record["verdict"])
+            inside += [paragraph(*said), paragraph(row["question"], style="soft")]
+        verdict = [row["verdict"] for row in conclusions]
+        counts = _decided(conclusions) if small else wording.counts(verdict)
+        yield from folded(f"what was asked, and what was found: {counts}", *inside)
+        if small and (few := verdict.count("undecided")):
+            known = f" At the paper's size, of these: {wording.counts(theirs)}." if theirs else ""
+            line = f"Too few draws here to decide {few} of {len(verdict)} questions.{known}"
+            yield paragraph(line, style="soft few")
 
     def _kept(self, run):
         for path in run["notebooks"]:
@@ -304,71 +330,164 @@ class Experiment(SphinxDirective):
         )
 
 
+def _told(rows, claim: str):
+    """Return the headline of a claim as parts of a paragraph, None if runs do not tell it."""
+    row = verdicts.headline(rows, claim, judging.load())
+    if row is None:
+        return None
+    counted = {"own": " (Our own question, not counted.)", "program": " (At the program's stop.)"}
+    counted = paragraph(counted.get(row["whose"], ""), style="soft").children
+    return [
+        f"{row['dataset']}: {wording.headline(row)}",
+        nodes.inline("", "", *counted, classes=["soft"]),
+    ]
+
+
 class Gallery(SphinxDirective):
-    """Every figure of every experiment at the largest size that ran, small, in the order of the
-    figures and tables of the papers; then what goes beyond them.
+    """A card for every table and figure of the papers, in their order, from the largest size that
+    ran: our figure, the finding in a sentence, and a mark; then what goes beyond the papers.
     """
 
     def run(self):
         app = self.env.app
-        self.shown = set()
-        sections = []
+        sections, shown = [], set()
         for paper, title in PAPERS.items():
             section = nodes.section("", nodes.title("", title), ids=[f"figures-{paper.lower()}"])
+            cards = nodes.container(classes=["cards"])
             for claim in sorted(items_of(app, paper), key=_number):
-                section += self._item(claim)
+                serving = [each for each in app.manifest if claim.id in each.claims]
+                shown.update(each.name for each in serving)
+                cards += self._card(claim, serving)
+            section += cards
             sections.append(section)
         title = nodes.title("", "Beyond the papers")
         section = nodes.section("", title, ids=["figures-beyond"])
+        cards = nodes.container(classes=["cards"])
         for experiment in app.manifest:
-            if experiment.name not in self.shown:
-                section += self._experiment(experiment)
+            if experiment.name not in shown:
+                runs, page = _largest(app, experiment)
+                head = paragraph(link(app, experiment.title, page), style="head")
+                cards += self._made([head], experiment, runs, page, "", "")
+        section += cards
         return [*sections, section]
 
-    def _item(self, claim):
-        """Yield what there is for a figure or table of a paper."""
+    def _card(self, claim, serving):
+        """Return the card of a figure or table: of the first experiment that can tell it."""
         app = self.env.app
-        head = [link_claim(app, claim.id), " ", pill(claim.status), " ", claim.what]
-        yield paragraph(*head, style="item")
-        serving = [experiment for experiment in app.manifest if claim.id in experiment.claims]
-        if not serving and claim.notebook:
-            yield paragraph("In notebook ", link_cell(app, claim), style="soft")
-        for experiment in app.manifest:
-            if claim.id in experiment.claims:
-                if experiment.name in self.shown:
-                    page = _largest(app, experiment)[1]
-                    yield paragraph(
-                        "Shown above: ", link(app, experiment.title, page), style="soft"
-                    )
-                else:
-                    yield from self._experiment(experiment)
+        found = [(each, *_largest(app, each)) for each in serving]
+        found = [each for each in found if each[1]] or found
+        head = [link_claim(app, claim.id), " ", _mark(app, claim, found)]
+        head = [paragraph(*head, style="head"), paragraph(claim.what, style="soft")]
+        if not found:
+            return self._drawn(claim, head)
+        experiment, runs, page = found[0]
+        wanted = judging.load().headlines.get(claim.id, {})
+        rows = [row | {"run": run["run"].name} for run in runs for row in run["conclusions"]]
+        told = _told(pandas.DataFrame(rows), claim.id) if rows else None
+        if told is not None:
+            head.append(paragraph(*told))
+        elif not runs:
+            head.append(paragraph("Not run at this size.", style="soft"))
+        name = wanted.get("run", "")
+        if told is not None and all(run["run"].name != name for run in runs):
+            name = verdicts.headline(pandas.DataFrame(rows), claim.id, judging.load())["run"]
+        return self._made(head, experiment, runs, page, name, wanted.get("figure", ""))
 
-    def _experiment(self, experiment):
-        """Yield the figures of an experiment, a link to its page each."""
+    def _made(self, head, experiment, runs, page, name, figure):
+        """Return a card with a figure of a run, by its name or the first."""
         app = self.env.app
-        self.shown.add(experiment.name)
-        runs, page = _largest(app, experiment)
-        notebook = app.manifest.folder / f"{experiment.notebook}.ipynb"
-        figures = nodes.container(classes=["gallery"])
-        for run in runs:
-            name = run["run"].name
-            for path in pictures(experiment, run["folder"]):
-                text = caption(notebook, path.stem)
-                words = f"{name}: {described(notebook, path.stem)}"
-                image = nodes.image(uri=_address(self.env, path), alt=words)
-                image["loading"] = "lazy"
-                target = link(app, "", page, nodes.make_id(f"run-{name}"))
-                if isinstance(target, nodes.reference):
-                    target += image
-                    image = target
-                label = nodes.caption("", f"{name}: {text}")
-                figures += nodes.figure("", image, label)
-        title = [link(app, experiment.title, page)]
-        if not len(figures):
-            title += [": no figures, or not run"]
-        yield paragraph(*title)
-        if len(figures):
-            yield figures
+        card = nodes.container(classes=["card"])
+        runs = [run for run in runs if run["run"].name == name] or runs
+        for run in runs[:1]:
+            paths = pictures(experiment, run["folder"])
+            for path in ([path for path in paths if path.stem == figure] or paths)[:1]:
+                notebook = app.manifest.folder / f"{experiment.notebook}.ipynb"
+                words = f"{run['run'].name}: {described(notebook, path.stem)}"
+                place = nodes.make_id(f"run-{run['run'].name}")
+                card += self._picture(_address(self.env, path), words, link(app, "", page, place))
+        card += head
+        if runs:
+            card += paragraph("All figures: ", link(app, experiment.title, page), style="soft")
+        return card
+
+    def _picture(self, uri, words, target):
+        """Return a picture that leads somewhere."""
+        image = nodes.image(uri=uri, alt=words)
+        image["loading"] = "lazy"
+        if isinstance(target, nodes.reference):
+            target += image
+            image = target
+        return nodes.figure("", image)
+
+    def _drawn(self, claim, head):
+        """Return the card of a figure or table that a notebook draws or derives."""
+        app = self.env.app
+        card = nodes.container(classes=["card"])
+        if words := app.drawn.get(claim.id):
+            page = link(app, "", f"notebooks/{claim.notebook}", claim.id)
+            card += self._picture(f"/drawn/{claim.id}.png", words, page)
+        card += head
+        card += paragraph(_first_sentence(claim.evidence or ""))
+        card += paragraph("In notebook ", link_cell(app, claim), style="soft")
+        return card
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?]) +(?=[A-Z])", text)[0].rstrip(".") + "." if text else ""
+
+
+def _mark(app, claim, found):
+    """Return the mark of a card: the status in the ledger, or what small runs say themselves."""
+    sizes = {page.split("/")[1] for _, runs, page in found if runs}
+    if not found or RECORDS in sizes:
+        return pill(claim.status)
+    rows = [row for _, runs, _ in found for run in runs for row in run["conclusions"]]
+    rules = judging.load()
+    rows = [row | {"whose": "paper"} for row in rows if _is_the_papers(row, claim, rules)]
+    words = set(verdicts.summarize(pandas.DataFrame(rows))["verdict"]) if rows else set()
+    if "does not" in words:
+        return pill("differs here", "differs")
+    if "stands" in words:
+        return pill("agrees", "stands")
+    return pill("too few draws to decide" if words else "not judged at this size", "undecided")
+
+
+def _is_the_papers(row, claim, rules) -> bool:
+    """Whether a conclusion is one of the paper's, whatever the size of the run."""
+    rule = rules.named(row["claim"], row["conclusion"])
+    return row["claim"] == claim.id and rule is not None and rule.whose == "paper"
+
+
+def _draw(app) -> None:
+    """Put the pictures of figures that notebooks draw among the pages: of each claim the picture
+    that is nearest to its cell.
+    """
+    app.drawn = {}
+    served = {name for experiment in app.manifest for name in experiment.claims}
+    for claim in app.claims.values():
+        if claim.kind != "F" or claim.id in served or not claim.notebook:
+            continue
+        try:
+            text = (app.manifest.folder / f"{claim.notebook}.ipynb").read_text(encoding="utf-8")
+            cells = json.loads(text)["cells"]
+            place = [claim.cell in cell["metadata"].get("tags", ()) for cell in cells].index(True)
+            near = sorted(range(len(cells)), key=lambda each: (abs(each - place), each))
+            alt, picture = next(filter(None, (_picture(cells[each]) for each in near)))
+            data = base64.b64decode(picture)
+        except (*_BROKEN, StopIteration):
+            continue
+        if data.startswith(b"\x89PNG"):
+            app.drawn[claim.id] = str(alt) or claim.what
+            put(app, f"drawn/{claim.id}.png", data)
+
+
+def _picture(cell):
+    """Return the words for the first picture that a cell shows, and the picture; else None."""
+    for output in cell.get("outputs", ()):
+        picture = output.get("data", {}).get("image/png")
+        if picture:
+            return output.get("metadata", {}).get("image/png", {}).get("alt", ""), picture
+    return None
 
 
 def items_of(app, paper: str) -> list:
@@ -508,6 +627,7 @@ def _stage(app) -> None:
     their list as the first page.
     """
     report, app.runs = app.config.report_profile, {}
+    _draw(app)
     for profile in [report] if report else PROFILES:
         ran = {
             e.name
@@ -522,15 +642,11 @@ def _stage(app) -> None:
         tree = "\n".join(f"/results/{profile}/{name}" for name in pages)
         body = f"```{{results}} {profile}\n```\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n"
         if report:
-            landing = (
-                Path(app.confdir, "results.md").read_text(encoding="utf-8").partition("```")[0]
-            )
-            put(
-                app,
-                "index.md",
-                f"{landing}## The {profile} "
-                f"size\n\n{body}\n```{{toctree}}\n:hidden:\n\nclaims\n```\n",
-            )
+            landing = Path(app.confdir, "results.md").read_text(encoding="utf-8")
+            landing = landing.partition("```")[0]
+            gallery = "```{gallery}\n```\n\n## Every run\n\n"
+            hidden = "\n```{toctree}\n:hidden:\n\nclaims\n```\n"
+            put(app, "index.md", f"{landing}{gallery}{body}{hidden}")
         elif pages:
             put(app, f"results/{profile}.md", f"# Results at the {profile} size\n\n{body}")
         for name in pages:

@@ -16,7 +16,7 @@ from typing import Any
 from tqdm import tqdm
 
 from safescreen.cluster.workers import ClusterError
-from safescreen_book import datasets, ledger, places, wording
+from safescreen_book import datasets, ledger, places, verdicts, wording
 from safescreen_book._common import unknown
 from safescreen_book.datasets.cli import add_parser as add_data
 from safescreen_book.runner import batch, codecheck, fingerprint, folders, notebooks
@@ -301,7 +301,32 @@ def _run(options) -> int:
         scheduler=options.scheduler,
         pages=pages,
     )
-    return code if pages is None or code == 130 else _pages(options) or code
+    if pages is None or code == 130:
+        return code
+    for line in _headlines(outputs / options.profile):
+        print(line)
+    return _pages(options) or code
+
+
+SUBJECTS = {"STS": "Triplets", "SSS": "Samples", "HDSL": "Sparse similarities"}
+"""What the papers are about, by what the names of their claims begin with."""
+
+
+def _headlines(folder: Path) -> list[str]:
+    """Return one sentence on each subject: the first headline with a number that the runs of a
+    folder have.
+    """
+    from safescreen_book.protocols import judging  # with scipy, which takes its time
+
+    rules = judging.load()
+    rows = verdicts.committed(folder, strict=False)
+    found: dict[str, str] = {}
+    for claim in rules.headlines:
+        (subject,) = (word for start, word in SUBJECTS.items() if claim.startswith(start))
+        row = verdicts.headline(rows, claim, rules)
+        if subject not in found and row is not None and row["ours"] == row["ours"]:
+            found[subject] = f"{subject}, {row['dataset']}: {wording.headline(row)} ({claim})"
+    return list(found.values())
 
 
 def _replay(options) -> int:
@@ -429,7 +454,8 @@ def _pages(options) -> int:
             ]
         )
     if (target / "index.html").is_file():
-        print(f"Open {places.shown(target / 'index.html')}")
+        what = "All figures, in the papers' order: open" if profile else "Open"
+        print(f"{what} {places.shown(target / 'index.html')}")
     return code
 
 

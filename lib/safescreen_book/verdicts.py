@@ -70,6 +70,19 @@ def summarize(frame):
     return pd.DataFrame(rows, columns=names)
 
 
+def headline(rows, claim: str, rules):
+    """Return the row that the headline of a table or figure tells, a mapping: from the run that
+    `rules.headlines` names, or else from the first that has it. None if no run has it.
+    """
+    rule = rules.headline(claim)
+    if rule is None:
+        return None
+    found = rows[(rows["claim"] == claim) & (rows["conclusion"] == rule.asks)]
+    named = found[found["run"] == rules.headlines[claim].get("run", "")]
+    told = (named if len(named) else found).to_dict("records")
+    return told[0] if told else None
+
+
 def over_sets(rows) -> dict:
     """Return what the rows of one conclusion say together: for ratios their mean over data sets,
     by logarithms, with Student's interval over data sets; how many there are, how many have each

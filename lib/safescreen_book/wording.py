@@ -8,6 +8,8 @@ and pages take their sentences from here.
 >>> print(sentence(row).replace("; ", ";\\n"))
 RRPB made the path 3.0 times faster (95 % interval 1.1 to 8.5, 5 draws);
 the paper: 5.5 times. Stands.
+>>> sentence(row | {"paper": 76.0}).rpartition("; the paper")[2]
+': 76 times. The direction stands; the size was not asked.'
 >>> sentence(row | {"low": 0.8, "verdict": "undecided", "n": 2}).partition("; ")[2]
 'the paper: 5.5 times. Undecided at this size.'
 """
@@ -22,7 +24,7 @@ VERDICTS = ("stands", "does not", "undecided")
 WHOSE = {
     "paper": "the paper's conclusion",
     "program": "the paper's conclusion, at the stop of its authors' program",
-    "own": "our own question",
+    "own": "our own question, which is not counted among the paper's conclusions",
 }
 """Whose a conclusion is, in words."""
 
@@ -50,9 +52,22 @@ def sentence(row: Mapping[str, Any]) -> str:
     """
     if _is_number(row["ours"]):
         return f"{_measured(row)} {_verdict(row)}"
-    note = f" ({_words(row['note'])})" if _words(row["note"]) else ""
-    text = _words(row["found"]) or f"{_capital(row['conclusion'])}: {_yes(row['verdict'])}"
+    text, note = _fact(row)
     return f"{text}{note}. {_verdict(row)}"
+
+
+def headline(row: Mapping[str, Any]) -> str:
+    """Return the finding on a conclusion in one short sentence: our number and the paper's, without
+    the interval and the verdict.
+
+    >>> row = {"found": "RRPB made the path {} times {faster|slower}", "rule": "above 1"}
+    >>> headline(row | {"paper": 5.5, "ours": 3.0, "low": 1.1, "high": 8.5, "n": 5})
+    'RRPB made the path 3.0 times faster; the paper: 5.5 times.'
+    """
+    if _is_number(row["ours"]):
+        return _measured(row, spread=False)
+    text, note = _fact(row)
+    return f"{text}{note}."
 
 
 def sentences(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -88,11 +103,17 @@ def counts(verdicts: Iterable[str]) -> str:
     """Return how many conclusions have each verdict.
 
     >>> counts(["stands", "undecided", "stands"])
-    '2 stand, 0 do not, 1 undecided'
+    '2 stand, 1 undecided'
     """
     verdicts = list(verdicts)
     stand, fail, open_ = (verdicts.count(word) for word in VERDICTS)
-    return f"{stand} stand, {fail} do not, {open_} undecided"
+    told = [
+        f"{stand} stand{'s' * (stand == 1)}",
+        f"{fail} {'does' if fail == 1 else 'do'} not",
+        f"{open_} undecided",
+    ]
+    numbers = (stand, fail, open_)
+    return ", ".join(text for text, count in zip(told, numbers, strict=True) if count) or "none"
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -118,7 +139,13 @@ def paired(template: str, first: bool) -> str:
     return _PAIR.sub(lambda found: found[1 if first else 2], template)
 
 
-def _measured(row) -> str:
+def _fact(row) -> tuple[str, str]:
+    """Return what was found where there is no number, and the note on it in brackets."""
+    note = f" ({_words(row['note'])})" if _words(row["note"]) else ""
+    return _words(row["found"]) or f"{_capital(row['conclusion'])}: {_yes(row['verdict'])}", note
+
+
+def _measured(row, *, spread: bool = True) -> str:
     """Return the sentence with our number, the interval in brackets, and the paper's number."""
     template = _words(row["found"]) or f"{_capital(row['conclusion'])}: {{}}"
     is_ratio = " times {" in template
@@ -133,7 +160,8 @@ def _measured(row) -> str:
     digits = _digits(value, low, high, bound)
     unit = _NUMBER.search(template)[1]
     text = paired(template, not turned).replace("{}", number(value, digits), 1)
-    text += f" ({_spread(row, low, high, digits)})"
+    if spread:
+        text += f" ({_spread(row, low, high, digits)})"
     if not math.isnan(paper):
         word = ""
         if pair is not None and paper < neutral:  # the paper's is on the other side than ours
@@ -192,7 +220,18 @@ def _verdict(row) -> str:
         if stands:
             return "Stands, although the paper's own number for these data says otherwise."
         return "Does not stand, as in the paper's own number for these data."
+    if stands and _asks_direction(row):
+        return "The direction stands; the size was not asked."
     return "Stands." if stands else "Does not stand."
+
+
+def _asks_direction(row) -> bool:
+    """Whether a ratio was judged to be on one side of 1, and the paper's is not within its
+    interval.
+    """
+    paper, low, high = (_float(row[name]) for name in ("paper", "low", "high"))
+    asked = re.search(r"(?:above|below) 1(?: by|$)", row["rule"]) is not None
+    return asked and (paper < low or paper > high)
 
 
 def _rule(rule: str) -> str:

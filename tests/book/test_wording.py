@@ -23,7 +23,13 @@ def judged(way, *given, **options):
             [2.8, 3.0, 3.2],
             5.5,
             "PGB made the path 3.0 times faster (95 % interval 2.5 to 3.5, 3 draws); "
-            "the paper: 5.5 times. Stands.",
+            "the paper: 5.5 times. The direction stands; the size was not asked.",
+        ),
+        (
+            [2.8, 3.0, 3.2],
+            3.1,
+            "PGB made the path 3.0 times faster (95 % interval 2.5 to 3.5, 3 draws); "
+            "the paper: 3.1 times. Stands.",
         ),
         (
             [0.48, 0.5, 0.52],
@@ -96,5 +102,6 @@ def test_a_clock_needs_a_margin_and_the_question_says_so():
     assert "by more than 3 %, since a busy machine" in wording.question(row)
 
 
-def test_counts_are_three_numbers():
-    assert wording.counts(["does not", "stands", "does not"]) == "1 stand, 2 do not, 0 undecided"
+def test_counts_are_numbers_with_their_verbs():
+    assert wording.counts(["does not", "stands", "does not"]) == "1 stands, 2 do not"
+    assert wording.counts(["does not", "undecided"]) == "1 does not, 1 undecided"

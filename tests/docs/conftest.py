@@ -179,6 +179,11 @@ def book(tmp_path_factory):
     found.above(1.0, [2.2, 2.5, 2.4], "<RRPB> pays", "section 7.2", paper=6.4, log=True)
     found.below(1.0, [0.7], "PGB beside it pays", "section 7.2", whose="program")
     found.fact(False, "nothing is lost", "-", note="all is lost", whose="own")
+    told = {"found": "RRPB made the path {} times {faster|slower}", "log": True}
+    found.above(
+        7.0, [2.2, 2.5, 2.4], "the fastest ball saves as large a factor", "-", whose="own", **told
+    )
+    found.above(1.0, [2.2, 2.5, 2.4], "GB saves least", "section 7.2", paper=6.4, log=True)
     book.finish("judged", conclusions_csv=found.frame().to_csv(index=False), summary_json="{}")
     shutil.copytree(book.outputs / "smoke/tiny/judged", book.outputs / "paper/tiny/judged")
     linked = book.finish("linked", table_done_csv="a\n1\n")

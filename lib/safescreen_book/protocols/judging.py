@@ -9,7 +9,7 @@ MGB made the path 3.0 times faster (95 % interval 2.5 to 3.6, 3 draws). Stands.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -119,6 +119,9 @@ class Rules:
         For each notebook, what its values belong to, and what its methods are called in words.
     changed : tuple of mapping
         What was changed after a run in all rules: as `Rule.changed`, and `which` rules.
+    headlines : mapping
+        For each table or figure of a paper the `rule` that its headline tells, and where the first
+        one is not meant, the `run` and the `figure`.
     """
 
     rules: tuple[Rule, ...]
@@ -126,6 +129,7 @@ class Rules:
     counted: Mapping[str, str]
     names: Mapping[str, Mapping[str, str]]
     changed: tuple[Mapping[str, str], ...] = ()
+    headlines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, notebook: str) -> tuple[Rule, ...]:
         """Return the rules of a notebook, in their order."""
@@ -133,6 +137,11 @@ class Rules:
         if not found:
             raise BookError(f"{FILE}: " + unknown("notebook", notebook, self.counted))
         return found
+
+    def headline(self, claim: str) -> Rule | None:
+        """Return the rule that the headline of a table or figure tells, None if there is none."""
+        wanted = self.headlines.get(claim, {}).get("rule")
+        return next((rule for rule in self.rules if rule.id == wanted), None)
 
     def named(self, claim: str, asks: str) -> Rule | None:
         """Return the rule of a conclusion, None if there is no such rule."""
@@ -149,6 +158,7 @@ def _load(folder: Path) -> Rules:
     content = read_yaml(folder / FILE)
     printed = mapping(content.pop("printed", {}), f"{FILE}: printed")
     changed = tuple(content.pop("changed", ()))
+    headlines = mapping(content.pop("headlines", {}), f"{FILE}: headlines")
     rules, counted, names = [], {}, {}
     for notebook, entry in content.items():
         entry = mapping(entry, f"{FILE}, {notebook}")
@@ -162,7 +172,13 @@ def _load(folder: Path) -> Rules:
     twins = sorted({name for name in ids if ids.count(name) > 1})
     if twins:
         raise BookError(f"{FILE}: these ids occur twice: {', '.join(twins)}")
-    return Rules(tuple(rules), printed, counted, names, changed)
+    for claim, told in headlines.items():
+        found = [rule for rule in rules if rule.id == told.get("rule")]
+        if not found or found[0].claim != claim:
+            raise BookError(
+                f"{FILE}, headlines, {claim}: no rule of it is called {told.get('rule')!r}"
+            )
+    return Rules(tuple(rules), printed, counted, names, changed, headlines)
 
 
 def _expanded(raw: dict) -> list[dict]:
