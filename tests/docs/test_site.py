@@ -119,7 +119,8 @@ def test_items_and_claims_show_what_runs_have_judged(read):
     for words in (
         "<RRPB> pays. The paper's conclusion. stands",
         "PGB beside it pays. The paper's conclusion, at the stop of its authors' program.",
-        "iris: <RRPB> pays: 2.4 (95 % interval 2.0 to 2.8, 3 draws); the paper: 6.4. Stands. Run:",
+        "iris: <RRPB> pays: 2.4 (95 % interval 2.0 to 2.8, 3 draws); the paper: 6.4. "
+        "The direction stands; the size was not asked. Run:",
         "Asked: does it hold that <RRPB> pays?",
     ):
         assert words in said, words
@@ -239,7 +240,7 @@ def test_every_figure_of_a_paper_has_a_card(read):
     assert 'href="results/paper/tiny.html#run-judged"' in card and 'loading="lazy"' in card
     assert 'alt="judged: seconds"' in card
     figures = re.findall(r">([A-Z]+\d+-[FB]\d+\w?)</a>", page)
-    assert page.count('class="card') == len(set(figures)) + 1 == len(figures) + 1  # and "second"
+    assert page.count('class="card ') == len(set(figures)) + 1 == len(figures) + 1  # and "second"
     order = [page.index(f'id="figures-{name}"') for name in ("sts19", "sss13", "hdsl19", "beyond")]
     assert order == sorted(order)
 
