@@ -95,7 +95,7 @@ figures.show(
 # $2r\|a_t\| < \delta_t$, all these margins are above $\tau_t$: the rule says R. Below $\tau_t - \gamma$ it is the same, with L.
 #
 # If $\delta_t = 0$, the ball holds a point, $x^\star$, at which the term is in neither region strictly. A rule that looks at the whole ball
-# can say nothing.
+# can put it in neither. It may prove that the term lies strictly between them: [`47b-safe-keeping`](47b-safe-keeping.ipynb).
 #
 # ### (b): strong convexity
 #

@@ -1,0 +1,415 @@
+# %% [markdown]
+# # Certain to lie in between
+#
+# A ball proves that a term is above its threshold, or below the lower one. It can prove a third thing: that the term lies *between*
+# the two, where its loss is a parabola. Nothing can be left out then, but something is known. Once each term is certain in one of the three
+# ways, the problem has no cases left: over the whole space the solution is that of one linear system.
+#
+# At the end you will have seen
+#
+# * two comparisons more that decide a term in between, with every ball and every rule of the library as it is;
+# * that only a term exactly on a threshold stays undecided by small balls;
+# * the solution by one linear system over the whole space and over the non-negative cone, and by a few Newton steps over matrices, derived and compared;
+# * how it fails when a single term is guessed, why a face of the cone of matrices is never known, and whether a solver gains by any of it.
+
+# %%
+import time
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import safescreen as ss
+from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The story in a picture
+#
+# Five samples in the plane. Each draws two parallel lines: on the solid one its margin is 1, on the dashed one $1-\gamma$. The lines cut the
+# plane into cells, and in each cell the objective is one parabola. As the ball around the solution shrinks, it crosses fewer lines. When it
+# crosses none, the cell of the solution is known, and the minimum of its parabola is the solution.
+
+# %%
+X_plane = np.array([[1.6, 0.4], [0.5, 1.5], [-0.9, 1.1], [0.3, 0.5], [-0.2, 0.9]])
+y_plane = np.array([1, 1, -1, -1, 1])
+plane, lam_plane, thresholds = ss.Problem(ss.Samples(X_plane, y_plane), ss.SmoothedHinge(0.8)), 0.36, (0.2, 1.0)
+star = ss.solve(plane, lam_plane, rtol=1e-12).x
+U, V = np.meshgrid(np.linspace(-0.2, 1.8, 400), np.linspace(-0.6, 1.4, 400))
+margins = (np.stack([U, V], axis=-1) @ X_plane.T) * y_plane
+own_cell = (np.digitize(margins, thresholds) == np.digitize(plane.terms.margins(star), thresholds)).all(axis=-1)
+fig, axes = plt.subplots(1, 3, figsize=(11, 3.9), sharex=True, sharey=True)
+n_crossed = []
+for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
+    ball = ss.spheres.midpoint_gap_bound(plane, star + away * np.array([0.6, 0.8]), lam_plane)
+    at_center = plane.terms.margins(ball.center)[:, None]
+    n_crossed.append((abs(at_center - thresholds) < ball.radius * plane.terms.norms[:, None]).sum())
+    ax.contourf(U, V, own_cell, [0.5, 1.5], colors=["tab:green"], alpha=0.25)
+    for t in range(5):
+        ax.contour(U, V, margins[..., t], thresholds, colors=[f"C{t}"], linestyles=["--", "-"], linewidths=1)
+    ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
+    ax.plot(*star, "*", markersize=11, color="tab:red")
+    ax.set(aspect="equal", title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}", xlim=(-0.2, 1.8), ylim=(-0.6, 1.4))
+assert n_crossed[0] > n_crossed[1] > n_crossed[2] == 0
+figures.show(
+    "Three panels of the plane, cut into cells by five pairs of parallel lines. The cell with a red star, the solution, is shaded. A circle near the "
+    f"star crosses {n_crossed[0]} of the lines in the first panel, {n_crossed[1]} in the second, and none in the third, where it lies inside of the cell."
+)
+
+# %% [markdown]
+# ## The claim
+#
+# > **Safe keeping, and its end.** Let a ball with center $q$ and radius $r$ hold the solution $x^\star$ of
+# > $\min_{x\in K}\sum_t \ell_t(\langle a_t,x\rangle) - \langle c, x\rangle + \frac\lambda2\|x\|^2$ with the smoothed hinge, $\gamma > 0$.
+# >
+# > (a) If $\langle a_t,q\rangle - r\|a_t\| > \tau_t-\gamma$ and $\langle a_t,q\rangle + r\|a_t\| < \tau_t$, then $0 < \alpha^\star_t < 1$: term $t$ is in C. A ball decides
+# > every term in one of three ways once $2r\|a_t\|$ is below the distance of its margin at $x^\star$ from the nearer threshold.
+# >
+# > (b) If all terms are decided, $\alpha^\star$ is 1 on L, 0 on R, and on C the only solution of
+# > $$\gamma\,\alpha_t + \tfrac1\lambda\big\langle a_t, [H(\alpha)]_K\big\rangle = \tau_t, \qquad t\in C. \tag{1}$$
+# >
+# > (c) Over the whole space (1) is one linear system of $|C|$ equations, or of as many as there are features. Over the non-negative cone it is
+# > one if the signs of $H(\alpha^\star)$ are known; over matrices, if the signs of its eigenvalues are known, it is smooth, and Newton's method converges quadratically. The ball tells
+# > the signs: no coordinate or eigenvalue of $H$ at $q$ is farther than $\frac r\gamma\|A_C\|^2$ from that at $x^\star$.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | meaning |
+# |---|---|
+# | $a_t$, $\tau_t$, $\gamma$ | a term, its threshold, the width of the smoothed hinge |
+# | L, C, R | terms with margins below $\tau_t-\gamma$, between, and above $\tau_t$ |
+# | $\alpha_t$, $\alpha^\star_t$ | minus the slope of a term's loss; at the solution |
+# | $H(\alpha)$, $[\cdot]_K$ | $c + \sum_t\alpha_t a_t$; the projection onto the cone |
+# | $A_C$, $\|A_C\|$ | the terms of C as rows of a matrix, its largest singular value |
+#
+# </details>
+#
+# ## Derivation
+#
+# **(a)** The two numbers are the extremes of $\langle a_t, x\rangle$ over the ball, and one of its points is $x^\star$. Two points of a ball
+# are at most $2r$ apart, so all margins over the ball are within $2r\|a_t\|$ of the one at $x^\star$: the argument of
+# [`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb), for both thresholds.
+#
+# **(b)** At the solution $\lambda x^\star = [H(\alpha^\star)]_K$ with $\alpha^\star_t = -\ell_t'(\langle a_t, x^\star\rangle)$. This slope is 1 on L, 0 on R, and
+# $(\tau_t - \langle a_t,x^\star\rangle)/\gamma$ on C, which is (1). The left side of (1) is the gradient of
+# $\frac\gamma2\|\alpha_C\|^2 + \frac1{2\lambda}\|[H(\alpha)]_K\|^2$, a strongly convex function of $\alpha_C$. So there is one solution. Nothing asks it to lie in
+# $[0,1]$: the ball has promised that it does.
+#
+# **(c)** The derivative of the left side is $J = \gamma I + \frac1\lambda A_C\,\Pi\,A_C^*$, $\Pi$ the derivative of the projection at $H(\alpha)$. Over the whole space $\Pi = I$. Over the
+# non-negative cone it is the diagonal of ones where $H > 0$: constant as long as no sign changes. Over matrices, with $H = V\,\mathrm{diag}(h)V'$,
+# $\Pi E = V\big(\Omega\circ V'EV\big)V'$, $\Omega_{ij} = (h_i^+ - h_j^+)/(h_i - h_j)$, smooth as long as no eigenvalue is 0. $\Pi$ is symmetric and between 0 and $I$, so the eigenvalues of $J$ are at least $\gamma$. For $x$ in
+# the ball $\alpha_C(x) = (\tau_C - A_C x)/\gamma$, so $H$ is affine there, with slope $-A_C^*A_C/\gamma$. An entry moves by no more than the norm, and so does an eigenvalue (Weyl).
+#
+# ## With the library as it is
+#
+# "Above $\tau_t-\gamma$" is what a rule says of R for a lower threshold. "Below $\tau_t$" is what it says of L for the hinge, whose two thresholds are one. So any rule, with any
+# ball, decides the third way, and its roundings are on the safe side.
+
+
+# %%
+def decide(prob, ball, rule=ss.rules.sphere):
+    """Masks of the terms that are certainly in L, in C and in R."""
+    found = rule(prob, ball)
+    lower = prob.terms.with_threshold(prob.terms.threshold - prob.loss.width)
+    above = rule(ss.Problem(lower, ss.Hinge()), ball).in_R
+    below = rule(ss.Problem(prob.terms, ss.Hinge()), ball).in_L
+    return found.in_L, above & below, found.in_R
+
+
+def regions_at(prob, x):
+    """The three masks at a point, and how far each margin is from the nearer threshold."""
+    margins, tau, width = prob.terms.margins(x), prob.terms.threshold, prob.loss.width
+    in_L, in_R = margins < tau - width, margins > tau
+    return (in_L, ~in_L & ~in_R, in_R), np.minimum(abs(margins - tau), abs(margins - tau + width))
+
+
+# %% [markdown]
+# Four problems: matrices, diagonal metrics, samples, samples with a kernel. A gradient method runs from 0, and each of its iterates makes the ball MGB.
+
+
+# %%
+def random_triplets(y, n, rng):
+    """Random triplets of labelled points."""
+    i, j, k = rng.integers(0, len(y), (3, 4 * n))
+    good = (i != j) & (y[i] == y[j]) & (y[i] != y[k])
+    return np.unique(np.stack([i, j, k], axis=1)[good], axis=0)[:n]
+
+
+rng = np.random.default_rng(0)
+cloud, labels = rng.standard_normal((60, 6)), rng.integers(0, 2, 60)
+wine, cancer = (datasets.load(name, return_X_y=True) for name in ("wine", "breast-cancer"))
+narrow, wide = ss.SmoothedHinge(0.05), ss.SmoothedHinge(0.5)
+problems = {
+    "wine, matrices": ss.Problem(ss.Triplets.from_labels(*wine, k=3), narrow),
+    "random, diagonal": ss.Problem(ss.Triplets(cloud, random_triplets(labels, 200, rng), diagonal=True), wide),
+    "cancer, samples": ss.Problem(ss.Samples(*cancer), narrow),
+    "cancer, kernel": ss.Problem(ss.KernelSamples.from_points(*cancer, "rbf"), narrow),
+}
+
+
+def iterates(prob, lam, rtol=1e-12):
+    """The points that a gradient method visits."""
+    visited = []
+    ss.solve(prob, lam, tol=0.0, rtol=rtol, max_iter=5000, method="gradient", screening=(), callback=lambda p: visited.append(p.x))
+    return visited
+
+
+# %% tags=["NEW-KEEP"]
+runs, n_kept, n_due = {}, 0, 0
+for name, prob in problems.items():
+    lam = 0.05 * prob.lam_max()
+    best = ss.solve(prob, lam, tol=0.0, rtol=1e-13, max_iter=5000)
+    true, away = regions_at(prob, best.x)
+    assert (away > best.eps * prob.terms.norms).all()  # no doubt where each term is
+    points = iterates(prob, lam)
+    balls = [ss.spheres.midpoint_gap_bound(prob, x, lam) for x in points]
+    masks = [decide(prob, ball) for ball in balls]
+    for ball, found in zip(balls, masks, strict=True):
+        for mask, region in zip(found, true, strict=True):
+            assert not (mask & ~region).any()  # no decision is wrong
+        due = 2.0 * ball.radius * prob.terms.norms < (1.0 - 1e-6) * away
+        assert np.logical_or.reduce(found)[due].all()  # (a)
+        n_kept += found[1].sum()
+        n_due += due.sum()
+    left = np.array([len(prob) - np.logical_or.reduce(found).sum() for found in masks])
+    runs[name] = SimpleNamespace(prob=prob, lam=lam, best=best, points=points, balls=balls, masks=masks, left=left)
+    print(f"{name:16} {len(prob):5} terms, in between {true[1].sum():3}; all are decided in iteration {np.argmin(left)} of {len(points)}")
+    assert left[-1] == 0
+print(f"terms decided in between, over all iterates: {n_kept}, none wrongly; decisions due by the radius: {n_due}, all made")
+assert n_kept > 1000
+
+# %%
+figure, axes = figures.panels(4, width=12.0, height=3.2)
+for ax, (name, run) in zip(axes, runs.items(), strict=True):
+    ax.plot([len(run.prob) - (found[0] | found[2]).sum() for found in run.masks], label="L and R")
+    ax.plot(run.left, label="L, C and R")
+    ax.set(yscale="symlog", ylim=(0, 2 * len(run.prob)), title=name, xlabel="iteration")
+axes[0].set_ylabel("undecided")
+axes[0].legend()
+figures.show(
+    "Number of undecided terms against the iteration, four panels for four problems. With two ways to decide, the curve flattens at the number of terms in "
+    "between. With three it falls to 0."
+)
+
+# %% [markdown]
+# ## One system
+#
+# From the first ball that decides all terms and signs, equation (1), in terms of what the families of terms offer: margins and weighted sums. Newton's method begins at the
+# slopes of the center.
+
+
+# %%
+def unit(prob, t):
+    """The slopes that are 1 for one term."""
+    return np.where(np.arange(len(prob)) == t, 1.0, 0.0)
+
+
+def moved(prob, H, E):
+    """The derivative of the projection at H, applied to E."""
+    if isinstance(prob.cone, ss.NonNegativeCone):
+        return np.where(H > 0.0, E, 0.0)
+    if not isinstance(prob.cone, ss.PSDCone):
+        return E
+    h, V = np.linalg.eigh(H)
+    steps = h[:, None] - h[None, :]
+    rises = np.maximum(h, 0.0)[:, None] - np.maximum(h, 0.0)[None, :]
+    omega = np.where(steps == 0.0, h > 0.0, rises / np.where(steps == 0.0, 1.0, steps))
+    return V @ (omega * (V.T @ E @ V)) @ V.T
+
+
+def finish(prob, lam, in_L, in_C, start, steps):
+    """Slopes after some Newton steps for (1), and the largest residual before each of them."""
+    alpha, members, residuals = np.where(in_C, start, 1.0 * in_L), np.flatnonzero(in_C), []
+    directions = [prob.terms.adjoint(unit(prob, t)) for t in members]
+    for _ in range(steps):
+        H = prob.terms.adjoint(alpha)
+        x = prob.cone.project(H) / lam
+        residual = (prob.terms.threshold - prob.loss.width * alpha - prob.terms.margins(x))[members]
+        J = [prob.terms.margins(moved(prob, H, E))[members] / lam for E in directions]
+        alpha[members] += np.linalg.solve(np.array(J).T + prob.loss.width * np.eye(len(members)), residual)
+        residuals.append(abs(residual).max(initial=0.0))
+    return alpha, residuals
+
+
+def sizes_of_H(prob, H):
+    """What has to keep its sign: coordinates or eigenvalues; nothing over the whole space."""
+    if isinstance(prob.cone, ss.PSDCone):
+        return np.linalg.eigvalsh(H)
+    return H if isinstance(prob.cone, ss.NonNegativeCone) else np.array([np.inf])
+
+
+def signs_are_known(prob, ball, in_C):
+    """Whether nothing that has to keep its sign is within reach of 0 over the ball."""
+    members = np.flatnonzero(in_C)
+    gram = np.array([prob.terms.margins(prob.terms.adjoint(unit(prob, t)))[members] for t in members])
+    reach = ball.radius / prob.loss.width * np.linalg.eigvalsh(gram)[-1]
+    return (abs(sizes_of_H(prob, prob.terms.adjoint(prob.alpha(ball.center)))) > reach).all()
+
+
+# %% tags=["NEW-KEEP"]
+for name, run in runs.items():
+    prob, lam = run.prob, run.lam
+    k = np.argmin(run.left)
+    while not signs_are_known(prob, run.balls[k], run.masks[k][1]):
+        k += 1
+    (in_L, in_C, _), center = run.masks[k], run.balls[k].center
+    steps = 3 if isinstance(prob.cone, ss.PSDCone) else 1
+    alpha, _ = finish(prob, lam, in_L, in_C, prob.alpha(center), steps)
+    end = prob.evaluate(prob.x_of(alpha, lam), lam, alpha)
+    true_sizes = sizes_of_H(prob, prob.terms.adjoint(alpha))
+    sizes = sizes_of_H(prob, prob.terms.adjoint(prob.alpha(center)))
+    assert 0.0 < alpha[in_C].min() and alpha[in_C].max() < 1.0 and ((sizes > 0) == (true_sizes > 0)).all()
+    assert end.gap < 1e-13 * end.primal
+    signs = "" if np.isinf(sizes).any() else f"; of H {(sizes > 0).sum()} of {sizes.size} signs are +, known from iteration {k} on"
+    print(f"{name:16} {in_C.sum():3} equations, {steps} Newton step{'s' if steps > 1 else ''}: relative gap below 1e-13{signs}")
+
+# %% [markdown]
+# The gap in the last line is the library's certificate, roundings included. It knows nothing of the ball, and it is as small as it can be.
+#
+# ## Broken on purpose: a guess in place of a proof
+#
+# Any point has regions. Take those of each iterate for the regions of the solution, and solve (1): small random problems over three cones, with and without the proof.
+
+
+# %%
+def random_problem(cone, rng):
+    """A small problem with terms in all three regions."""
+    X, y = rng.standard_normal((14, 3)), rng.integers(0, 2, 14)
+    y[:4] = 0, 0, 1, 1
+    if cone == "whole space":
+        return ss.Problem(ss.Samples(X, 2 * y - 1), wide)
+    terms = ss.Triplets(X, random_triplets(y, 25, rng), diagonal=cone == "diagonal")
+    return ss.Problem(terms, wide)
+
+
+# %% tags=["NEW-KEEP"]
+guessed = wrong = exposed = proved = 0
+rng = np.random.default_rng(1)
+for cone in ("matrices", "diagonal", "whole space"):
+    for _ in range(12):
+        prob = random_problem(cone, rng)
+        lam = rng.uniform(0.05, 0.4) * prob.lam_max()
+        best = ss.solve(prob, lam, tol=0.0, rtol=1e-13, max_iter=5000)
+        for x in iterates(prob, lam)[1:]:
+            (in_L, in_C, in_R), _ = regions_at(prob, x)
+            certain = decide(prob, ss.spheres.midpoint_gap_bound(prob, x, lam))
+            alpha, _ = finish(prob, lam, in_L, in_C, prob.alpha(x), 12)
+            end = prob.cone.project(prob.terms.adjoint(alpha)) / lam
+            is_wrong = not np.linalg.norm(end - best.x) <= 1e-6 * np.linalg.norm(best.x) + best.eps
+            own = regions_at(prob, end)[0]
+            guessed, wrong = guessed + 1, wrong + is_wrong
+            exposed += is_wrong and any((a != b).any() for a, b in zip(own, (in_L, in_C, in_R), strict=True))
+            if np.logical_or.reduce(certain).all():
+                proved += 1
+                assert not is_wrong
+print(f"regions read off {guessed} iterates: {wrong} lead to another point than the solution; of {proved} that the ball proves, none does")
+print(f"the wrong ones give themselves away: {exposed} of {wrong} answers have margins in other regions than was said")
+assert guessed > 3 * wrong > 300 and exposed == wrong
+
+# %% [markdown]
+# The second line is a proof of its own: an answer whose margins lie where (1) supposes them satisfies all conditions of optimality. So a solver may guess, solve and look. What the ball adds is that the
+# guess is right before anything is solved.
+#
+# ## The face of a matrix is not known
+#
+# Over the non-negative cone the signs of $H$ name the features that are 0: the face of the cone in which the solution lies. Over matrices the signs of
+# eigenvalues give the *rank* of the solution and no more: near each matrix there are others of the same rank with another range. Restrict the problem to the range of a certified
+# center, and the best matrix there is not the solution:
+
+# %%
+run = runs["wine, matrices"]
+prob, lam, best, center = run.prob, run.lam, run.best, run.balls[np.argmin(run.left)].center
+h, V = np.linalg.eigh(prob.terms.adjoint(prob.alpha(center)))
+basis = V[:, h > 0.0]
+inner = ss.Problem(ss.Triplets(wine[0] @ basis, ss.Triplets.from_labels(*wine, k=3).index), narrow)
+restricted = ss.solve(inner, lam, tol=0.0, rtol=1e-13, max_iter=5000)
+lifted = basis @ restricted.x @ basis.T
+excess = prob.primal(lifted, lam) / best.primal - 1.0
+rank = np.linalg.matrix_rank(best.x, tol=1e-9 * np.linalg.norm(best.x))
+print(f"rank by the ball {basis.shape[1]}, rank of the solution {rank}; objective of the best matrix in the range of the center: too high by {excess:.0e} of it")
+assert rank == basis.shape[1] and excess > 1e-13
+
+# %% [markdown]
+# ## Two balls that keep
+#
+# Shibagaki, Karasuyama, Hatano and Takeuchi (2016), who named this, keep samples by a ball for the slopes: $\rho < \alpha_t < 1 - \rho$. With MGB,
+# $\rho = r\sqrt{\lambda/\gamma}$ holds for all slopes at once ([`49-features-and-terms`](49-features-and-terms.ipynb)). In margins that is a half width of
+# $\gamma\rho = r\sqrt{\lambda\gamma}$, for each term the same, in place of $r\|a_t\|$. So the ball of slopes keeps more where $\|a_t\|^2 > \lambda\gamma$:
+
+# %%
+rows = {}
+for name, run in runs.items():
+    true, scale = regions_at(run.prob, run.best.x)[0][1], run.lam * run.prob.loss.width
+    by_x = [found[1] for found in run.masks]
+    by_slopes = []
+    for x, ball in zip(run.points, run.balls, strict=True):
+        alpha, rho = run.prob.alpha(x), ball.radius * np.sqrt(run.lam / run.prob.loss.width)
+        by_slopes.append((rho < alpha) & (alpha < 1.0 - rho))
+    assert not (np.array(by_slopes) & ~true).any()
+    kept = by_x, by_slopes, np.array(by_x) | by_slopes
+    rows[name] = [(run.prob.terms.norms**2 > scale)[true].mean(), *(np.mean(masks) / true.mean() for masks in kept)]
+print("share of the terms in between that are kept, mean over the iterates")
+print(f"{'':16} {'|a|^2 > lam gamma':>18} {'by x':>6} {'by slopes':>10} {'by either':>10}")
+for name, (longer, *kept) in rows.items():
+    print(f"{name:16} {longer:18.2f} {kept[0]:6.2f} {kept[1]:10.2f} {kept[2]:10.2f}")
+
+# %% [markdown]
+# ## Does a solver gain?
+#
+# Once all is decided, one system replaces the iterations that are left. But a Newton method solves such a system in every step, from guessed regions, and its
+# last step is this one. Three iterations of the gradient method: from which on its regions are those of the solution (a Newton step from there is the last), from which on the ball
+# knows them, and the last one, at a relative gap of $10^{-12}$.
+
+# %%
+print(f"{'':16} {'right':>6} {'proved':>7} {'last':>5}   steps of the default method")
+for name, run in runs.items():
+    true = regions_at(run.prob, run.best.x)[0]
+    right = [all((a == b).all() for a, b in zip(regions_at(run.prob, x)[0], true, strict=True)) for x in run.points]
+    solution = ss.solve(run.prob, run.lam, tol=0.0, rtol=1e-12, screening=())
+    print(f"{name:16} {right.index(True):6} {np.argmin(run.left):7} {len(run.points) - 1:5}   {solution.n_iter:27}")
+    assert right.index(True) <= np.argmin(run.left) < len(run.points)
+
+# %% tags=["nbval-ignore-output"]
+def milliseconds(function, *arguments, **options):
+    """CPU time of a call."""
+    begin = time.process_time()
+    function(*arguments, **options)
+    return 1e3 * (time.process_time() - begin)
+
+
+accurate = {"tol": 0.0, "rtol": 1e-12, "screening": ()}
+for name, run in runs.items():
+    k, steps = np.argmin(run.left), 3 if isinstance(run.prob.cone, ss.PSDCone) else 1
+    start = run.prob.alpha(run.balls[k].center)
+    by_gradient = milliseconds(ss.solve, run.prob, run.lam, method="gradient", max_iter=5000, **accurate)
+    by_default = milliseconds(ss.solve, run.prob, run.lam, **accurate)
+    to_decide = milliseconds(decide, run.prob, run.balls[k])
+    to_finish = milliseconds(finish, run.prob, run.lam, *run.masks[k][:2], start, steps)
+    print(f"{name:16} CPU ms: gradient {by_gradient:6.1f}   default {by_default:6.1f}   to decide once {to_decide:6.2f}   to finish {to_finish:6.1f}")
+
+# %% [markdown]
+# **Verdict.** The proof comes a few iterations after the guess has become right, and well before the last iteration of a gradient method. A Newton method needs no proof: its answer is checked by a gap. A solver gains nothing by the third
+# way, so the library decides two. What is gained is knowledge: which terms hold the margin for certain, the rank of a metric, and a solution in closed form.
+#
+# ## Exercise
+#
+# For which $\lambda$ beside the given one does the closed form hold? Take samples, and all terms decided.
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# Two balls from the same pair, for the ends of an interval of $\lambda$, hold the solutions of the whole interval ([`48-certified-choice`](48-certified-choice.ipynb)). If both decide all terms, and alike, the regions
+# are the same everywhere between. There $x^\star(\lambda) = (\lambda I + A_C'A_C/\gamma)^{-1}b$ with a constant $b$: a rational curve, of which one eigendecomposition gives all points.
+#
+# </details>
+#
+# ## Fine print
+#
+# * The hinge, $\gamma = 0$, has no terms certain to be in between: the interval is one point. Its support vectors stay undecided by any ball.
+# * Weights $w_t$ of terms enter $A_C$ as $\sqrt{w_t}a_t$ and (1) as $\gamma\alpha_t$, with $w_t\alpha_t$ in $H$. A free intercept adds one unknown and one equation, $\sum_t y_t\alpha_t = 0$.
+# * The lower threshold $\tau_t - \gamma$ is rounded once, as in the rules of the library.
+#
+# Literature: A. Shibagaki, M. Karasuyama, K. Hatano, I. Takeuchi, *Simultaneous safe screening of features and samples in doubly sparse modeling*, ICML 2016 (arXiv 1602.02485), read without its appendix: the
+# name, features kept by the ball for $x$ (their Theorem 4), samples by the ball for the slopes (Theorem 5), both from the gap; samples by the ball for $x$ are announced there for the appendix. They use it to leave out tests and to stop screening. The
+# system, the cones, the signs of $H$ and the comparison of the two balls are worked out here. D. Sun, J. Han, *Newton and quasi-Newton methods for a class of nonsmooth equations and related problems*, SIAM J. Optim. 7, 1997, from
+# which only the result is taken: Newton's method ends after finitely many steps where the pieces are linear.
