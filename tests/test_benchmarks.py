@@ -81,12 +81,6 @@ def test_baseline_screens_safely(small):
     np.testing.assert_allclose(left.linear, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_baseline_says_when_it_fails(small):
-    X, triplets, lams = small
-    with pytest.raises(RuntimeError, match="after 1 steps"):
-        baseline.plain_path(X, triplets.index, lams, max_iter=1)
-
-
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """What all benchmarks print on small cases of the embedded data."""
@@ -162,15 +156,3 @@ def test_tables_give_ratios_to_the_reference(printed):
         assert float(first[2]) == 1.0
         assert float(other[2]) == pytest.approx(float(first[0]) / float(other[0]), rel=0.02)
         assert float(other[-1]) > 0.0, "screened"
-
-
-@pytest.mark.slow
-def test_threads_are_timed_in_a_process_of_their_own():
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [
-        sys.executable,
-        str(ROOT / "benchmarks" / "bench_threads.py"),
-        "TripletMetric on digits",
-        "alone",
-    ]
-    assert float(subprocess.check_output(command, env=environment)) > 0.0

@@ -10,14 +10,13 @@ import pytest
 from joblib import parallel_backend
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, make_classification, make_moons
+from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    ShuffleSplit,
     StratifiedKFold,
     cross_val_score,
 )
@@ -25,7 +24,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
-from safescreen.estimators import _features
 from safescreen.kernels import checked
 from safescreen_book import datasets
 
@@ -196,17 +194,6 @@ def test_pairs_of_C_and_gamma(intercept, kernel, whole, monkeypatch):
     assert (low == high).mean() > 0.5
 
 
-def test_one_kernel_matrix_a_gamma(monkeypatch):
-    calls = []
-    original = _features.kernel_matrix
-    monkeypatch.setattr(
-        _features, "kernel_matrix", lambda *args: calls.append(args) or original(*args)
-    )
-    X, y, Cs, gammas = in_two_moons(60)
-    SafeSVCCV(SafeSVC(kernel="rbf"), Cs=Cs, gammas=gammas, cv=5, refit=False).fit(X, y)
-    assert len(calls) == 3
-
-
 def test_gammas_of_a_linear_machine():
     X, y, _, gammas = in_two_moons(20)
     with pytest.raises(ValueError, match="gammas are for the kernels 'rbf' and 'poly', got"):
@@ -272,15 +259,6 @@ def test_one_class_in_a_fold_is_a_fit_that_failed():
         SafeSVCCV(FINE, CS, cv=cv, error_score="raise").fit(X, y)
     with pytest.raises(ValueError, match="All the 6 fits failed"):
         SafeSVCCV(FINE, CS, cv=cv[:1]).fit(X, y)
-
-
-def test_many_columns():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 2000))
-    y = np.arange(60) % 2
-    X[y == 1, :20] += 1.0
-    search = SafeSVCCV(SafeSVC(), [0.001, 0.0316], cv=3).fit(X, y)
-    assert_same(search, exhaustive(search).fit(X, y))
 
 
 def test_in_a_pipeline():
@@ -365,12 +343,6 @@ def test_the_time_of_a_prototype_is_that_of_a_fit():
     assert np.isfinite(search.scores_).all()
 
 
-def test_breast_cancer_is_certified():
-    X, y = load_breast_cancer(return_X_y=True)
-    search = SafeSVCCV(SafeSVC(smoothing=0.1, tol=1e-8), [0.01, 0.1, 1.0], cv=3)
-    assert search.fit(MinMaxScaler().fit_transform(X), y).certified_
-
-
 # ------------------------------------------------------------------ TripletMetricCV
 
 
@@ -390,28 +362,6 @@ def test_metric_scores_are_those_of_single_fits(options):
         model.get_mahalanobis_matrix(), single.get_mahalanobis_matrix(), rtol=0.0, atol=apart
     )
     assert model.get_feature_names_out()[0] == "tripletmetric0"
-
-
-def test_metric_ratios_products_and_one_validation_set():
-    X, y = datasets.load("iris", return_X_y=True)
-    cv = ShuffleSplit(1, test_size=0.3, random_state=0)
-    listed, products = (
-        TripletMetricCV(TripletMetric(k=3, product=product, tol=1e-6), 4, cv=cv).fit(X, y)
-        for product in (False, True)
-    )
-    assert listed.scores_.shape == (1, 4) and listed.lams_[-1] / listed.lams_[0] == pytest.approx(
-        1e-4
-    )
-    np.testing.assert_array_equal(listed.scores_, products.scores_)
-    assert listed.lam_ == pytest.approx(products.lam_)
-    only = TripletMetricCV(
-        TripletMetric(k=3), 4, cv=cv, refit=False, scoring="balanced_accuracy"
-    ).fit(X, y)
-    assert not hasattr(only, "best_estimator_") and only.lam_ in only.lams_
-    with pytest.raises(ValueError, match="lams must be strictly decreasing"):
-        TripletMetricCV(lams=[1.0, 2.0, 1.0], cv=cv).fit(X, y)
-    with pytest.raises(TypeError, match="for one value use TripletMetric"):
-        TripletMetricCV(lams=1.0, cv=cv).fit(X, y)
 
 
 def test_a_grid_search_chooses_the_scale_of_a_similarity():

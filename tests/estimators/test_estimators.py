@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -69,14 +69,6 @@ def test_in_a_pipeline(wine, estimator):
     assert cross_val_score(model, X, y, cv=3).mean() > 0.85
     again = pickle.loads(pickle.dumps(model.fit(X, y)))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-def test_in_a_grid_search(wine):
-    X, y = wine
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), SafeSVC()), {"safesvc__C": [0.01, 1.0]}, cv=3
-    ).fit(X, y)
-    assert search.best_score_ > 0.95
 
 
 def test_data_frames_and_names(wine):
@@ -142,22 +134,6 @@ def test_svc_kernels_agree_with_the_expansion(kernel):
             model.decision_function(X[1::2]),
             atol=1e-6,
         )
-
-
-def test_svc_weights_are_factors_of_C():
-    X, y = two_classes()
-    rng = np.random.default_rng(0)
-    weights = rng.integers(0, 3, len(X)).astype(float)
-    weighted = SafeSVC(C=0.2, tol=1e-9).fit(X, y, sample_weight=weights)
-    repeated = np.repeat(np.arange(len(X)), weights.astype(int))
-    plain = SafeSVC(C=0.2, tol=1e-9).fit(X[repeated], y[repeated])
-    np.testing.assert_allclose(weighted.decision_function(X), plain.decision_function(X), atol=1e-3)
-    with pytest.raises(ValueError, match="positive weight|non-zero"):
-        SafeSVC().fit(X, y, sample_weight=np.zeros(len(X)))
-    with pytest.raises(ValueError, match="at least two classes with positive weight"):
-        SafeSVC().fit(X, y, sample_weight=(y == y[0]).astype(float))
-    balanced = SafeSVC(C=0.2, class_weight="balanced").fit(X, y)
-    assert np.linalg.norm(balanced.coef_ - SafeSVC(C=0.2).fit(X, y).coef_) > 1e-3
 
 
 def test_svc_sparse_warm_start_callback():

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from joblib import delayed, parallel_backend
+from joblib import delayed
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
@@ -44,11 +44,6 @@ def points():
         class_sep=0.7,
         random_state=4,
     )
-
-
-@pytest.fixture(scope="module")
-def truth(points):
-    return SafeSVCCV(None, CS, cv=3, refit=False).fit(*points).scores_
 
 
 @pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
@@ -96,46 +91,6 @@ def test_nothing_usable_leaves_the_search_of_before(monkeypatch, points, where):
             model.fit(*points)
     assert vars(search) == before
     assert not [name for name in vars(unfitted) if name.endswith("_")]
-
-
-def test_in_a_score(points):
-    X, y = points
-    left = [9]
-
-    def scoring(model, X, y):
-        left[0] -= 1
-        if not left[0]:
-            raise KeyboardInterrupt
-        return model.score(X, y)
-
-    with pytest.warns(RuntimeWarning, match="5 of 5 values in 1 of 3 folds"):
-        model = SafeSVCCV(None, CS, cv=3, scoring=scoring).fit(X, y)
-    assert model.scores_.shape == (1, 5)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        SafeSVCCV(None, CS, cv=3, refit=False, n_jobs=2),
-        TripletMetricCV(TripletMetric(k=2), LAMS, cv=3, n_jobs=2),
-    ],
-)
-def test_folds_worked_on_at_the_same_time(monkeypatch, points, model):
-    """Which are finished is left to chance: they have the scores they have otherwise."""
-    X, y = points
-    whole = clone(model).fit(X, y).scores_
-    interrupt(monkeypatch, paths._Walk, "step", 9)
-    with parallel_backend("threading"):
-        try:
-            with pytest.warns(RuntimeWarning, match="cross-validation interrupted"):
-                model.fit(X, y)
-        except KeyboardInterrupt:
-            pass
-    if hasattr(model, "scores_"):
-        known = ~np.isnan(model.scores_)
-        assert not known.all() or model.n_splits_ < 3
-        for row, own in zip(model.scores_, known, strict=True):
-            assert any(np.array_equal(row[own], each[own]) for each in whole)
 
 
 def test_threads_end_with_the_main_thread():
@@ -200,25 +155,3 @@ def test_metric(monkeypatch, where, number, folds, values, text):
         assert model.predict(X).shape == y.shape
         expected = np.where(np.arange(12).reshape(3, 4) < number - 1, whole, np.nan)
         np.testing.assert_array_equal(model.scores_, expected[list(folds)])
-
-
-def test_metric_in_the_last_path():
-    X, y = datasets.load("iris", return_X_y=True)
-    calls = []
-
-    def callback(progress):
-        calls.append(progress.solution)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.warns(RuntimeWarning, match="path interrupted: 2 of its solutions"):
-        prototype = TripletMetric(k=2, callback=callback)
-        model = TripletMetricCV(
-            prototype, [30.0, 10.0, 1.0, 0.1], cv=2, scoring=lambda model, X, y: -model.lam_
-        ).fit(X, y)
-    assert model.scores_.tolist() == [[-30.0, -10.0, -1.0, -0.1]] * 2 and model.best_score_ == -0.1
-    assert (
-        model.lam_ == 10.0
-        and len(model.best_estimator_.path_) == 2
-        and model.predict(X).shape == y.shape
-    )

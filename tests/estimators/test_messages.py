@@ -26,10 +26,6 @@ def table():
 
 @pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
 class TestEveryEstimator:
-    def test_string_labels_are_fine(self, model):
-        X, y = table()
-        assert set(model.fit(X, y).predict(X)) <= {"red", "rose", "white"}
-
     def test_column_of_words(self, model):
         X, y = table()
         X = X.assign(colour=y, origin="here")
@@ -371,19 +367,6 @@ def test_interrupted_path_of_a_metric():
     )
 
 
-def test_interrupted_path_of_a_machine():
-    X, y = datasets.load("breast-cancer", return_X_y=True)
-    with pytest.warns(RuntimeWarning, match="3 of its solutions"):
-        model = SafeSVC(C=1.0, with_path=True, callback=Interrupt(3)).fit(X, y)
-    assert len(model.path_[0]) == 3 and 0.0 < model.C_ < 1.0
-    np.testing.assert_allclose(model.coef_, SafeSVC(C=model.C_).fit(X, y).coef_, atol=1e-2)
-    X, y = table()
-    model = SafeSVC(C=1.0, with_path=True, callback=Interrupt(3))
-    with pytest.warns(RuntimeWarning, match="3 of its solutions"), pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert not hasattr(model, "path_")
-
-
 def test_path_of_a_machine():
     X, y = datasets.load("wine", return_X_y=True)
     model = SafeSVC(C=2.0, with_path=True, path_ratio=3.0, tol=1e-9).fit(X, y)
@@ -397,13 +380,6 @@ def test_path_of_a_machine():
     )
     # every sample is at its bound
     assert len(SafeSVC(C=1e-9, with_path=True).fit(X, y).path_[0]) == 1
-
-
-def test_callback_ends_the_training():
-    X, y = datasets.load("breast-cancer", return_X_y=True)
-    with pytest.warns(UserWarning, match="duality gap"):
-        stopped = SafeSVC(C=100.0, callback=lambda progress: progress.iteration >= 1).fit(X, y)
-    assert stopped.n_iter_ < SafeSVC(C=100.0).fit(X, y).n_iter_
 
 
 def test_callback_ends_a_path_and_frank_wolfe():
@@ -428,28 +404,6 @@ def test_callback_ends_a_path_and_frank_wolfe():
     )
     with pytest.raises(TypeError, match="callback must be a function or None, got int"):
         SafeSVC(callback=3).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "model", [*SMALL, SafeSVC(C=0.1, with_path=True), TripletMetric(k=2, with_path=True)]
-)
-def test_verbose_is_silent_without_a_terminal(model, capsys):
-    X, y = table()
-    clone(model).set_params(verbose=True).fit(X, y)
-    assert capsys.readouterr() == ("", "")
-
-
-def test_names_out():
-    X, y = table()
-    for model in METRICS:
-        names = model.fit(X, y).get_feature_names_out()
-        frame = model.set_output(transform="pandas").transform(X)
-        assert (
-            isinstance(frame, pd.DataFrame)
-            and list(frame.columns) == list(names)
-            and names[0].endswith("0")
-        )
-        model.set_output(transform="default")
 
 
 @pytest.mark.parametrize("make", [SafeSVC, TripletMetric, partial(HDSL, tol=1e-12)])

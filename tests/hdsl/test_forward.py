@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from safescreen.hdsl import _kernels as kernels
 from safescreen.hdsl.constraints import Constraints
@@ -115,35 +114,6 @@ def test_exact_is_the_best_of_all_atoms(seed, n, d, T, density, integers):
     assert np.sort(bounds)[-2:].sum() >= best - 1e-10 and not constraints._sums.any()
     nearly = heuristic(constraints, np.random.default_rng(seed))
     assert nearly.i < nearly.j and nearly.value <= best + 1e-10
-
-
-def test_the_search_leaves_rows_out():
-    """A few strong features among many weak ones: the bounds spare nearly all rows."""
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 2000), density=0.01, rng=rng, format="lil")
-    X[:, :5] = 3.0 * rng.random((60, 5))
-    triplets = np.array([rng.choice(60, 3, replace=False) for _ in range(300)])
-    constraints = prepared(X.tocsr(), triplets, np.ones(300))
-    found = exact(constraints)
-    searched, search = [], kernels._search_rows
-    full = np.array([np.inf, np.inf, 1.0, -np.inf, 0.0])
-    arrays = (
-        *constraints._near,
-        *constraints._columns,
-        *constraints._rows,
-        constraints._sums,
-        constraints._row,
-    )
-    order = np.arange(constraints.features.size)
-    diagonal = constraints.diagonal()
-    search(order, np.full(order.size - 1, np.inf), diagonal, *arrays, full)
-    assert (found.i, found.j, found.sign, found.value) == tuple(full[:4])
-    assert full[4] == order.size - 1
-    norms = np.empty(order.size)
-    kernels._sum_norms(*constraints._near, *constraints._columns, np.zeros(60), norms)
-    halves = np.sort(diagonal + 0.5 * norms * constraints.column_norms)[::-1]
-    searched = np.count_nonzero(halves[:-1] + halves[1:] >= found.value)
-    assert searched < 100
 
 
 def test_features_without_entries_are_searched_too():

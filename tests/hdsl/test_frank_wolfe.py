@@ -68,28 +68,6 @@ def test_the_optimum_is_that_of_an_outside_solver(make, dense, variant, gamma):
         assert row.gap >= row.objective - best - 1e-7
 
 
-def test_the_rate_is_within_the_bound_of_proposition_1(make, dense):
-    X, triplets = make(4)
-    scale, problem = 5.0, dense(X.toarray(), triplets, 5.0)
-    L = np.mean(np.sum(problem.A**2, axis=(1, 2)))
-    best = problem.optimum()
-    for variant in ("plain", "away"):
-        history = (
-            FrankWolfe(scale, forward="exact", variant=variant, max_iter=200)
-            .fit(X, triplets)
-            .history_
-        )
-        assert all(
-            row.objective - best <= 16 * L * scale**2 / (row.iteration + 2) for row in history[1:]
-        )
-
-
-def test_heuristic_reaches_the_exact_tolerance(make):
-    X, triplets = make(5, n=20, d=8, T=60)
-    solver = FrankWolfe(2.0, tol=1e-4, max_iter=20_000).fit(X, triplets)
-    assert solver.converged_ and solver.gap_ <= 1e-4
-
-
 def test_mini_batches_decrease_the_objective_of_all_constraints(make):
     X, triplets = make(6, n=30, d=8, T=200)
     solver = FrankWolfe(2.0, forward="exact", batch=40, max_iter=300).fit(X, triplets)
@@ -111,17 +89,6 @@ def test_away_steps_drop_atoms(make):
     )
     assert {row.step for row in plain} <= {"forward", "none"}
     assert history[-1].gap < 1e-6 < plain[-1].gap
-
-
-def test_both_line_searches_lead_to_the_same_optimum(make):
-    X, triplets = make(8)
-    values = [
-        FrankWolfe(1.5, forward="exact", line_search=name, tol=1e-7).fit(X, triplets)
-        for name in ("exact", "bisection")
-    ]
-    assert values[0].history_[-1].objective == pytest.approx(
-        values[1].history_[-1].objective, abs=2e-7
-    )
 
 
 @pytest.mark.parametrize("dense_input", [True, False])

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from naive.similarities import instance
 from safescreen.hdsl import FrankWolfe, nearest_triplets
 from safescreen.hdsl.active import ActiveSet
-from safescreen.hdsl.constraints import Constraints, Costs
+from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.frank_wolfe import VARIANTS
-from safescreen.hdsl.looks import Looks
 from safescreen.hdsl.training import Training
 from safescreen_book import datasets
 
@@ -125,27 +123,6 @@ def test_features_of_atoms_that_keep_their_weight_stay(begin, monkeypatch):
     assert np.allclose(run.at(looked.constraints, looked.active).u, looked.u)
 
 
-def test_lighten_moves_weight():
-    before = ActiveSet.of([(0, 1, 1), (0, 2, 1), (1, 2, -1)], [0.5, 0.25, 0.25])
-    active = before.lightened(np.array([False, True, False]), 0.5)
-    assert np.allclose(active.weights, [0.5 * 7 / 6, 0.125, 0.25 * 7 / 6])
-    active = active.lightened(np.array([False, True, False]), 1.0)
-    assert len(active) == 2 and active.weights.sum() == pytest.approx(1.0)
-    assert before.weights.tolist() == [0.5, 0.25, 0.25]
-
-
-def test_a_start_goes_on_where_screening_ended():
-    X, triplets = rare(2)
-    settings = {"forward": "exact", "variant": "pairwise", "screening": "always"}
-    first = FrankWolfe(1.0, max_iter=60, **settings).fit(X, triplets)
-    both = FrankWolfe(1.0, max_iter=3000, **settings).fit(X, triplets, start=first.similarity_)
-    at_once = FrankWolfe(1.0, max_iter=3000, **settings).fit(X, triplets)
-    assert first.history_[-1].objective >= both.history_[0].objective
-    assert both.history_[-1].objective == pytest.approx(
-        at_once.history_[-1].objective, abs=both.gap_ + at_once.gap_ + 1e-12
-    )
-
-
 def test_the_heuristic_direction_and_batches_may_be_screened_too():
     X, triplets = rare(3)
     best = FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=2000).fit(X, triplets)
@@ -154,17 +131,6 @@ def test_the_heuristic_direction_and_batches_may_be_screened_too():
         value = solver.history_[-1].objective
         low = best.history_[-1].objective - best.gap_
         assert low - 1e-12 <= value <= low + solver.gap_ + 1e-9
-
-
-def test_auto_stays_out_of_small_problems_and_of_heuristics():
-    X, triplets = instance(0)
-    for settings in ({"forward": "exact"}, {}, {"forward": "exact", "loss": "log_loss"}):
-        runs = [
-            FrankWolfe(2.0, max_iter=200, screening=screening, **settings).fit(X, triplets)
-            for screening in ("none", "auto")
-        ]
-        assert runs[0].similarity_.weights.tolist() == runs[1].similarity_.weights.tolist()
-        assert runs[0].n_features_left_ == runs[1].n_features_left_
 
 
 @pytest.mark.slow
@@ -177,46 +143,6 @@ def test_auto_looks_where_iterations_are_long():
     assert auto.converged_ and auto.gap_ <= 1e-6
     assert auto.n_features_left_ < 0.2 * plain.n_features_left_
     assert auto.history_[-1].objective == pytest.approx(plain.history_[-1].objective, abs=1e-6)
-
-
-def test_looks_take_their_share_of_the_operations():
-    """Whatever is found, those of "auto" take at most one part in `share`, and each waits until the
-    gap has halved. A value is never changed.
-    """
-    rng = np.random.default_rng(0)
-    costs = Costs(bounds=3e6, row=1e5, look=8e6)
-    looks = first = Looks("auto")
-    spent = looked = 0.0
-    last_gap = np.inf
-    for gap in 0.97 ** np.arange(2000):
-        n_searched = int(rng.integers(20))
-        spent += costs.bounds + n_searched * costs.row
-        looks = looks.after(costs, n_searched)
-        if looks.are_due(costs, gap):
-            assert gap <= 0.5 * last_gap
-            last_gap = gap
-            looked += costs.look
-            looks = looks.record(gap, n_excluded=int(rng.integers(2)))
-        assert looked <= spent / looks.share
-    assert looked > 0.0 and first == Looks("auto")
-
-
-def test_looks_are_always_and_never_due():
-    costs = Costs(bounds=3.0, row=1.0, look=8e6)
-    assert Looks("always").are_due(costs, 1.0) and not Looks("none").are_due(costs, 1.0)
-    assert not Looks("always").record(1.0, 0).are_due(costs, 0.6)
-
-
-def test_work_of_a_look_bounds_what_is_visited():
-    X, triplets = rare(0)
-    constraints = Constraints(X, triplets)
-    visited = 0
-    for i in range(constraints.features.size):
-        points = X[:, [i]].nonzero()[0]
-        near = [constraints._near[1][slice(*constraints._near[0][b : b + 2])] for b in points]
-        reached = np.unique(np.concatenate([*near, []])).astype(int)
-        visited += np.diff(X.indptr)[reached].sum()
-    assert constraints.costs.look >= visited
 
 
 def test_what_cannot_be_screened_is_said():

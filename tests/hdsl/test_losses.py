@@ -123,33 +123,6 @@ def test_objective_gap_and_steps_are_those_of_the_definition(
     assert moved > 3
 
 
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("scale", [0.3, 3.0])
-@pytest.mark.parametrize("seed", [0, 1, 4])
-def test_algorithm_3_atom_by_atom(make, dense, begin, name, scale, seed):
-    """The same atoms, kinds, sizes, weights, objectives and gaps as the definition, step by
-    step.
-    """
-    X, triplets = make(seed, d=5, signed=bool(seed % 2))
-    problem, steps = dense(X.toarray(), triplets, scale, 1.0, None, name), 25
-    solver = FrankWolfe(scale, loss=name, forward="exact", random_state=seed)
-    run, iterate = begin(solver, X, triplets)
-    M = run.similarity(iterate)
-    rows, weights = problem.frank_wolfe(tuple(M.atoms[0].tolist()), steps)
-    for weights, objective, gap, kind, size in rows:
-        M = run.similarity(iterate)
-        found = dict(zip(map(tuple, M.atoms.tolist()), M.weights, strict=True))
-        assert found == pytest.approx(weights, abs=1e-7) and run.objective(
-            iterate
-        ) == pytest.approx(objective, rel=1e-9, abs=1e-12)
-        directions = run.directions(iterate)
-        assert directions.gap == pytest.approx(gap, rel=1e-5, abs=1e-9)
-        if gap < 1e-5:  # what is left is rounding
-            break
-        iterate, step, step_size = run.step(iterate, directions)
-        assert (step, step_size) == (kind, pytest.approx(size, rel=1e-6, abs=1e-9))
-
-
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("variant", ["away", "pairwise"])
 def test_the_optimum_is_that_of_an_outside_solver(make, dense, name, variant):
@@ -162,25 +135,6 @@ def test_the_optimum_is_that_of_an_outside_solver(make, dense, name, variant):
     assert solver.history_[-1].objective == pytest.approx(best, abs=1e-6)
     for row in solver.history_:
         assert row.gap >= row.objective - best - 1e-6
-
-
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("scale", [0.3, 3.0])
-def test_the_rate_is_within_the_bound_of_proposition_1(make, dense, name, scale):
-    """With the largest curvature of the loss on the margins that the domain allows."""
-    X, triplets = make(4, signed=True)
-    problem = dense(X.toarray(), triplets, scale, 1.0, None, name)
-    lowest = np.einsum("tij,kij->tk", problem.A, problem.atoms).min()
-    L = np.mean(np.sum(problem.A**2, axis=(1, 2))) * MarginLoss(name).curvature(lowest)
-    for variant in ("plain", "away"):
-        solver = FrankWolfe(scale, loss=name, forward="exact", variant=variant, max_iter=300).fit(
-            X, triplets
-        )
-        best = max(row.objective - row.gap for row in solver.history_)
-        assert all(
-            row.objective - best <= 16 * L * scale**2 / (row.iteration + 2)
-            for row in solver.history_[1:]
-        )
 
 
 def test_a_start_beyond_all_floats_is_refused(make):

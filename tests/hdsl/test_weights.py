@@ -86,22 +86,6 @@ def test_an_integer_weight_is_so_many_copies(make, variant, line_search, accurac
     assert np.abs(M - plain).max() > 1e-3
 
 
-@pytest.mark.parametrize("variant", ["away", "pairwise"])
-@pytest.mark.parametrize("line_search", ["exact", "bisection"])
-def test_the_optimum_of_integer_weights_is_that_of_copies(make, variant, line_search):
-    X, triplets = make(3)
-    weights, values = drawn(3), []
-    solver = FrankWolfe(3.0, forward="exact", variant=variant, line_search=line_search, tol=1e-8)
-    for index, w in (
-        (triplets, weights),
-        (np.repeat(triplets, weights, axis=0), None),
-        (triplets, None),
-    ):
-        values.append(solver.fit(X, index, weights=w).history_[-1].objective)
-        assert solver.converged_ and solver.gap_ <= 1e-8
-    assert values[0] == pytest.approx(values[1], abs=1.1e-8) and abs(values[0] - values[2]) > 1e-3
-
-
 def test_equal_weights_and_zero_weights_change_no_bit(make):
     X, triplets = make(2)
     some = np.arange(30) % 3 > 0
@@ -172,39 +156,7 @@ def test_batches_estimate_the_gradient_without_bias(make, begin):
     assert 0 < bad < 15 * full.constraints.weights.size
 
 
-def test_batches_with_weights_reach_the_optimum(make):
-    X, triplets = make(6, n=30, d=8, T=200)
-    weights = drawn(6, 200)
-    solver = FrankWolfe(2.0, forward="exact", batch=40, max_iter=300).fit(
-        X, triplets, weights=weights
-    )
-    values = [row.objective for row in solver.history_]
-    best = (
-        FrankWolfe(2.0, forward="exact", tol=1e-8)
-        .fit(X, triplets, weights=weights)
-        .history_[-1]
-        .objective
-    )
-    assert values[-1] - best < 0.05 * (values[0] - best) and solver.gap_ >= values[-1] - best - 1e-8
-
-
 # ------------------------------------------------------------------ start
-
-
-@pytest.mark.parametrize("variant", STEADY)
-def test_training_goes_on_where_it_stopped(make, variant):
-    X, triplets = make(5)
-    solver = FrankWolfe(3.0, forward="exact", variant=variant, max_iter=40)
-    history = solver.fit(X, triplets).history_
-    half = (
-        FrankWolfe(3.0, forward="exact", variant=variant, max_iter=20).fit(X, triplets).similarity_
-    )
-    again = solver.fit(X, triplets, start=half).history_
-    assert (again[0].n_atoms, again[0].n_features) == (len(half), half.features.size)
-    np.testing.assert_allclose(
-        [row.objective for row in again[:20]], [row.objective for row in history[20:]], atol=1e-9
-    )
-    assert again[0].objective < history[0].objective - 1e-3
 
 
 def test_from_the_optimum_no_step_is_taken(make):

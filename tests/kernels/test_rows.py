@@ -11,9 +11,6 @@ from scipy import sparse
 import safescreen as ss
 from safescreen.kernels import checked, functions, matrices, space, working_sets
 from safescreen.kernels.matrices import KernelRows
-from safescreen.solvers.coordinate_descent import CoordinateDescent
-from safescreen.solvers.methods import HINGE
-from safescreen.solvers.relay import Relay
 
 
 @pytest.fixture
@@ -181,59 +178,6 @@ def test_a_coordinate_with_no_way_to_go_stops_no_other(small):
         alpha, terms.adjoint(alpha), 1.0, ss.Hinge(), 1e-9, 100, 0, True, (1e-4, 0.0)
     )
     assert done > 0 and ss.Problem(terms, ss.Hinge()).evaluate(H, 1.0, alpha).gap < 1e-3
-
-
-def test_few_sums_of_all_samples(small, monkeypatch):
-    """A solve starts from zero, and computes images anew once or twice, not step by step."""
-    sums, original = [], KernelRows.product
-    monkeypatch.setattr(
-        KernelRows,
-        "product",
-        lambda made, used, values, at=None: (
-            sums.append(used.size) or original(made, used, values, at)
-        ),
-    )
-    solution = ss.solve(ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-3, screening=())
-    assert solution.converged and 1 <= len(sums) <= 3
-
-
-def test_an_early_look_does_not_ask_for_more(small, monkeypatch):
-    """Where screening looks before the end, the end stays what was asked for: the gaps that
-    sweeps are to reach.
-    """
-    goals, original = [], ss.KernelSamples.sweep
-    monkeypatch.setattr(
-        ss.KernelSamples,
-        "sweep",
-        lambda *args, goal, **options: goals.append(goal) or original(*args, goal=goal, **options),
-    )
-    solution = ss.solve(
-        ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-9, screening="MGB"
-    )
-    # there was an early look
-    assert solution.converged and len(goals) > 1 and goals[0][0] > goals[-1][0]
-    assert all(part == 0.5e-9 for _, part in goals) and goals[-1][0] >= 0.4e-9 * solution.primal
-
-
-def test_no_early_look_where_the_neighbour_was_solved_at_once(small, monkeypatch):
-    """Two lam almost the same: both are looked at only at their end, as without screening. The
-    first one has no neighbour, and a look at a kernel is dear.
-    """
-    goals, original = [], ss.KernelSamples.sweep
-    monkeypatch.setattr(
-        ss.KernelSamples,
-        "sweep",
-        lambda *args, goal, **options: (
-            goals.append(goal[0]) or original(*args, goal=goal, **options)
-        ),
-    )
-    patient = Relay(CoordinateDescent(gives_up=True, few=10_000), HINGE["newton"])
-    monkeypatch.setitem(HINGE, "hybrid", patient)
-    prob = ss.Problem(pair()[1], ss.Hinge())
-    first, second = ss.path(prob, [0.05, 0.04], tol=0.0, rtol=1e-5, screening="auto")
-    assert first.converged and second.converged
-    for solution, asked in ((first, goals[:1]), (second, goals[-len(second.history) + 1 :])):
-        assert max(asked) <= 1e-5 * solution.primal, "the end is the only goal there"
 
 
 def test_images_are_completed_where_they_are_wanted(small):

@@ -1,13 +1,10 @@
 """What `operators.yml` says of changes that no test notices, and how they are run."""
 
 import ast
-import os
-import types
 
 import pytest
 import yaml
 
-import in_place
 import operators
 import replacement
 
@@ -66,78 +63,6 @@ def test_numbers_that_count_roundings():
     text = "f(3.0 * UNIT, (4 * n + 5) * UNIT, gamma(6), upper(7.0, 8), 9.0 / UNIT, 2.0 * x)"
     numbers = operators.counts_roundings(ast.parse(text))
     assert sorted(node.value for node in numbers) == [3.0, 4, 5, 6, 8]
-
-
-def test_lines_of_a_change():
-    text = "x = 1\ndef f(a=2):\n if (a >\n   3):\n  b = [\n   4]\n return 5\n"
-    tree = ast.parse(text)
-    lines = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            lines[node.value] = list(in_place.lines_in_function(tree, node))
-    assert lines == {1: [], 2: [], 3: [3, 4], 4: [5, 6], 5: [7]}
-
-
-def test_a_function_is_changed_where_it_is(tmp_path):
-    path = str(tmp_path / "module.py")
-    source = "class A:\n    @property\n    def b(self):\n        return [k + 1 for k in (1, 2)]\n"
-    module = types.ModuleType("module")
-    exec(compile(source, path, "exec"), vars(module))
-    one = module.A()
-    functions = in_place.functions_of(path)
-    in_place.put(functions, path, source.replace("k + 1", "k - 1"))
-    assert one.b == [0, 1]
-
-
-def test_lines_that_are_executed(tmp_path):
-    text = """
-def outer(a):
-    if a > 1:
-        b = [
-            a]
-    elif a > 0:
-        b = 2
-    else:
-        b = 3
-    def inner():
-        return b
-    with open(path) as file:
-        return (lambda: inner() if a else inner())()
-"""
-    path, lines = tmp_path / "module.py", []
-    path.write_text(text, encoding="utf-8")
-    module = {in_place.NOTE: lines.append, "path": path}
-    exec(compile(text, str(path), "exec"), module)
-    in_place.put([module["outer"]], str(path), in_place.noting(text))
-    for a, b, executed in (
-        (2, [2], [3, 4, 10, 12, 13, 11]),
-        (1, 2, [3, 6, 7, 10, 12, 13, 11]),
-        (0, 3, [3, 6, 9, 10, 12, 13, 11]),
-    ):
-        lines.clear()
-        assert module["outer"](a) == b
-        assert lines == executed
-
-
-@pytest.mark.parametrize(
-    ("work", "outcome"),
-    [
-        (lambda: "", ("passed", "")),
-        (lambda: "test_a", ("failed", "test_a")),
-        (lambda: 1 / 0, ("failed", "ZeroDivisionError: division by zero")),
-        (lambda: os._exit(3), ("failed", "the process ended")),
-    ],
-)
-def test_outcomes_of_a_fork(work, outcome):
-    assert in_place.in_a_fork(work, 60.0) == outcome
-
-
-def test_a_fork_that_takes_too_long():
-    def forever():
-        while True:
-            pass
-
-    assert in_place.in_a_fork(forever, 0.2) == ("timeout", "")
 
 
 @pytest.mark.slow

@@ -72,43 +72,6 @@ class Dense:
     def gap(self, M):
         return np.sum(self.gradient(M) * M) - self.products(M).min()
 
-    def frank_wolfe(self, first, steps):
-        """Algorithm 3 from an atom, all by lists: (weights by atom, objective, gap, kind, size)
-        an iteration, then the last weights.
-        """
-        weights, rows = {first: 1.0}, []
-        for _ in range(steps):
-            M = sum(w * self.atoms[self.keys.index(key)] for key, w in weights.items())
-            products = dict(zip(self.keys, self.products(M), strict=True))
-            here = np.sum(self.gradient(M) * M)
-            toward, worst = min(products, key=products.get), max(weights, key=products.get)
-            is_forward = len(weights) == 1 or products[toward] - here <= here - products[worst]
-            atom, alpha = (toward, 1.0) if is_forward else (worst, weights[worst])
-            D = (
-                self.atoms[self.keys.index(atom)] - M
-                if is_forward
-                else M - self.atoms[self.keys.index(atom)]
-            )
-            top = 1.0 if is_forward else alpha / (1.0 - alpha)
-
-            def rising(step, M=M, D=D):
-                return np.sum(self.gradient(M + step * D) * D) > 0.0
-
-            low, high = 0.0, top
-            for _ in range(100 if rising(top) else 0):
-                middle = 0.5 * (low + high)
-                low, high = (low, middle) if rising(middle) else (middle, high)
-            size = low if rising(top) else top
-            kind = "forward" if is_forward else "drop" if size == top else "away"
-            rows.append((dict(weights), self.objective(M), here - products[toward], kind, size))
-            sign = 1.0 if is_forward else -1.0
-            weights = {key: w * (1.0 - sign * size) for key, w in weights.items()}
-            weights[atom] = weights.get(atom, 0.0) + sign * size
-            if kind == "drop":
-                del weights[atom]
-            weights = {key: w for key, w in weights.items() if w > 0.0}
-        return rows, weights
-
     def optimum(self):
         import cvxpy as cp
 

@@ -13,7 +13,6 @@ from safescreen.rules import Screened
 from safescreen.solvers.counted import Counted
 from safescreen.solvers.drive import screen
 from safescreen.solvers.ledger import Ledger
-from safescreen.solvers.methods import policy_of, solver_of
 from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.setup import Moment
@@ -47,30 +46,8 @@ def test_sample_is_spread(family):
         assert terms._norms is None and np.array_equal(sample.norms, terms.norms[where])
 
 
-def test_small_families_are_their_own_sample():
-    terms = samples(2 * base.SAMPLE).terms
-    assert len(terms.sample()) == len(terms)
-
-
-def test_names_and_policies():
-    prob = samples(50)
-    solver = solver_of("hybrid", prob)
-    assert isinstance(policy_of("auto", prob, solver), Counted)
-    own = Counted()
-    assert policy_of(own, prob, solver) is own
-    assert policy_of((), prob, solver) is None
-    one, several = (policy_of(name, prob, solver) for name in ("MGB", ("MGB",)))
-    assert one.use == several.use, "a name is a name"
-
-
 def decisions(solutions):
     return [decision for solution in solutions for decision in solution.decisions]
-
-
-def test_no_screening_where_little_is_left():
-    prob = ss.Problem(ss.Triplets.from_labels(*labelled(30)), ss.SmoothedHinge(0.05))
-    path = ss.path(prob, prob.lam_max() * 0.8 ** np.arange(10), tol=1e-6)
-    assert not decisions(path) and not any(s.n_L + s.n_R for s in path)
 
 
 @pytest.mark.parametrize("make", [triplets, partial(samples, d=20)])

@@ -2,8 +2,6 @@
 of the whole problem.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -114,20 +112,6 @@ def test_at_least_one_feature_stays():
     keep = reduction.leave_out(prob.evaluate(prob.cone.zeros(), 1.0))
     assert keep.sum() == 1 and reduction.problem.cone.d == 1
     assert reduction.zero_features.all()
-
-
-def test_few_features_stay_in_the_arrays_and_are_known():
-    prob = problem(penalty=None, d=40)
-    lam = 1e-3 * prob.lam_max()
-    e = prob.evaluate(ss.solve(prob, lam, rtol=1e-12, screening=()).x, lam)
-    order = np.argsort(e.H)
-    reduction = Reduction(prob)
-    raised = e.H.copy()
-    raised[order[1:]] = 1.0
-    assert reduction.leave_out(replace(e, H=raised)) is None
-    assert reduction.problem is prob and reduction.zero_features.sum() == 1
-    assert reduction.has_all_features
-    assert (reduction.embed(e.x) == e.x).all()
 
 
 def test_a_path_with_and_without():

@@ -87,39 +87,6 @@ def test_small(kind, gamma):
     )
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.05])
-@every
-def test_the_active_set_costs_no_iterations(kind, gamma):
-    """With a look at all terms in every iteration it is the plain method, steps included."""
-    of = instance(kind)
-    options = {
-        "tol": 1e-6,
-        "freq": 1,
-        "screening": (),
-        "method": "hybrid" if "sweeps" in of.terms.offers else "gradient",
-    }
-    plain, active = (
-        ss.solve(of.problem(gamma), of.lam(0.1), active_set=flag, **options)
-        for flag in (False, True)
-    )
-    assert active.n_iter <= 1.5 * plain.n_iter + 10
-
-
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_steps_that_jump_to_and_fro(diagonal):
-    """One dimension, three terms, curvatures that differ by a million: free steps alternate
-    between a flat and a steep piece.
-    """
-    terms = ss.Triplets(
-        np.arange(4.0)[:, None], [[0, 1, 2], [0, 1, 3], [0, 2, 3]], diagonal=diagonal
-    )
-    for lam in (1.0, 1e-1, 1e-2, 1e-3):
-        assert (
-            ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), lam, tol=1e-6, screening=()).n_iter
-            < 2000
-        )
-
-
 def test_the_step_is_the_mean_of_two_lengths():
     """STS19 section 7: ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``."""
     cone = instance("dense").terms.cone
@@ -256,12 +223,6 @@ def test_callback_sees_iterates_and_may_stop(gamma):
             problem.primal(problem.cone.check_feasible(progress.x), lam), rel=1e-10
         )
         assert progress.gap > 0.0 and progress.n_terms + progress.n_L + progress.n_R >= len(problem)
-
-
-def test_solution_is_small():
-    of = instance("full")
-    solution = ss.solve(of.problem(0.05), of.lam(0.1), screening=("RRPB", "PGB"))
-    assert "array" in repr(solution) and len(repr(solution)) < 600
 
 
 @pytest.mark.parametrize(

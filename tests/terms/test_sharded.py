@@ -2,8 +2,6 @@
 one place.
 """
 
-import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -214,17 +212,6 @@ def test_same_optimum(here, diagonal, gamma):
             assert prob.gap(found.x, lam) == pytest.approx(found.gap, rel=1e-3)
 
 
-def test_active_set(here):
-    _, (terms, *_) = families(here, False)
-    prob = ss.Problem(terms, ss.SmoothedHinge(0.05))
-    lam = 0.05 * prob.lam_max()
-    plain, active = (
-        ss.solve(prob, lam, tol=0.0, rtol=1e-7, active_set=flag, screening=("RRPB", "PGB"))
-        for flag in (False, True)
-    )
-    assert np.linalg.norm(plain.x - active.x) <= plain.eps + active.eps
-
-
 @metrics
 def test_screening_is_that_of_one_place(here, diagonal):
     whole, (terms, *_) = families(here, diagonal)
@@ -318,15 +305,6 @@ def test_one_worker_and_four_and_one_of_them_killed(here, four):
     assert killed and killed[0] not in four.client.scheduler_info()["workers"]
 
 
-@pytest.mark.parametrize("k", [6, None])
-def test_products_on_one_worker_and_several(here, four, k):
-    found, wanted = (
-        answers(ss.ShardedTriplets.from_labels(client, X, Y, k, 4, products=True, diagonal=True))
-        for client in (four.client, here)
-    )
-    assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
-
-
 # ---------------------------------------------------------------------- nobody left
 def test_a_solve_without_any_worker_ends_with_an_error_that_says_what_is_lost(tmp_path):
     """All workers are killed in the middle of it, and none comes back."""
@@ -348,24 +326,6 @@ def test_a_solve_without_any_worker_ends_with_an_error_that_says_what_is_lost(tm
             ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), 1.0, callback=kill)
 
 
-def test_results_that_a_scheduler_has_forgotten(here):
-    futures = here.map(time.sleep, [1.0, 1.0], pure=False)
-    forgets = threading.Timer(0.2, here.cancel, [futures])
-    forgets.start()
-    with pytest.raises(
-        ClusterError,
-        match=r"2 shards are lost: the scheduler at \S+ ended or was started again; "
-        r"make them again",
-    ):
-        _cluster.gather(here, futures, 60.0, "2 shards")
-    forgets.join()
-
-
-def test_an_error_of_a_worker_is_raised_here(here):
-    with pytest.raises(ZeroDivisionError):
-        _cluster.gather(here, [here.submit(divmod, 1, 0)], 60.0, "a shard")
-
-
 # ---------------------------------------------------------------------- mistakes
 
 
@@ -382,13 +342,6 @@ def test_an_error_of_a_worker_is_raised_here(here):
 def test_bad_input_is_named(here, arguments, error, message):
     with pytest.raises(error, match=message):
         ss.ShardedTriplets(here, X, *arguments)
-
-
-def test_patience_is_a_positive_number(here):
-    with pytest.raises(ValueError, match="patience must be greater than 0, got 0"):
-        ss.ShardedTriplets(here, X, [[0, 1, 2]], patience=0)
-    with pytest.raises(TypeError, match="patience must be a real number, got str"):
-        ss.ShardedTriplets.from_labels(here, X, Y, 4, patience="60")
 
 
 def test_bad_arrays_are_named(here, monkeypatch):

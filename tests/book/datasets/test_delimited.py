@@ -2,12 +2,9 @@
 why not.
 """
 
-import bz2
 import gzip
-import lzma
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
@@ -73,14 +70,6 @@ def test_values_in_quotation_marks_and_lines_that_are_too_short(tmp_path):
     assert notes == ["1 row with too few values, filled up with gaps"]
 
 
-@pytest.mark.parametrize(
-    ("pack", "suffix"), [(gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")]
-)
-def test_packed_files(tmp_path, pack, suffix):
-    frame, _ = read(tmp_path, pack(b"a,kind\n1,x\n"), f"own.csv.{suffix}")
-    assert frame.iloc[0].tolist() == ["1", "x"]
-
-
 NO_TABLES = {
     "prose.csv": (b"One\nOne\nOne, two\n", "has the one column 'One', .* set sep to"),
     "long.csv": (b"a,b\n1,2\n1,2\n1,2,3,4\n", "row 4 has 4 values and the row of names has 2; .*"),
@@ -121,9 +110,3 @@ def test_parameters_that_do_not_fit(tmp_path):
     ):
         with pytest.raises(ValueError, match=f"^{message}"):
             read(tmp_path, "ä,b\n1,2\n", **options)
-
-
-def test_many_rows_are_read_as_pandas_reads_them(tmp_path):
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 7))).add_prefix("f")
-    frame, _ = read(tmp_path, table.to_csv(index=False))
-    pd.testing.assert_frame_equal(frame.astype(float), table)

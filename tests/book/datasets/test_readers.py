@@ -238,24 +238,11 @@ CSR = dict(
             npz(X=np.ones((1, 2)), y=np.array([2**63], dtype=np.uint64)),
             "tiny, row 1: label 9.2.* is not an integer below",
         ),
-        (
-            npz(X=np.ones((1, 2)), y=np.array(["NaT"], dtype="m8[s]")),
-            r"tiny: y holds timedelta64\[s\], not integers",
-        ),
-        (npz(X=np.ones((1, 2)) + 1j, y=np.array([1])), "tiny: X holds complex128, not numbers"),
         (npz(X=np.array([["1", "2"]]), y=np.array([1])), "tiny: X holds <U1, not numbers"),
         (npz(**CSR | {"indices": np.array([1.9])}), "tiny: indices holds float64, not integers"),
-        (npz(**CSR | {"shape": np.array(3)}), r"tiny: not a CSR array"),
-        (npz(**CSR | {"shape": np.array([2**63, 3], dtype=np.uint64)}), r"tiny: not a CSR array"),
-        (npz(**CSR | {"indices": np.array([2**32])}), r"tiny: not a CSR array"),
-        (npz(**CSR | {"indptr": np.array([[0, 1]])}), r"tiny: not a CSR array"),
         (
             npz(**CSR | {"indptr": np.array([0, 2**56, 0])}),
             r"tiny: not a CSR array \(its row pointers do not rise to 1\)",
-        ),
-        (
-            npz(**CSR | {"data": np.ones(2), "indices": np.array([0, 1])}),
-            r"its row pointers do not rise to 2",
         ),
         (
             archive(**{"../X.npy": heading((0,))}),
@@ -265,7 +252,6 @@ CSR = dict(
             archive(**{"X.npy": heading((10**12,)) + bytes(8)}),
             r"8 bytes of data for the shape \(1000000000000,\) of float64",
         ),
-        (archive(**{"X.npy": heading((-1,)) + bytes(8)}), r"8 bytes of data for the shape"),
         (
             archive(**{"X.npy": heading((1,), "|O") + b"cos\nsystem\n"}),
             "tiny: not a readable .npz file",
@@ -274,12 +260,10 @@ CSR = dict(
             archive(**{"X.npy": bytes(2**27)}),
             "it promises 134217728 bytes, more than `limit` = 67108864",
         ),
-        (b"not an archive", "tiny: not a readable .npz file"),
         (npz(X=np.ones((2, 2))), "tiny: no array 'y', only X"),
         (npz(X=np.array([[np.nan]]), y=np.array([1])), "tiny: X holds NaN or infinite values"),
         (npz(X=np.ones((2, 2)), y=np.array([1])), r"tiny: X has shape \(2, 2\) and y \(1,\)"),
         (npz(X=np.ones((1, 2)), y=np.array([0.5])), "tiny: y holds float64, not integers"),
-        (npz(X=np.array([[None]]), y=np.array([1])), "tiny: not a readable .npz file"),
         (npz(**CSR | {"indices": np.array([7])}), "tiny: not a CSR array"),
     ],
 )
@@ -291,25 +275,6 @@ def test_npz_takes_nothing_else_for_numbers(raw, message):
         assert tracemalloc.get_traced_memory()[1] < 2**20 + 3 * len(raw)
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize(
-    "name, raw",
-    [
-        ("tiny.xz", b"plain"),
-        ("tiny.bz2", b"plain"),
-        ("tiny.gz", b"plain"),
-        ("tiny.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xff"),
-        ("tiny.gz", gzip.compress(LIBSVM, mtime=0)[:-9]),
-        ("tiny.xz", lzma.compress(LIBSVM)[:-9]),
-        ("tiny.bz2", bz2.compress(LIBSVM)[:-9]),
-    ],
-    ids=["plain-xz", "plain-bz2", "plain-gz", "header-gz", "cut-gz", "cut-xz", "cut-bz2"],
-)
-def test_unreadable_archives(tmp_path, name, raw):
-    (tmp_path / name).write_bytes(raw)
-    with pytest.raises(ValueError, match=rf"{name}: not a readable \.\w+ file"):
-        readers.unpack(tmp_path / name)
 
 
 def test_a_file_that_unpacks_to_far_more_is_refused_unless_told(tmp_path):

@@ -9,32 +9,16 @@ import http.server
 import lzma
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 from safescreen_book import datasets
-from safescreen_book._common import whole
-from safescreen_book.datasets import registry, store
+from safescreen_book.datasets import registry
 
 from .conftest import TEST_TEXT, TEXT
-
-PACKERS = {"tiny": bytes, "tiny.xz": lzma.compress, "tiny.bz2": bz2.compress}
-
-
-@pytest.mark.parametrize("name", PACKERS)
-@pytest.mark.parametrize("where", [0, 1])
-def test_every_name_is_found_in_either_folder(tiny, folders, name, where):
-    folders[where].mkdir(exist_ok=True)
-    path = folders[where] / name
-    path.write_bytes(PACKERS[name](TEXT))
-    assert datasets.find("tiny", "train") == [path]
-    assert datasets.available("tiny", "train") and not datasets.available("tiny")
-    assert datasets.load("tiny", scale=None).X.tolist() == tiny.tolist()
 
 
 @pytest.fixture
@@ -78,38 +62,12 @@ def test_other_numbers_labels_or_rows_are_not_taken_for_it(converted, text):
         datasets.load("lost")
 
 
-@pytest.mark.parametrize("name", ["segment", "ijcnn1"])
-def test_text_of_the_numbers_in_a_converted_file_is_accepted(folders, monkeypatch, name):
-    """As LIBSVM prints them, to six digits and without zeros."""
-    monkeypatch.undo()
-    if not datasets.available(name):
-        pytest.skip(f"needs {name}")
-    wanted = datasets.load(name)
-    rows = (" ".join(f"{j}:{v:g}" for j, v in enumerate(x, 1) if v) for x in wanted.X)
-    text = "".join(f"{label} {row}\n" for label, row in zip(wanted.y, rows, strict=True))
-    (folders[0] / wanted.info.files[f"{name}.npz"].public).write_text(text)
-    monkeypatch.setenv("SAFESCREEN_DATA", str(folders[0]))
-    found = datasets.load(name)
-    assert (
-        datasets.find(name)[0].parent == folders[0]
-        and (found.X == wanted.X).all()
-        and (found.y == wanted.y).all()
-    )
-
-
 def test_the_chosen_folder_comes_first(tiny, folders):
     for folder in folders:
         folder.mkdir(exist_ok=True)
         (folder / "tiny").write_bytes(TEXT)
     assert datasets.folders() == folders
     assert datasets.find("tiny", "train") == [folders[0] / "tiny"]
-
-
-def test_without_a_chosen_folder_the_repository_is_used(monkeypatch):
-    monkeypatch.delenv("SAFESCREEN_DATA", raising=False)
-    (folder,) = datasets.folders()
-    root = Path(__file__).parents[3]
-    assert folder == root / "data" or root not in Path(store.__file__).parents
 
 
 def test_a_chosen_folder_must_exist(tiny, folders, monkeypatch):
@@ -129,14 +87,6 @@ def test_a_wrong_checksum_names_file_expected_and_found_and_keeps_the_file(tiny,
         assert str(path) in str(caught.value) and expected in str(caught.value)
         assert str(caught.value).count("sha256") == 1 and ", found " in str(caught.value)
         assert path.read_bytes() == TEXT + b"0 1:1\n"
-
-
-def test_verify_returns_the_files_when_all_are_right(tiny, folders):
-    (folders[0] / "tiny.xz").write_bytes(lzma.compress(TEXT))
-    with pytest.raises(datasets.DataNotFoundError, match="'tiny.t'"):
-        datasets.verify("tiny")
-    (folders[0] / "tiny.t").write_bytes(TEST_TEXT)
-    assert datasets.verify("tiny") == [folders[0] / "tiny.xz", folders[0] / "tiny.t"]
 
 
 @pytest.mark.usefixtures("no_network")
@@ -233,32 +183,6 @@ def test_a_wrong_download_is_not_kept(remote, folders, body, why):
     remote["/tiny.bz2"] = [body]
     with pytest.raises(
         ValueError, match=f"http://127.0.0.1:.*/tiny.bz2: .*{why}.*; the download was not kept"
-    ):
-        datasets.fetch("tiny", "train")
-    assert list(folders[1].iterdir()) == []
-
-
-def test_threads_write_a_file_under_names_of_their_own(tmp_path):
-    at_once = threading.Barrier(6)
-
-    def write(number):
-        with whole(tmp_path / "x") as partial:
-            partial.write_text(f"{number}")
-            at_once.wait()
-            at_once.wait()
-        return partial
-
-    with ThreadPoolExecutor(6) as pool:
-        assert len(set(pool.map(write, range(6)))) == 6
-    assert [path.name for path in tmp_path.iterdir()] == ["x"]
-
-
-@pytest.mark.parametrize("pieces", [[bytes(2048)] * 9, [b"BZ", None]])
-def test_a_slow_and_a_short_answer_are_given_up(remote, folders, monkeypatch, pieces):
-    monkeypatch.setattr(store, "DEADLINE", 0.35)
-    remote["/tiny.bz2"] = pieces
-    with pytest.raises(
-        datasets.DataNotFoundError, match=r"download failed \((TimeoutError|ChunkedEncodingError)\)"
     ):
         datasets.fetch("tiny", "train")
     assert list(folders[1].iterdir()) == []

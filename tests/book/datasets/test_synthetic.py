@@ -28,25 +28,6 @@ def test_seeds():
     assert (first[0] != other[0]).nnz > 0
 
 
-def test_columns_are_popular_by_zipfs_law():
-    """A share log((j+2)/(j+1))/log(d+1) of the draws: with one draw a row there are no repeats
-    to lose.
-    """
-    n, d = 40_000, 1000
-    X, _ = datasets.sparse_classification(n, d, 1e-12, seed=1)
-    counts = np.bincount(X.indices, minlength=d)
-    expected = n * np.log((np.arange(d) + 2.0) / (np.arange(d) + 1.0)) / np.log(d + 1.0)
-    assert counts.sum() == n
-    assert np.abs(counts[:5] - expected[:5]).max() < 5.0 * np.sqrt(expected[0])
-    assert abs(counts[500:].sum() - expected[500:].sum()) < 5.0 * np.sqrt(expected[500:].sum())
-
-
-def test_density_is_that_of_the_draws():
-    X, _ = datasets.sparse_classification(4000, 100_000, 2e-4, seed=2)
-    per_row = X.nnz / 4000
-    assert 0.75 * 20 < per_row < 20
-
-
 def test_labels_can_be_learned_and_noise_hurts():
     errors = []
     for noise in (0.0, 3.0):
@@ -70,12 +51,6 @@ def test_labels_can_be_learned_and_noise_hurts():
 def test_bad_arguments(arguments, message):
     with pytest.raises((TypeError, ValueError), match=message):
         datasets.sparse_classification(*arguments)
-
-
-@pytest.mark.parametrize("option", ["informative", "noise"])
-def test_bad_options(option):
-    with pytest.raises(ValueError, match=option):
-        datasets.sparse_classification(50, 5, 0.5, **{option: -1.0})
 
 
 def test_two_classes():

@@ -1,25 +1,11 @@
 """Lines and rows show the numbers they are given."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from safescreen_book import figures
 
 LAMS = np.array([8.0, 4.0, 2.0, 1.0])
-
-
-def test_positions_are_counted_common_or_of_the_curve():
-    ax = figures.lines(
-        {"GB": [3.0, 5.0], "own": ([1.0, 4.0], [2.0, 2.5])}, title="t", xlabel="x", ylabel="y"
-    )
-    assert [line.get_xydata().tolist() for line in ax.lines] == [
-        [[0, 3], [1, 5]],
-        [[1, 2], [4, 2.5]],
-    ]
-    assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("t", "x", "y")
-    ax = figures.lines({"GB": [3.0, 5.0]}, [7.0, 9.0], marks=True)
-    assert ax.lines[0].get_xydata().tolist() == [[7, 3], [9, 5]] and ax.lines[0].get_marker() == "o"
 
 
 @pytest.mark.parametrize("log", ["", "x", "y", "xy"])
@@ -41,17 +27,6 @@ def test_a_path_runs_from_large_to_small():
     )
 
 
-def test_ratios_have_a_line_at_one():
-    ax = figures.lines({"GB": [0.5, 0.7]}, [2.0, 1.0], ratio=True)
-    assert ax.get_yscale() == "log" and list(ax.lines[-1].get_ydata()) == [1.0, 1.0]
-
-
-def test_short_logarithmic_axes_have_plain_numbers():
-    ax = figures.lines({"GB": [1.0, 2.0]}, [3.5, 22.0], log="x")
-    ax.figure.canvas.draw()
-    assert {"5", "10", "20"} <= {text.get_text() for text in ax.get_xticklabels()}
-
-
 def test_dots_are_marks_and_all_are_in_the_legend():
     ax = figures.lines(
         {"MGB": ([1.0, 2.0], [3.0, 4.0])},
@@ -61,12 +36,6 @@ def test_dots_are_marks_and_all_are_in_the_legend():
     assert [line.get_linestyle() for line in ax.lines] == ["-", "None", "None"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["MGB", "seen", "drop: 1"]
     assert len({line.get_color() for line in ax.lines}) == 3
-
-
-def test_legend_beside_or_none_and_axes_that_are_given():
-    figure, own = plt.subplots()
-    assert figures.lines({"a": [1.0]}, ax=own, legend=None) is own and own.get_legend() is None
-    assert figures.lines({"a": [1.0]}, ax=own, legend="right").get_legend() is not None
 
 
 def test_bars_show_their_numbers():

@@ -40,15 +40,6 @@ def test_a_scene_shows_every_ball_and_point():
     assert low <= np.sqrt(0.5) - 1.0 + 1e-9 and high >= np.sqrt(2.0) + 0.5 - 1e-9
 
 
-def test_sliders_fall_back_to_the_defaults(monkeypatch):
-    drawn = []
-    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    assert figures.sliders(
-        lambda a, b: drawn.append((a, b)), a=(0.0, 1.0, 0.3), b=(1.0, 2.0, 1.0)
-    ) == {"a": 0.3, "b": 1.0}
-    assert drawn == [(0.3, 1.0)]
-
-
 def test_sliders_survive_a_missing_ipywidgets(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ipywidgets", None)
     monkeypatch.setenv("JPY_SESSION_NAME", "here")

@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 
 import safescreen as ss
 from safescreen_book import figures
-from safescreen_book.figures import COLOURS, METHODS
+from safescreen_book.figures import COLOURS
 
 NAN, INF = np.nan, np.inf
 
@@ -51,7 +51,6 @@ def ranges(L, R):
 
 
 WIDE = ranges([(NAN, NAN), (0.2, INF), (0.5, 2.0)], [(0.4, 3.0), (NAN, NAN), (NAN, NAN)])
-NARROW = ranges([(NAN, NAN), (0.5, 4.0), (NAN, NAN)], [(NAN, NAN)] * 3)
 
 
 def bars(ax):
@@ -79,15 +78,6 @@ def test_linear_below_and_zero_on_top_clipped_to_the_span():
     for key, ends in expected.items():
         assert found[key] == pytest.approx(ends)
     assert ax.get_xlim() == (5.0, 0.1)
-
-
-def test_the_first_method_is_drawn_last():
-    ax = figures.range_chart({"DGB": NARROW, "RRPB": WIDE}, 1.0, (0.1, 5.0))
-    assert [key for key in bars(ax) if key[0] == 0] == [
-        (0, METHODS["RRPB"]["color"]),
-        (0, METHODS["DGB"]["color"]),
-    ]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["RRPB", "DGB"]
 
 
 def test_true_categories_are_pale_cells_that_fill_the_span():

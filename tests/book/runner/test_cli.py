@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from safescreen_book import cli
 from safescreen_book.cli import _value, main
 
 pytestmark = pytest.mark.slow
@@ -63,12 +62,6 @@ def test_list(said, book):
     assert "tiny/a  not run" in text and "tiny/b  not run" in text
 
 
-def test_manifest_with_an_unknown_claim(said, book):
-    book.write("tiny: {title: t, claims: [STS19-F8], profiles: {}}")
-    code, text = said("list", *book.options)
-    assert code == 2 and "experiment tiny: unknown claim 'STS19-F8'" in text
-
-
 def test_claims(said, book):
     code, text = said("claims", "--notebooks", book.folder)
     assert code == 0 and "STS19-T1  open" in text and "STS19     2 open" in text
@@ -99,22 +92,6 @@ def test_a_folder_that_cannot_be_written_is_named(said, book):
     code, text = said("run", "--profile", "smoke", *book.options)
     assert code == 1 and "Traceback" not in text
     assert all(part in text for part in ("tiny/a: FAILED: ", str(book.outputs), "1 failed"))
-
-
-def test_a_damaged_result_is_listed_and_its_run_done_again(said, book):
-    book.runs(a={"n": 2})
-    book.run_folder("a").mkdir(parents=True)
-    (book.run_folder("a") / "result.json").write_text('{"status": "complete"}')
-    assert "tiny/a  damaged" in said("list", *book.options)[1]
-    assert "tiny/a: done in" in said("run", "--profile", "smoke", *book.options)[1]
-    assert "tiny/a  complete" in said("list", *book.options)[1]
-
-
-def test_a_text_of_the_notebook_is_given_as_text(said, book):
-    book.runs(a={"n": 2})
-    assert cli._given({"mode": "ok", "n": 3}, [["mode", "3"], ["n", "3"]]) == {"mode": "3", "n": 3}
-    code, text = said("run", "--profile", "smoke", "-p", "marker", "x" * 300, *book.options)
-    assert code == 2 and "cannot be a folder's name" in text
 
 
 def test_values_of_parameters():
@@ -159,12 +136,3 @@ def test_a_reader_that_leaves_early(arguments, buffered):
         words = [*buffered.split(), "-m", "safescreen", *arguments.split()]
         done = python(*words, stdout=pipe)
     assert done.returncode == 141 and done.stderr == ""
-
-
-@pytest.mark.parametrize("command", ["list", "run", "report", "codecheck"])
-def test_links_that_lead_in_a_circle_are_named(command, tmp_path, capsys):
-    loop = tmp_path / "loop"
-    loop.symlink_to(tmp_path / "back")
-    (tmp_path / "back").symlink_to(loop)
-    assert cli.main([command, "--outputs", str(loop)]) != 0
-    assert "outputs folder: " in capsys.readouterr().err

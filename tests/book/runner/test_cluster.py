@@ -12,8 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from safescreen.cluster import workers as _cluster
-from safescreen_book.runner import cluster, fingerprint
-from safescreen_book.runner.plans import Plan
+from safescreen_book.runner import fingerprint
 from small_cluster import small_cluster
 
 pytestmark = pytest.mark.slow
@@ -75,23 +74,6 @@ def test_results_come_back_and_failures_are_named(first):
     assert not book.left_over()
 
 
-def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(
-    workers, first, monkeypatch
-):
-    book, _, _ = first
-    elsewhere, true = str(book.folder.parent / "not here"), Plan.spec
-    monkeypatch.setattr(
-        Plan, "spec", lambda *arguments: {**true(*arguments), "notebooks": elsewhere}
-    )
-    book.runs(good={"n": 2}, bad={"mode": "silent"})
-    code, printed = book.run("--scheduler", workers.address)
-    assert code == 1, printed
-    assert "tiny/bad: FAILED: RuntimeError: the notebook did not write results.csv" in printed
-    assert "1 unchanged, 1 failed" in printed
-    book.runs(good={"n": 2})
-    assert book.run("--scheduler", "tcp://127.0.0.1:1")[0] == 0  # nothing to do: nobody is asked
-
-
 def test_another_version_on_a_worker_is_refused(workers, book, monkeypatch):
     book.runs(good={"n": 2})
     true = fingerprint.versions
@@ -102,19 +84,6 @@ def test_another_version_on_a_worker_is_refused(workers, book, monkeypatch):
     assert code == 1, printed
     assert "tiny/good: FAILED: worker on" in printed
     assert " differs: numpy 2.0 -> " in printed and "; install the same on every worker" in printed
-
-
-def test_data_that_a_worker_lacks(workers, book, monkeypatch):
-    from safescreen_book import datasets
-
-    monkeypatch.setattr(datasets, "available", lambda name: True)
-    monkeypatch.delenv("SAFESCREEN_DATA", raising=False)
-    entry = {"title": "t", "data": ["usps"], "profiles": {}}
-    entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"good": {}}}
-    book.write({"tiny": entry})
-    code, printed = book.run("--scheduler", workers.address)
-    assert code == 1, printed
-    assert "lacks data: usps (there, no public address: usps, see data/README.md)" in printed
 
 
 def test_killed_worker_is_replaced(workers, book):
@@ -138,30 +107,6 @@ def test_killed_worker_is_replaced(workers, book):
     assert code == 0, printed
     assert "tiny/wait: done in" in printed and book.statuses() == {"wait": "complete"}
     assert len(workers.client.scheduler_info()["workers"]) == 1
-
-
-def test_a_cluster_that_stays_without_workers_is_given_up(workers, book, monkeypatch):
-    """All workers are killed while they execute: the runs that are lost are named."""
-    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
-    marker = book.folder / "started"
-    book.runs(good={"n": 2}, wait={"mode": "wait", "marker": str(marker)})
-
-    def ready():
-        return marker.exists() and (book.run_folder("good") / "result.json").exists()
-
-    def kill():
-        for process in workers.processes.values():
-            process.kill()
-
-    with once(ready, kill):
-        code, printed = book.run("--scheduler", workers.address)
-    assert code == 2, printed
-    assert (
-        "has had no worker for 0.5 seconds: these runs are lost: tiny/wait. Finished runs"
-        in printed
-    )
-    assert book.statuses() == {"good": "complete", "wait": "not run"}
-    assert not book.left_over()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")

@@ -5,7 +5,6 @@ what is no record.
 import ast
 import json
 import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -180,32 +179,6 @@ def test_replays_confirm_a_record_or_make_it_historic(finished, library):
     assert finished().status == "damaged"
 
 
-def test_what_has_changed_is_said(book, finished, monkeypatch, capsys):
-    profile = "paper" if finished.record else "smoke"
-    write(book, n=3)
-    assert (
-        main(["list", *book.options]) == 0
-        and "tiny/a  changed: n 2 -> 3\n" in capsys.readouterr().out
-    )
-    monkeypatch.setattr(batch, "_executed", lambda *_: (_ for _ in ()))
-    main(["run", "--profile", profile, *book.options])
-    assert "tiny/a: changed: n 2 -> 3\n" in capsys.readouterr().out
-    # of an older kind
-    made = {"library": {"a.py": "0"}, "parameters": {"n": "2"}, "data": finished().hashes["data"]}
-    write_json(
-        finished().folder / "result.json",
-        {"status": "complete", "hashes": made, "files": {}, "seconds": {}},
-    )
-    assert finished().status.startswith("changed: ")
-
-
-def test_a_result_stands_without_its_data(book, finished, monkeypatch, capsys):
-    monkeypatch.setattr(datasets, "available", lambda name: False)
-    profile = "paper" if finished.record else "smoke"
-    assert main(["run", "--profile", profile, *book.options]) == 0
-    assert "tiny/a: unchanged" in capsys.readouterr().out
-
-
 def test_records_are_made_from_a_committed_tree(book, monkeypatch, capsys):
     write(book, n=2)
     monkeypatch.setattr(
@@ -244,25 +217,3 @@ def test_code_is_compared_without_docstrings(code, same):
         imports.canonical(imports.parsed(code)) == imports.canonical(imports.parsed("def f(): ..."))
     ) == same
     assert imports.canonical(imports.parsed("# only a remark")) == ""
-
-
-def test_git_state(tmp_path):
-    def git(*arguments):
-        return subprocess.run(
-            ["git", "-C", str(tmp_path), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    assert fingerprint.git_state(tmp_path) is None
-    for name in ("lib.py", "outputs/paper/result.json"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("before")
-    git("init", "--quiet")
-    git("add", ".")
-    git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "--message", "first")
-    clean = {"commit": git("rev-parse", "HEAD"), "dirty": False}
-    assert fingerprint.git_state(tmp_path) == clean
-    (tmp_path / "new.py").write_text("not tracked")
-    (tmp_path / "outputs" / "paper" / "result.json").write_text("after")
-    assert fingerprint.git_state(tmp_path) == clean
-    (tmp_path / "lib.py").write_text("after")
-    assert fingerprint.git_state(tmp_path) == clean | {"dirty": True}

@@ -3,9 +3,8 @@
 import copy
 
 import pytest
-import yaml
 
-from safescreen_book._common import BookError, _Loader
+from safescreen_book._common import BookError
 from safescreen_book.places import notebooks_folder
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES
@@ -106,56 +105,6 @@ def test_not_a_manifest(book, text, message):
         load_manifest(book.folder)
 
 
-BOMB = "a0: &a0 [1]\n" + "".join(
-    f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(9)
-)
-"""A list of a billion."""
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (BOMB, "found more than 20000 keys and values"),
-        (
-            "a: &a " + "x" * 9_999 + "\nb: [" + "*a," * 201 + "]",
-            r"20000 keys and values \(a long text counts as many\)",
-        ),
-        ("".join(f"k{i}: 1\n" for i in range(60_000)), "found more than 20000 keys and values"),
-        (
-            "a: " + ":".join("1" * 5001),
-            "found a text of 10001 characters, and at most 10000 are read",
-        ),
-        ("#" * (2**20 + 1), "experiments.yml: it has 1048577 bytes, and at most 1048576 are read"),
-    ],
-    ids=["nested aliases", "aliases of a text", "many keys", "a long text", "many bytes"],
-)
-def test_what_would_take_long_is_refused(book, text, message):
-    book.write(text)
-    with pytest.raises(BookError, match=message):
-        load_manifest(book.folder)
-
-
-class Counted(str):
-    """A name that counts how often it is compared."""
-
-    comparisons = 0
-    __hash__ = str.__hash__
-
-    def __eq__(self, other):
-        Counted.comparisons += 1
-        return str.__eq__(self, other)
-
-
-def test_keys_are_not_compared_with_each_other():
-    tag = "tag:yaml.org,2002:"
-    pairs = [
-        (yaml.ScalarNode(tag + "str", Counted(f"k{i}")), yaml.ScalarNode(tag + "null", ""))
-        for i in range(1000)
-    ]
-    made = _Loader("").construct_mapping(yaml.MappingNode(tag + "map", pairs))
-    assert len(made) == 1000 and Counted.comparisons < 1000
-
-
 def test_no_manifest(tmp_path):
     with pytest.raises(BookError, match="no experiments.yml in"):
         load_manifest(tmp_path)
@@ -220,13 +169,6 @@ def test_parameters_cell_is_plain(book, cell, message):
     (book.folder / "odd.py").write_text(cell)
     with pytest.raises(BookError, match=message):
         parameters(read_source(book.folder, "odd"), "odd")
-
-
-def test_parameters_cell_may_be_annotated(book):
-    (book.folder / "odd.py").write_text(
-        '# %% tags=["parameters"]\nlam: float = -1e-3\non = True  # why\n'
-    )
-    assert parameters(read_source(book.folder, "odd"), "odd") == {"lam": -1e-3, "on": True}
 
 
 def test_repeats_count_the_seed_up(book):

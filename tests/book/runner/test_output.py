@@ -74,8 +74,3 @@ def test_bad_input_is_refused_with_and_without_a_folder(tmp_path, output_dir):
         out.summary(timings={"run": "long"})
     with pytest.raises(TypeError, match="f: cannot be written to JSON: 'function' object"):
         out.summary(f=lambda: 0)
-
-
-def test_output_dir_is_a_path():
-    with pytest.raises(TypeError, match="output_dir: expected a string or a path, found int"):
-        Recorder(3)

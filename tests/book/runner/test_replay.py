@@ -120,13 +120,6 @@ def test_counts_differ_by_half_a_percent_of_the_terms(tmp_path, count, size):
     assert found.largest == pytest.approx(size) and found.agrees is (size <= 1.0)
 
 
-def test_equal_numbers_without_a_tolerance(tmp_path):
-    table = Table(keys=("i",), within={"error": 0.0})
-    assert compared(tmp_path, ["1,0.0", "2,0.1"], ["1,0.0", "2,0.1"], table, "i,error\n").agrees
-    (tmp_path / "new" / "rows.csv").write_text("i,error\n1,1e-9\n")
-    assert not replay.compare(tmp_path / "record", tmp_path / "new", {"rows.csv": table}).agrees
-
-
 @pytest.mark.parametrize(
     ("old", "new", "head", "told"),
     [
@@ -143,20 +136,6 @@ def test_tables_that_cannot_be_compared(tmp_path, old, new, head, told):
 def test_a_table_that_is_not_there(tmp_path):
     with pytest.raises(BookError, match=r"rows\.csv cannot be read"):
         replay.compare(tmp_path / "record", tmp_path / "new", {"rows.csv": PATH})
-
-
-def test_few_differences_are_told(tmp_path):
-    rows = [f"{i},0" for i in range(20)]
-    found = compared(
-        tmp_path,
-        rows,
-        [row[:-1] + "1" for row in rows],
-        Table(keys=("i",), exact=("error",)),
-        "i,error\n",
-    )
-    assert (
-        len(found.differences) == replay.SHOWN + 1 and found.differences[-1] == "rows.csv: 15 more"
-    )
 
 
 def test_what_is_written(tmp_path):
@@ -365,14 +344,6 @@ def test_a_process_that_ends_ends_no_other(story):
         assert found is None if one is killed else found.agrees, found
 
 
-def test_a_notebook_that_does_not_write_its_table(story, capsys):
-    book, _ = story
-    write(book, parameters={"mode": "silent"})
-    code, printed = replayed(book, capsys, "--only-compare")
-    assert code == 1 and "DIFFERS" in printed and "results.csv cannot be read" in printed
-    write(book)
-
-
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -386,12 +357,4 @@ def test_what_is_not_replayed(story, capsys, entry, said):
     write(book, **entry)
     code, printed = replayed(book, capsys)
     assert code == 0 and said in printed and lines.read_bytes() == before
-    write(book)
-
-
-def test_parameters_that_the_notebook_has_not(story, capsys):
-    book, _ = story
-    write(book, parameters={"m": 2})
-    assert main(["replay", *book.options]) != 0
-    assert "'m'" in capsys.readouterr().err
     write(book)

@@ -12,9 +12,8 @@ import pytest
 
 from safescreen_book import datasets
 from safescreen_book.runner import batch as runner
-from safescreen_book.runner import fingerprint, folders, worker
+from safescreen_book.runner import fingerprint
 from safescreen_book.runner.loading import load_manifest
-from safescreen_book.runner.plans import Plan
 
 pytestmark = pytest.mark.slow
 
@@ -122,56 +121,6 @@ def test_touched_result_and_touched_notebook_are_told_apart(first):
     assert book.statuses() == {"bad": "damaged"}
 
 
-def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
-    book.runs(a={"n": 2}, b={"n": 3})
-    scratch = folders.scratch_folder(book.run_folder("a"))
-    code, printed = book.run()
-    assert (
-        code == 0
-        and "tiny/a: done or under way in another process" in printed
-        and "1 done, 1 elsewhere" in printed
-    )
-    folders.release(scratch)
-    planned = runner.plan
-
-    def plan_and_be_overtaken(*arguments):
-        found = planned(*arguments)
-        monkeypatch.setattr(runner, "plan", planned)
-        assert book.run()[0] == 0
-        return found
-
-    monkeypatch.setattr(runner, "plan", plan_and_be_overtaken)
-    code, printed = book.run()
-    assert "tiny/a: done or under way" in printed and "1 unchanged, 1 elsewhere" in printed
-    assert book.statuses() == {"a": "complete", "b": "complete"}
-
-
-def test_a_full_disk_fails_a_run_and_the_others_go_on(book, monkeypatch):
-    """It is full when the folder is made, when the worker is started, or at the end."""
-
-    def full(first, where, step):
-        true, calls = getattr(where, step), []
-
-        def replaced(*arguments):
-            calls.append(arguments)
-            if len(calls) == first:
-                raise OSError(28, "No space left on device")
-            return true(*arguments)
-
-        monkeypatch.setattr(where, step, replaced)
-
-    full(1, Plan, "begin")
-    full(1, worker, "start")
-    full(1, Plan, "finish")
-    book.runs(a={"n": 2}, b={"n": 3}, c={"n": 4}, d={"n": 5})
-    code, printed = book.run("--jobs", "1")
-    assert code == 1 and "1 done, 3 failed. Results:" in printed
-    for name in "abc":
-        assert f"tiny/{name}: FAILED: [Errno 28] No space left on device" in printed
-    assert book.statuses() == dict.fromkeys("abc", "not run") | {"d": "complete"}
-    assert not book.left_over()
-
-
 def test_unknown_parameter_is_refused_before_anything_runs(book):
     book.runs(a={"n": 2}, b={"m": 2})
     code, printed = book.run()
@@ -203,18 +152,6 @@ def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
     assert item.status == "data missing: mnist, digit1"
 
 
-def test_threads_are_shared_out(monkeypatch):
-    monkeypatch.setattr(fingerprint, "cores", lambda: 8)
-    names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    for name in names:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    environment = runner._environment(3)
-    assert {environment[name] for name in names} == {"2"}
-    assert environment["OMP_NUM_THREADS"] == "1"
-    assert runner._environment(100)["NUMBA_NUM_THREADS"] == "1"
-
-
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
     marker = book.folder / "started"
@@ -242,17 +179,3 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
     book.runs(a={"n": 2}, b={"n": 1})
     code, printed = book.run()
     assert code == 0 and "1 done, 1 unchanged" in printed
-
-
-def test_interrupted_force_names_what_is_left(book, monkeypatch):
-    def _stopped(*_):
-        raise KeyboardInterrupt
-        yield
-
-    book.runs(a={"n": 2}, b={"n": 1})
-    monkeypatch.setattr(runner, "_executed", _stopped)
-    code, printed = book.run("--force")
-    assert (
-        code == 130
-        and "With --force the same command does all of it again; left: tiny/a tiny/b" in printed
-    )

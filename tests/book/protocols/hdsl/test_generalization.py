@@ -137,47 +137,5 @@ def test_largest_entry_is_that_of_all_triplets():
     assert largest_entry(X) == pytest.approx(expected)
 
 
-def test_same_seed_same_complexity():
-    first, second = (rademacher(dense(5), 30, 1.0, repeats=10, seed=3) for _ in range(2))
-    assert np.array_equal(first.draws, second.draws)
-    assert not np.array_equal(first.draws, rademacher(dense(5), 30, 1.0, repeats=10, seed=4).draws)
-
-
 def test_no_admissible_triplet_is_zero():
     assert largest_at_atoms(np.eye(3), [0, 0, 0], [1.0], 1.0, LOSS) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"n": 2}, ValueError, "n must be at least 3"),
-        ({"n": 3.0}, TypeError, "n must be a positive int"),
-        ({"d": 1}, ValueError, "d must be at least 2"),
-        ({"scale": 0.0}, ValueError, "scale must be greater than 0"),
-        ({"entry_bound": -1.0}, ValueError, "entry_bound must be greater than 0"),
-    ],
-)
-def test_bounds_refuse(change, error, words):
-    with pytest.raises(error, match=words):
-        Bounds(**{"n": 30, "d": 5, "scale": 1.0, "entry_bound": 1.0} | change)
-
-
-def test_arguments_refused():
-    bounds, X = Bounds(30, 5, 1.0, 1.0), np.eye(3)
-    for delta in (0.0, 1.0, np.nan):
-        with pytest.raises(ValueError, match="delta must be"):
-            bounds.deviation(delta)
-    with pytest.raises(ValueError, match="k must be a positive int"):
-        bounds.printed_complexity(0)
-    with pytest.raises(ValueError, match="admissible must be at most 0.25"):
-        bounds.complexity(0.3)
-    with pytest.raises(ValueError, match=r"sigma must have shape \(1,\)"):
-        largest_at_atoms(X, [0, 0, 1], [1.0, 1.0], 1.0)
-    with pytest.raises(ValueError, match=r"y must have shape \(3,\)"):
-        largest_at_atoms(X, [0, 0], [1.0], 1.0)
-    with pytest.raises(ValueError, match="dimension of X must be at least 2"):
-        largest_at_atoms(X[:, :1], [0, 0, 1], [1.0], 1.0)
-    with pytest.raises(ValueError, match="number of points must be at least 3"):
-        largest_at_atoms(X[:2], [0, 1], [], 1.0)
-    with pytest.raises(ValueError, match="repeats must be at least 2"):
-        rademacher(dense(3), 9, 1.0, repeats=1)
