@@ -549,7 +549,8 @@ for l1 in (0.3 * lam, lam, 2.0 * lam):
 #   falls with the gap.
 # * **Whose it is.** RYU treats the dual solution of $f(Ax) + g(x)$, $f$ with a Lipschitz gradient. Here the
 #   roles are exchanged, $f$ is $\frac1{2\lambda}\|[\,\cdot\,]_K\|^2$, and what is enclosed is the primal
-#   solution. The paper was not compared line by line.
+#   solution. Its abstract and its problem were read, its theorem was not at hand. What can be said without it is in
+#   [`28c-half-spaces-and-the-midpoint-ball`](28c-half-spaces-and-the-midpoint-ball.ipynb): no ball made of the same two inequalities is smaller.
 #
 # Next: [`28b-midpoint-gap-bound-at-work`](28b-midpoint-gap-bound-at-work.ipynb) measures what it screens.
 #

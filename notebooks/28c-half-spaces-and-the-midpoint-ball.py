@@ -153,6 +153,11 @@ assert 0.2 < np.mean(clouds) < 0.8
 # $|\langle x_j, \theta\rangle| \le \mu$. Each feature is two terms whose loss is 0 where that holds and infinite elsewhere. At the solution, and at every
 # feasible $\theta$, the loss is 0: $v$ is known. (1) is the ball with the diameter from $\theta$ to $y$, (2) is
 # $\langle X\beta, z\rangle \le \mu\|\beta\|_1$, which is Hölder's inequality. Together: the dome of Tran, Elvira, Herzet and Dang (2022).
+#
+# It is also the region of Dynamic Sasvi (Yamada and Yamada, 2021). That paper starts from the duality of Fenchel and Rockafellar, which offers two inequalities. The dual objective
+# $D(z) = \langle y, z\rangle - \frac12\|z\|^2$ is strongly concave, so its largest feasible value is at least $D(\theta) + \frac12\|z - \theta\|^2$. Since $D$ is quadratic, this is
+# $\langle y - z, z - \theta\rangle \ge 0$, the ball of (1) and not only a ball of Gap Safe. Fenchel's inequality for $\mu\|\cdot\|_1$ at any $\beta$ is (2). Sasvi (Liu et al., 2014) is
+# the case of an exact $\beta$ for another $\mu_0$, scaled: both are checked below.
 # DGB is the Gap Safe sphere ([`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb)), MGB the sum of the two.
 
 
@@ -213,7 +218,29 @@ print(
 assert means[2] > means[1] > means[0]
 
 # %% [markdown]
-# The dome is best, and MGB is between it and DGB, in every iteration and for every feature.
+# The dome is best, and MGB is between it and DGB, in every iteration and for every feature. The two readings of its inequalities, the second for Sasvi, whose half-space is
+# $\langle \frac y{\mu_0} - \theta_0, z - \theta_0\rangle \le 0$ with the exact $\theta_0 = (y - X\beta)/\mu_0$ and $z$ scaled by $\mu$:
+
+# %% tags=["NEW-HALF"]
+Y, Z, T = sp.symbols("y z theta", real=True)
+strongly = (Y * Z - Z**2 / 2) - (Y * T - T**2 / 2) - (Z - T) ** 2 / 2
+print("strong concavity less the ball of (1):", sp.simplify(strongly - (Y - Z) * (Z - T)))
+assert sp.simplify(strongly - (Y - Z) * (Z - T)) == 0
+
+mu_0, exact_beta = 1.3 * mu, np.zeros(80)
+for _ in range(20000):
+    exact_beta = exact_beta + step * (X_.T @ (y_ - X_ @ exact_beta))
+    exact_beta = np.sign(exact_beta) * np.maximum(np.abs(exact_beta) - step * mu_0, 0.0)
+theta_0 = (y_ - X_ @ exact_beta) / mu_0
+theta = mu * theta_0  # feasible for mu
+cloud = theta + 0.1 * np.random.default_rng(1).normal(size=(4000, 30))  # around a point of both planes
+sasvi = (cloud / mu - theta_0) @ (y_ / mu_0 - theta_0) <= 0.0
+dome = cloud @ (X_ @ exact_beta) <= mu * np.abs(exact_beta).sum()
+print(f"points in the half-space of Sasvi: {sasvi.sum()}, in that of the dome: {dome.sum()}, in one only: {(sasvi != dome).sum()}")
+assert (sasvi == dome).all() and 1000 < dome.sum() < 3000
+
+# %% [markdown]
+# So the three are one region, of which Sasvi came first, with exact solutions, and Dynamic Sasvi with any.
 #
 # ### (d) Over a cone
 #
@@ -339,6 +366,8 @@ assert outside > 3
 # * (b) holds for any linear term: it moves $v$ by $\langle c, x^\star\rangle$ on both sides.
 # * The regions of this notebook are computed without allowances for rounding, and are used for rates only. What `ss.solve` uses has them.
 #
-# Literature: T.-L. Tran, C. Elvira, H.-P. Dang, C. Herzet, *Beyond GAP screening for Lasso by exploiting new dual cutting half-spaces*, 2022 (arXiv 2203.00987): abstract and introduction were
-# read; the dome is derived here from Hölder's inequality, after which it is named. The same authors, *One to beat them all: "RYU"*, 2023 (arXiv 2312.00640): the abstract was read. It is about safe balls for
-# a smooth plus a convex function, in the dual; whether its ball is MGB, with the two exchanged, could not be read there. Adding (1) and (2) is how such a ball comes about.
+# Literature: J. Liu, Z. Zhao, J. Wang, J. Ye, *Safe screening with variational inequalities and its application to Lasso*, ICML 2014: its half-space and ball were taken from a public program for it. H. Yamada, M. Yamada, *Dynamic
+# Sasvi: strong safe screening for norm-regularized least squares*, NeurIPS 2021 (arXiv 2102.03780): the abstract was read, and a public program that names it, for another norm, with this ball and this half-space; the
+# theorems were not at hand. T.-L. Tran, C. Elvira, H.-P. Dang, C. Herzet, *Beyond GAP screening for Lasso by exploiting new dual cutting half-spaces*, 2022 (arXiv 2203.00987): abstract and introduction were
+# read; the dome is derived here from Hölder's inequality, after which it is named. The same authors, *One to beat them all: "RYU"*, 2023 (arXiv 2312.00640): the abstract and the problem, $f(Ax) + g(x)$ with $f$ smooth, were read, the
+# theorem was not at hand. What (b) says of it: a ball made of (1) and (2) alone holds every $\mathcal D_v$, so it holds MGB. None of this kind is smaller, and the abstract says that RYU is as small as any before it. Hence "very likely".

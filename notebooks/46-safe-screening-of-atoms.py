@@ -456,5 +456,8 @@ assert abs(bends.max() - 0.25) < 1e-6
 #
 # * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing 333, 2019.
 # * Nesterov, *Introductory Lectures on Convex Optimization*, 2004, Theorem 2.1.5: co-coercivity.
+# * Raj, Olbrich, Gärtner, Schölkopf, Jaggi, *Screening rules for convex problems*, arXiv 1609.07478, 2016: first for problems over a simplex, such as the weights of atoms here, in two steps: the gap at any point bounds what is known of
+#   the optimum, and that excludes vertices. The abstract and the beginning of the introduction could be read. For a loss that is strongly convex in the margins their first step can bound the margins themselves; the smoothed hinge is not,
+#   and the rule above bounds its slopes.
 # * Sun, Bach, *Safe screening for the generalized conditional gradient method*, arXiv 2002.09718, 2020: screening of atoms by a Frank-Wolfe gap.
 # * Ndiaye, Fercoq, Gramfort, Salmon, *Gap safe screening rules for sparsity enforcing penalties*, JMLR 18, 2017.

@@ -443,6 +443,9 @@ for name, (n_noise, n_rows, k) in SETS.items():
 # * $H_j$, $\rho$ and the norms are upper bounds with roundings. The error of $H$ is bounded in norm: one column that is larger than the others by many powers of ten hides what is known of the small ones. Undecided is safe.
 # * A sparse support vector machine with $\frac\lambda2\|w\|^2 + \beta\|w\|_1$ is the same problem over the non-negative cone, with $w = x^+ - x^-$ and the terms $(z_i, -z_i)$.
 #
-# Literature: B. Hong, W. Zhang, W. Liu, J. Ye, D. Cai, X. He, J. Wang, *Scaling up sparse support vector machines by simultaneous feature and sample reduction*, arXiv 1607.06996: features and samples
+# Literature: A. Shibagaki, M. Karasuyama, K. Hatano, I. Takeuchi, *Simultaneous safe screening of features and samples in doubly sparse modeling*, ICML 2016 (arXiv 1602.02485), read without its appendix. It was first: features by a ball for the slopes and samples by a
+# ball for the weights, both from the gap, in turn, and the proof that each helps the other (Theorems 2 and 3); it also keeps both, see [`47b-safe-keeping`](47b-safe-keeping.ipynb). Its penalty is $\frac\lambda2\|w\|^2 + \beta\|w\|_1$ with both signs of a weight. With sums
+# in place of means its radii are $\sqrt{2\,\mathrm{gap}/\lambda}$ and $\sqrt{2\,\mathrm{gap}/\gamma}$. Here $\rho = r\sqrt{\lambda/\gamma} \le \sqrt{\mathrm{gap}/\gamma}$, shorter by $\sqrt2$ at least, since both objectives pay for the slopes. It cuts its two
+# balls by what is known, where this notebook builds new ones. B. Hong, W. Zhang, W. Liu, J. Ye, D. Cai, X. He, J. Wang, *Scaling up sparse support vector machines by simultaneous feature and sample reduction*, arXiv 1607.06996: features and samples
 # at once for the sparse support vector machine, each test helped by the other. Its abstract and the beginning of its introduction could be read, its theorems and proofs could not: whether its balls are the ones
 # derived here is open, and no comparison with them is made.

@@ -29,7 +29,8 @@ SOURCE = re.compile(
 )
 CREDIT = {  # who else was first, as far as we know, and what this book adds
     "spheres.duality_gap_bound": (
-        "Fercoq, Gramfort, Salmon 2015 (arXiv 1505.03410), for the dual of the lasso",
+        "Fercoq, Gramfort, Salmon 2015 (arXiv 1505.03410), for the dual of the lasso; Shibagaki, "
+        "Karasuyama, Hatano, Takeuchi 2016 (arXiv 1602.02485), for samples",
         "",
     ),
     "spheres.constrained_duality_gap_bound": ("Zimmert et al. 2015, for samples", ""),
@@ -39,7 +40,7 @@ CREDIT = {  # who else was first, as far as we know, and what this book adds
     ),
     "rules.features": (
         "Shibagaki, Karasuyama, Hatano, Takeuchi 2016 (arXiv 1602.02485): features and samples",
-        "the non-negative cone, one ball for the solution and the slopes",
+        "the non-negative cone, one ball for the solution and the slopes, shorter by the root of 2",
     ),
     "rules.cone_halfspace": ("", "the half-space of any ball (STS19 Theorem 9 has that of GB)"),
     "rules.intersection": ("", "any cone, triplets"),
@@ -48,14 +49,17 @@ CREDIT = {  # who else was first, as far as we know, and what this book adds
     "svm.ball_test_1": ("", "references that are not exact"),
     "svm.dome": ("", "references that are not exact"),
     "hdsl.screening.slope_ball": (
+        "Raj, Olbrich, Gärtner, Schölkopf, Jaggi 2016 (arXiv 1609.07478), vertices of a simplex; "
         "Sun and Bach 2020 (arXiv 2002.09718)",
         "the atoms of HDSL19",
     ),
     "hdsl.screening.atoms_excluded": (
+        "Raj, Olbrich, Gärtner, Schölkopf, Jaggi 2016 (arXiv 1609.07478), vertices of a simplex; "
         "Sun and Bach 2020 (arXiv 2002.09718)",
         "the atoms of HDSL19, distances on one side",
     ),
     "hdsl.screening.features_excluded": (
+        "Raj, Olbrich, Gärtner, Schölkopf, Jaggi 2016 (arXiv 1609.07478), vertices of a simplex; "
         "Sun and Bach 2020 (arXiv 2002.09718)",
         "bounds that never cost d^2",
     ),
