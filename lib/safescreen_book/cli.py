@@ -3,7 +3,9 @@ notebooks.
 """
 
 import argparse
+import math
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -32,7 +34,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line, by default the process's own arguments; return its exit code.
 
     The code is 0 if all went well, 1 if something failed or is wrong, 2 if the request makes no
-    sense, 130 after Ctrl-C, and 141 if the reader of the output has gone.
+    sense, 75 if the time given to `run` was over before all was done, 130 after Ctrl-C, and 141 if
+    the reader of the output has gone.
     """
     try:
         code = _execute(argv)
@@ -78,8 +81,8 @@ def _parser() -> argparse.ArgumentParser:
         "run",
         help="execute experiments, skipping what is complete and unchanged",
         description="Execute experiments of the manifest (all, when none is named) as notebooks; "
-        "results go to outputs/PROFILE/EXPERIMENT/RUN/. Finished results stay; run again to go on "
-        "after a stop.",
+        "results go to outputs/PROFILE/EXPERIMENT/RUN/. Finished results stay, and so do finished "
+        "parts of a run; the same command goes on after a stop.",
     )
     run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
@@ -106,6 +109,15 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         help="run on the workers of a Dask cluster, given up after 300 seconds without any; "
         "'local' starts one of N processes",
+    )
+    run.add_argument(
+        "--for",
+        type=_seconds,
+        default=math.inf,
+        metavar="TIME",
+        dest="seconds",
+        help="begin nothing after so long (2h, 90min, 600s): what is under way is finished, and "
+        "the exit code is 75 if something is left",
     )
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
     run.add_argument(
@@ -227,6 +239,14 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    """Return a time such as `2h`, `90min` or `600s` in seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(h|min|s)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 2h, 90min or 600s")
+    return float(found[1]) * {"h": 3600.0, "min": 60.0, "s": 1.0}[found[2]]
+
+
 def _value(text: str) -> Any:
     """A parameter from the command line: a number or boolean where it reads as one, else the
     text.
@@ -259,6 +279,11 @@ def _load(options):
 
 
 def _run(options) -> int:
+    deadline = time.time() + options.seconds
+    if options.scheduler is not None and deadline < math.inf:
+        raise ValueError(
+            "--for needs parts, which are kept on this machine only; leave out --for or --scheduler"
+        )
     if options.data is not None:
         if not Path(options.data).is_dir():
             raise FileNotFoundError(f"--data: {options.data} is not a folder")
@@ -300,6 +325,7 @@ def _run(options) -> int:
         command=options.command_line,
         scheduler=options.scheduler,
         pages=pages,
+        deadline=deadline,
     )
     if pages is None or code == 130:
         return code

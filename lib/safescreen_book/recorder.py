@@ -7,12 +7,15 @@ rows of an earlier run it computes nothing.
 
 import fnmatch
 import io
+import itertools
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from safescreen_book import parts
 from safescreen_book._common import read_json, whole, write_json
 from safescreen_book.parameters import check_injected
 
@@ -56,6 +59,9 @@ class Recorder:
     computes : bool
         Whether the notebook is to compute rows. Cells that do so begin with
         ``if record.computes:``.
+    is_cold : bool
+        Whether this process has computed no part yet, so that whoever measures time has to compile
+        first.
 
     Examples
     --------
@@ -81,6 +87,7 @@ class Recorder:
         check_injected()
         self.folder = Path(output_dir) if os.fspath(output_dir) else None
         self.computes = not os.fspath(rows_dir)
+        self.is_cold = True
         self._rows: dict[str, str] = {}
         self._source = Path(rows_dir)
         if not (self.computes or self._source.is_dir()):
@@ -107,6 +114,45 @@ class Recorder:
         text = _frame(frame).to_csv(index=False, lineterminator="\n", float_format=f"%.{digits}g")
         self._rows[name] = text
         self._write(f"{name}.csv", lambda path: path.write_text(text, encoding="utf-8"))
+
+    def parts(self, compute: Callable[..., Mapping[str, Any]], **keys: Iterable):
+        """Compute the parts of a run, such as its draws, and return their tables by name, those of
+        all parts below each other.
+
+        ``record.parts(of_draw, draw=range(3))`` calls ``of_draw(draw=0)`` and so on; of several
+        keys the last one changes fastest. The function returns tables by name, each a
+        pandas.DataFrame. It must not use anything that another part has left: a random state, a
+        solution to start from, a cache. If the runner executes the notebook, finished parts are
+        kept in files, and an attempt that follows one that was cut computes the others only. What
+        is returned is the same. A key stands in place of the parameter of its name and of its
+        plural: the draws of a run of 20 serve a run of 40.
+
+        If the time that was given to the run is over, an :class:`parts.UnfinishedError` is raised
+        before the next part.
+
+        >>> import pandas as pd
+        >>> found = Recorder().parts(
+        ...     lambda draw: {"results": pd.DataFrame({"draw": [draw], "error": [0.1 * draw]})},
+        ...     draw=range(2),
+        ... )
+        >>> found["results"].to_dict("list")
+        {'draw': [0, 1], 'error': [0.0, 0.1]}
+        """
+        if not self.computes:
+            raise ValueError("rows_dir: parts must not be computed, because rows_dir gives rows")
+        store = parts.Store.of_attempt()
+        chosen = [
+            dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())
+        ]
+        contents = parts.finish(chosen, compute, store, self._warm)
+        if store is not None and self.folder is not None:
+            (self.folder / parts.FOLDER).mkdir(exist_ok=True)
+            for content in contents:
+                parts.write(self.folder / parts.FOLDER / parts.file_name(content["part"]), content)
+        return parts.joined(contents)
+
+    def _warm(self) -> None:
+        self.is_cold = False
 
     def read(self, name: str, *, optional: bool = False):
         """Return rows as a pandas.DataFrame: those of this run, or of the folder that was given.

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -18,9 +19,9 @@ from safescreen_book.runner import cluster, fingerprint, progress
 from safescreen_book.runner.here import Here
 from safescreen_book.runner.manifest import RECORDS, Manifest, Run
 from safescreen_book.runner.plans import Plan, plan
-from safescreen_book.runner.worker import THREAD_VARIABLES
+from safescreen_book.runner.worker import THREAD_VARIABLES, UNFINISHED
 
-OUTCOMES = ("done", "unchanged", "data missing", "elsewhere", "failed")
+OUTCOMES = ("done", "unchanged", "data missing", "elsewhere", "unfinished", "failed")
 """The outcomes of runs, in the order of the counts."""
 
 LOOK = 0.1
@@ -40,12 +41,15 @@ def run_all(
     command: str = "safescreen run",
     scheduler: str | None = None,
     pages: progress.Pages | None = None,
+    deadline: float = math.inf,
 ) -> int:
     """Execute runs in processes of their own, `jobs` at a time (by default as many as cores),
     report on each, and return the exit code.
 
-    The code is 0; 1 if a run failed, or lacks data and `data_required`; and 130 after Ctrl-C, where
-    `command` is printed as the command to go on with. With `force` complete and unchanged runs are
+    The code is 0; 1 if a run failed, or lacks data and `data_required`; `worker.UNFINISHED` if one
+    was not finished by the `deadline`; and 130 after Ctrl-C. `command` is printed as the command to
+    go on with. After the deadline, a time as of `time.time`, neither a run nor a part of one
+    begins, and what is under way is finished. With `force` complete and unchanged runs are
     executed too. Records need a tree without uncommitted changes, or `dirty`. `scheduler` is the
     address of a Dask scheduler whose workers execute the runs, or `local` for a cluster of `jobs`
     processes started here. The results come back to `outputs`. If a cluster has had no worker for
@@ -59,7 +63,7 @@ def run_all(
         if outcome:
             outcomes[str(item.run)] = outcome
         else:
-            todo.append(item)
+            todo.append(replace(item, deadline=deadline, fresh=force))
         if sentence:
             tqdm.write(f"{item.run}: {sentence}")
     if todo and profile == RECORDS and not dirty:
@@ -81,8 +85,8 @@ def run_all(
         except KeyboardInterrupt:
             interrupted = True
     counts = Counter(outcomes.values())
-    failed = [name for name, outcome in outcomes.items() if outcome == "failed"]
-    left = list(shown.left) if interrupted else failed
+    ended = [name for name, outcome in outcomes.items() if outcome in ("failed", "unfinished")]
+    left = list(shown.left) if interrupted else ended
     again = f"To go on: {command}"
     if force:
         again = f"With --force the same command does all of it again; left: {' '.join(left)}"
@@ -93,7 +97,9 @@ def run_all(
         return 130
     where = f"Results: {places.shown(outputs / profile)}"
     print(f"{summary or 'nothing to do'}. {where}{f'. {again}' if left else ''}", flush=True)
-    return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
+    if counts["failed"] or (data_required and counts["data missing"]):
+        return 1
+    return UNFINISHED if counts["unfinished"] else 0
 
 
 def _without_a_run(item: Plan, force: bool) -> tuple[str, str]:

@@ -114,7 +114,7 @@ class Cluster:
 
     def submit(self, item: Plan) -> Future:
         """Send a run to the cluster."""
-        spec = {**item.spec(), "elsewhere": True}
+        spec = {**item.spec(), "elsewhere": True, "parts": ""}  # which would stay there
         data = os.environ.get(ENVIRONMENT)
         return self._executor.submit(run_task, item.text(), spec, self._threads, data)
 

@@ -3,7 +3,8 @@
 `outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `result.json`
 and what the notebook recorded; beside it `notebook.ipynb`, as executed, may be removed. A later
 failure adds `notebook.failed.ipynb` and `failure.json` and leaves the rest alone. Work in progress
-lives beside it in `.<run>.work/`, which one process at a time has locked."""
+lives beside it in `.<run>.work/`, which one process at a time has locked. Parts of a run that is
+not finished are in `.<run>.parts/`; those of a result are in its folder."""
 
 import json
 import math
@@ -261,6 +262,17 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def parts_folder(folder: Path) -> Path:
+    """Return the folder of the parts of a run that is not finished."""
+    return folder.with_name(f".{folder.name}.parts")
+
+
+def forget_parts(folder: Path) -> None:
+    """Remove the parts of a run that is not finished."""
+    with suppress(OSError):
+        _remove(parts_folder(folder))
 
 
 def _set_aside(folder: Path) -> Path:

@@ -40,6 +40,8 @@ class Here:
         self._executor.shutdown(cancel_futures=True)
 
     def _attempt(self, item: Plan) -> tuple[str, str] | None:
+        if item.is_late():
+            return item.late()
         scratch = item.begin()
         if scratch is None:
             return item.elsewhere()

@@ -2,7 +2,9 @@
 ended.
 """
 
+import math
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,9 +13,10 @@ from typing import Any
 
 from safescreen_book import places
 from safescreen_book.parameters import PLACES
+from safescreen_book.parts import FOLDER
 from safescreen_book.runner import fingerprint, folders, notebooks
 from safescreen_book.runner.manifest import RECORDS, Manifest, Run
-from safescreen_book.runner.worker import where_it_stopped
+from safescreen_book.runner.worker import UNFINISHED, where_it_stopped
 
 
 @dataclass(frozen=True)
@@ -32,13 +35,17 @@ class Plan:
     record: bool  # whether the result is kept whatever code would answer now
     profile: str
     notebooks: Path  # folder of the notebooks
+    deadline: float = math.inf  # time after which neither the run nor a part of it begins
+    fresh: bool = False  # whether parts of earlier attempts are computed again
 
     @property
     def status(self) -> str:
         """The state of the run's folder, or that its data are missing."""
         if self.missing and self.state.status in ("not run", "changed", "damaged"):
             return f"data missing: {', '.join(self.missing)}"
-        return self.state.status + (f": {self.state.why}" if self.state.why else "")
+        text = self.state.status + (f": {self.state.why}" if self.state.why else "")
+        n_parts = 0 if self.state.done else len(list(folders.parts_folder(self.folder).glob("*")))
+        return text + (f"; parts kept of an unfinished attempt: {n_parts}" if n_parts else "")
 
     def text(self) -> str:
         """Return the notebook, as a text, for a worker."""
@@ -59,7 +66,15 @@ class Plan:
             "data": list(self.data),
             "hashes": dict(self.hashes),
             "outputs": list(self.outputs),
+            "began": datetime.now(UTC).isoformat(),
+            "deadline": self.deadline,
+            "parts": str(folders.parts_folder(self.folder).resolve()),
+            "older_parts": str((self.folder / FOLDER).resolve()) if not self.fresh else "",
         }
+
+    def is_late(self) -> bool:
+        """Return whether the run must not begin any more."""
+        return time.time() >= self.deadline
 
     def begin(self) -> Path | None:
         """Make the folder of an attempt and return it. None if another process is executing the
@@ -70,11 +85,17 @@ class Plan:
         if scratch is not None and now.done and now.result != self.state.result:
             folders.release(scratch)
             return None
+        if scratch is not None and self.fresh:
+            folders.forget_parts(self.folder)
         return scratch
 
     def elsewhere(self) -> tuple[str, str]:
         """Return a sentence on a run that another process is executing."""
         return "elsewhere", f"{self.run}: done or under way in another process"
+
+    def late(self) -> tuple[str, str]:
+        """Return a sentence on a run that has not begun in time."""
+        return "unfinished", f"{self.run}: not begun, the time is over"
 
     def failed(self, error: Exception) -> tuple[str, str]:
         """Return a sentence on a run whose folder cannot be written."""
@@ -82,10 +103,13 @@ class Plan:
 
     def finish(self, scratch: Path, code: int) -> tuple[str, str]:
         """Install the result of a worker that has ended, or write down why there is none. Return
-        "done" or "failed", and a sentence.
+        "done", "unfinished" or "failed", and a sentence.
         """
+        if code == UNFINISHED:
+            return "unfinished", f"{self.run}: unfinished: {_why(scratch, code)}"
         if code == 0:
             folders.install(scratch / "result", self.folder)
+            folders.forget_parts(self.folder)
             result = folders.state(self.folder).result
             seconds, peak = result["seconds"]["wall"], result["peak_memory_mb"]
             return "done", f"{self.run}: done in {seconds:.1f} s" + (

@@ -20,6 +20,7 @@ from typing import Any
 
 import nbformat
 
+from safescreen_book import parts
 from safescreen_book._common import BookError, read_json, write_json
 from safescreen_book.recorder import is_shown
 from safescreen_book.runner import fingerprint
@@ -42,6 +43,11 @@ LOOK = 0.1
 
 GRACE = 15.0
 """Seconds within which a process has to end when its result is no longer wanted."""
+
+UNFINISHED = 75
+"""The exit code of a run whose time was over before its last part, and of a batch with such runs:
+EX_TEMPFAIL, by which batch systems know that the same command may be given again.
+"""
 
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}
 
@@ -132,6 +138,9 @@ def execute(spec: dict, scratch: Path) -> None:
     started = datetime.now(UTC)
     clock = time.perf_counter()
     os.chdir(scratch)
+    os.environ.pop(parts.ENVIRONMENT, None)
+    if spec.get("parts"):
+        os.environ[parts.ENVIRONMENT] = str(scratch / "spec.json")
     nb = papermill.execute_notebook(
         "source.ipynb",
         f"result/{NOTEBOOK}",
@@ -148,6 +157,12 @@ def execute(spec: dict, scratch: Path) -> None:
         raise RuntimeError(f"the notebook did not write {', '.join(absent)}")
     timings = (read_json(result / "summary.json") or {}).get("timings", {})
     (cpu, peak) = _used_by_kernel()
+    made = [read_json(file) for file in sorted((result / parts.FOLDER).glob("*.json"))]
+    made = [{"part": content["part"], **content["made"]} for content in made]
+    before = [part for part in made if part["began"] != spec["began"]]
+    wall += sum(part["wall"] for part in before)
+    if cpu is not None:
+        cpu = round(cpu + sum(part["cpu"] for part in before), 3)
     files = sorted(result.rglob("*"))
     write_json(
         result / "result.json",
@@ -162,6 +177,7 @@ def execute(spec: dict, scratch: Path) -> None:
             "started": started.isoformat(timespec="seconds"),
             "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
+            **({"parts": made} if made else {}),
             "files": {
                 file.relative_to(result).as_posix(): fingerprint.sha256_file(file)
                 for file in files
@@ -244,7 +260,7 @@ def _end_with_parent() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the worker on the path of SPEC.json; return 0 when the result is complete, 1 when the
-    run failed.
+    run failed, and `UNFINISHED` when its time was over before its last part.
     """
     (path,) = sys.argv[1:] if argv is None else argv
     scratch = Path(path).resolve().parent
@@ -259,6 +275,9 @@ def main(argv: list[str] | None = None) -> int:
         (scratch / "error.txt").write_text(str(error), encoding="utf-8")
         return 1
     except Exception as error:
+        if getattr(error, "ename", "") == parts.UnfinishedError.__name__:
+            (scratch / "error.txt").write_text(error.evalue, encoding="utf-8")
+            return UNFINISHED
         lines = [line for line in str(error).splitlines() if line.strip()] or [""]
         text = f"{type(error).__name__}: {lines[-1].strip()}"
         (scratch / "error.txt").write_text(text, encoding="utf-8")
