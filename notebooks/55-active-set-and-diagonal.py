@@ -91,21 +91,11 @@ OPTIONS = {
 unknown = sorted(set(names) - set(OPTIONS))
 if unknown:
     raise ValueError(f"methods: unknown {unknown}, the known ones are {', '.join(OPTIONS)}")
-if record.computes:
-    problems = [make_problem(ss.Triplets.from_labels, draw) for draw in range(draws)]
-    grids = []
-    for problem in problems:
-        options = {"screening": ("RRPB",), "ranges": True, **accuracy}
-        grid = path_runs.paper_grid(problem, ratio, n_lams, **options)
-        grids.append(grid)
-        ends = f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}"
-        print(problem.terms)
-        print(f"{ends}, ended by:", grid.path.reason)
 
 # %% [markdown]
 # ## Run
 #
-# All rows of a draw solve the same grid in turns. Seconds are processor seconds of one thread, everything but making the triplets.
+# All rows of a draw solve the same grid in turns; a first path finds it. Seconds are processor seconds of one thread, everything but making the triplets.
 
 
 
@@ -128,13 +118,21 @@ def each_draw(frame):
     return frame.groupby(["draw", "method"], sort=False).agg(**columns).reset_index()
 
 
+def of_draw(draw):
+    """Return the rows of a draw, one for each method and lam."""
+    problem = make_problem(ss.Triplets.from_labels, draw)
+    options = {"screening": ("RRPB",), "ranges": True, **accuracy}
+    grid = path_runs.paper_grid(problem, ratio, n_lams, **options)
+    ends = f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}"
+    print(problem.terms)
+    print(f"{ends}, ended by:", grid.path.reason)
+    warm = 4 if record.is_cold else 0
+    measured = path_runs.measure(problem, chosen_options(draw), grid, warm=warm, **accuracy)
+    return {"frame": measured.frame.assign(draw=draw, n_triplets=len(problem))}
+
+
 if record.computes:
-    frames = []
-    for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
-        warm = 0 if draw else 4
-        measured = path_runs.measure(problem, chosen_options(draw), grid, warm=warm, **accuracy)
-        frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
-    frame = pd.concat(frames, ignore_index=True)
+    frame = record.parts(of_draw, draw=range(draws))["frame"]
     labels = {"dataset": dataset, "diagonal": diagonal, "threads": 1, "seed": seed}
     record.rows("results", each_draw(frame).assign(**labels))
 
@@ -151,7 +149,7 @@ if record.computes:
 # %% tags=["STS19-B4"]
 if record.computes:
     X, _ = points(0)
-    few = problems[0].terms.index[:3]
+    few = make_problem(ss.Triplets.from_labels, 0).terms.index[:3]
     m = np.linspace(0.1, 1.0, X.shape[1])
     as_vector = ss.Triplets(X, few, diagonal=True).margins(m)
     as_matrix = ss.Triplets(X, few).margins(np.diag(m))

@@ -37,7 +37,7 @@ repeats = 1
 output_dir = ""
 rows_dir = ""
 
-# %% tags=["nbval-ignore-output"]
+# %%
 import time
 
 import matplotlib.pyplot as plt
@@ -63,18 +63,16 @@ def last_lam(problem):
     return float(grid.lams[-1])
 
 
-if record.computes:
+def problems_of(draw):
+    """Return the problem of a draw, with triplets listed and as products, and its lam."""
     k_used = k or path_runs.K_OF_PAPER.get(dataset)
-    loss = ss.SmoothedHinge(gamma)
-    problems = []
-    products = []
-    lams = []
-    for draw in range(draws):
-        X, y = path_runs.draw(dataset, fraction, seed + draw)
-        problems.append(ss.Problem(ss.Triplets.from_labels(X, y, k_used), loss))
-        products.append(ss.Problem(ss.ProductTriplets(X, y, k_used), loss))
-        lams.append(lam or last_lam(problems[-1]))
-        print(f"{problems[-1].terms}, lam = {lams[-1]:.2e}")
+    X, y = path_runs.draw(dataset, fraction, seed + draw)
+    listed = ss.Problem(ss.Triplets.from_labels(X, y, k_used), ss.SmoothedHinge(gamma))
+    products = ss.Problem(ss.ProductTriplets(X, y, k_used), ss.SmoothedHinge(gamma))
+    at = lam or last_lam(listed)
+    print(f"{listed.terms}, lam = {at:.2e}")
+    return {"list": listed, "product": products}, at
+
 
 # %% [markdown]
 # ## Run
@@ -84,12 +82,12 @@ if record.computes:
 
 
 # %%
-def solve(draw, name, active):
+def solve(problems, at, name, active):
     """Return the solution of a row and the processor seconds it took."""
-    target = (products if name.startswith("product") else problems)[draw]
+    target = problems["product" if name.startswith("product") else "list"]
     options = {"screening": SCREENING.get(name, (name,)), "active_set": active}
     started = time.process_time()
-    solution = ss.solve(target, lams[draw], rtol=rtol, tol=tol, max_iter=100_000, **options)
+    solution = ss.solve(target, at, rtol=rtol, tol=tol, max_iter=100_000, **options)
     return solution, time.process_time() - started
 
 
@@ -104,46 +102,54 @@ def row_of(solution):
     }
 
 
-if record.computes:
-    listed = [name for name in names if not name.startswith("product")]
-    pairs = [(name, False) for name in names] + [(name, True) for name in listed]
-    for name, active in pairs:
-        solve(0, name, active)  # compiles
-    rows = []
-    solutions = {}  # of the first draw, without active set
-    for draw in range(draws):
-        labels = {"lam": lams[draw], "n_triplets": len(problems[draw]), "threads": 1, "seed": seed}
-        for repeat in range(repeats):
-            for name, active in pairs:
-                solution, seconds = solve(draw, name, active)
-                if not active:
-                    solutions.setdefault(name, solution)
-                which = {"dataset": dataset, "method": name, "active_set": active}
-                which |= {"draw": draw, "repeat": repeat, "seconds": seconds}
-                rows.append(which | row_of(solution) | labels)
-    # objectives are compared up to their gaps
-    record.rows("results", pd.DataFrame(rows), digits=15)
-    print("rows:", len(rows))
-
-# %% [markdown]
-# How screening proceeds in the first draw, and what can be screened there: triplets outside the quadratic piece of the loss at the optimum.
-
-# %% tags=["STS19-F11"]
-if record.computes:
-    margins = problems[0].terms.margins(solutions[names[0]].x)
+def progress_of(problem, solutions):
+    """Return how screening proceeds without active set, and what can be screened: triplets outside the quadratic piece at the optimum."""
+    margins = problem.terms.margins(solutions[names[0]].x)
     removable = np.count_nonzero((margins > 1.0) | (margins < 1.0 - gamma))
-    record.rows("removable", pd.DataFrame([{"draw": 0, "removable": removable}]))
+    if "MGB" in names:
+        kept = solutions["MGB"].screened
+        assert not np.any(kept.in_R & (margins <= 1.0))
+        assert not np.any(kept.in_L & (margins >= 1.0 - gamma))
     states = [
         {"method": name, "iteration": state.iteration, "screened": state.n_L + state.n_R}
         for name, solution in solutions.items()
         for state in solution.history
     ]
-    record.rows("progress", pd.DataFrame(states))
-    if "MGB" in names:
-        kept = solutions["MGB"].screened
-        assert not np.any(kept.in_R & (margins <= 1.0))
-        assert not np.any(kept.in_L & (margins >= 1.0 - gamma))
-        print("every triplet screened with MGB has the category of the optimum:", True)
+    return {"progress": pd.DataFrame(states), "removable": pd.DataFrame([{"draw": 0, "removable": removable}])}
+
+
+def of_draw(draw):
+    """Return the tables of a draw: a row for each solve, and of the first draw how screening proceeds."""
+    problems, at = problems_of(draw)
+    listed = [name for name in names if not name.startswith("product")]
+    pairs = [(name, False) for name in names] + [(name, True) for name in listed]
+    for name, active in pairs if record.is_cold else ():
+        solve(problems, at, name, active)  # compiles
+    labels = {"lam": at, "n_triplets": len(problems["list"]), "threads": 1, "seed": seed}
+    rows = []
+    solutions = {}
+    for repeat in range(repeats):
+        for name, active in pairs:
+            solution, seconds = solve(problems, at, name, active)
+            if not active:
+                solutions.setdefault(name, solution)
+            which = {"dataset": dataset, "method": name, "active_set": active}
+            which |= {"draw": draw, "repeat": repeat, "seconds": seconds}
+            rows.append(which | row_of(solution) | labels)
+    return {"results": pd.DataFrame(rows)} | ({} if draw else progress_of(problems["list"], solutions))
+
+
+# %% [markdown]
+# Of the first draw it is kept how screening proceeds, and it is asserted that every triplet screened with MGB has the category of the optimum.
+
+# %% tags=["STS19-F11"]
+if record.computes:
+    tables = record.parts(of_draw, draw=range(draws))
+    # objectives are compared up to their gaps
+    record.rows("results", tables["results"], digits=15)
+    record.rows("progress", tables["progress"])
+    record.rows("removable", tables["removable"])
+    print("rows:", len(tables["results"]))
 
 # %% [markdown]
 # ## What holds without a clock

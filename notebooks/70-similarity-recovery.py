@@ -67,7 +67,7 @@ shares = [float(text) for text in alphas.split(",")]
 
 
 # %%
-def draw(number):
+def drawn(number):
     """Truth, points and judging similarities of one draw."""
     rng = np.random.default_rng([seed, number])
     starts = np.linspace(0, d - block, n_blocks).astype(int)
@@ -78,7 +78,7 @@ def draw(number):
 
 
 if record.computes:
-    truth, points, judged, _ = draw(0)
+    truth, points, judged, _ = drawn(0)
     others = ~np.eye(n, dtype=bool)
     positive, negative = (float((sign * judged[others] > 0.0).mean()) for sign in (1, -1))
     record.rows("judged", pd.DataFrame([{"positive": positive, "negative": negative}]))
@@ -130,34 +130,76 @@ def learn(points, truth, triplets, random_state):
     return solver.fit(points, triplets, monitor), curve
 
 
+# %% [markdown]
+# Entries of the learned matrix are counted too: how many are right, how many of the true ones were found, whether their signs agree, and
+# whether they lie inside a block. A tenth of the largest entry is the
+# threshold, because the method never sets a weight to exactly zero unless a drop step does it.
+
+
+# %%
+def compared(learned_similarity, true_similarity):
+    """Shares of entries: right among learned, found among true, sign agrees, inside a block."""
+    L, T = (s.to_sparse().toarray() for s in (learned_similarity, true_similarity))
+    big = np.abs(L) > 0.1 * np.abs(L).max()
+    both = big & (T != 0.0)
+    starts = np.linspace(0, d - block, n_blocks).astype(int)
+    inside = np.zeros((d, d), dtype=bool)
+    for start in starts:
+        inside[start : start + block, start : start + block] = True
+    agree = np.sign(L[both]) == np.sign(T[both])
+    return both.sum() / big.sum(), both.sum() / (T != 0.0).sum(), agree.mean(), (big & inside).sum() / big.sum()
+
+
+columns = ["right", "found", "sign agrees", "inside the blocks"]
+
+
+# %%
+SHOWN = [20.0 if 20.0 in shares else shares[0], shares[-1]]
+"""Shares of which Figure 2 has the matrices, of the first draw."""
+
+
+def checks_of(curve, solver):
+    """Rows of the checks of one training."""
+    rows = []
+    last = solver.n_iter_
+    for k, (found, n_features, n_atoms) in enumerate(curve, 1):
+        iteration = min(k * every, last)
+        row = {"iteration": iteration, "features": found.features, "entries": found.entries}
+        row |= {"n_features": n_features, "n_atoms": n_atoms, "objective": solver.history_[iteration - 1].objective}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def of_draw(draw):
+    """Tables of a draw: checks, counted entries, seconds; of the first one, atoms of the matrices that are shown."""
+    truth, points, judged, rng = drawn(draw)
+    results = []
+    entries = []
+    atoms = [lab.table_of(truth).assign(matrix="true")]
+    seconds = 0.0
+    for share in shares:
+        triplets = lab.graded_triplets(judged, n_triplets, share / 100, random_state=rng)
+        started = time.process_time()
+        solver, curve = learn(points, truth, triplets, seed + draw)
+        seconds += time.process_time() - started
+        checks = checks_of(curve, solver).assign(threads=1, seed=seed)
+        checks.insert(0, "draw", draw)
+        checks.insert(0, "alpha", share)
+        results.append(checks)
+        entries.append((draw, share, *compared(solver.similarity_, truth)))
+        if share in SHOWN:
+            atoms.append(lab.table_of(solver.similarity_).assign(matrix=f"alpha {share:.0f}"))
+    tables = {"results": pd.concat(results), "entries": pd.DataFrame(entries, columns=["draw", "alpha", *columns])}
+    tables["timings"] = pd.DataFrame([{"run": seconds}])
+    return tables | ({} if draw else {"atoms": pd.concat(atoms)})
+
+
 if record.computes:
-    checks, learned, seconds = [], {}, 0.0
-    for number in range(draws):
-        truth, points, judged, rng = draw(number)
-        for share in shares:
-            triplets = lab.graded_triplets(judged, n_triplets, share / 100, random_state=rng)
-            started = time.process_time()
-            solver, curve = learn(points, truth, triplets, seed + number)
-            seconds += time.process_time() - started
-            learned[number, share] = truth, solver.similarity_
-            last = solver.n_iter_
-            for k, (found, n_features, n_atoms) in enumerate(curve, 1):
-                checks.append(
-                    {
-                        "alpha": share,
-                        "draw": number,
-                        "iteration": min(k * every, last),
-                        "features": found.features,
-                        "entries": found.entries,
-                        "n_features": n_features,
-                        "n_atoms": n_atoms,
-                        "objective": solver.history_[min(k * every, last) - 1].objective,
-                        "threads": 1,
-                        "seed": seed,
-                    }
-                )
-    record.rows("results", pd.DataFrame(checks))
-    record.rows("timings", pd.DataFrame([{"run": seconds}]))
+    tables = record.parts(of_draw, draw=range(draws))
+    record.rows("results", tables["results"])
+    record.rows("entries", tables["entries"])
+    record.rows("atoms", tables["atoms"])
+    record.rows("timings", tables["timings"].sum().to_frame().T)
 
 # %%
 results = record.read("results")
@@ -195,17 +237,9 @@ figures.show(
 # the entry. On the right, not in the paper, the learner was given the least informative triplets.
 
 # %%
-shown = [20.0 if 20.0 in shares else shares[0], shares[-1]]
 titles = {"true": "(a) true"} | {
-    f"alpha {share:.0f}": rf"$\alpha$ = {share:.0f} %" for share in shown
+    f"alpha {share:.0f}": rf"$\alpha$ = {share:.0f} %" for share in SHOWN
 }
-if record.computes:
-    matrices = {"true": learned[0, shown[0]][0]} | {
-        f"alpha {share:.0f}": learned[0, share][1] for share in shown
-    }
-    record.rows(
-        "atoms", pd.concat([lab.table_of(M).assign(matrix=name) for name, M in matrices.items()])
-    )
 atoms = record.read("atoms", optional=True)
 if atoms is None:
     print("These rows come from a version that kept no matrix: the figure stays as it was.")
@@ -221,28 +255,7 @@ else:
 
 # %% [markdown]
 # Counted, not looked at: how many of the learned entries are right, how many of the true ones were found,
-# whether their signs agree, and whether an entry lies inside a block. A tenth of the largest entry is the
-# threshold, because the method never sets a weight to exactly zero unless a drop step does it.
-
-
-# %%
-def compared(learned_similarity, true_similarity):
-    """Shares of entries: right among learned, found among true, sign agrees, inside a block."""
-    L, T = (s.to_sparse().toarray() for s in (learned_similarity, true_similarity))
-    big = np.abs(L) > 0.1 * np.abs(L).max()
-    both = big & (T != 0.0)
-    starts = np.linspace(0, d - block, n_blocks).astype(int)
-    inside = np.zeros((d, d), dtype=bool)
-    for start in starts:
-        inside[start : start + block, start : start + block] = True
-    agree = np.sign(L[both]) == np.sign(T[both])
-    return both.sum() / big.sum(), both.sum() / (T != 0.0).sum(), agree.mean(), (big & inside).sum() / big.sum()
-
-
-columns = ["right", "found", "sign agrees", "inside the blocks"]
-if record.computes:
-    counted = [(number, share, *compared(*pair[::-1])) for (number, share), pair in learned.items()]
-    record.rows("entries", pd.DataFrame(counted, columns=["draw", "alpha", *columns]))
+# whether their signs agree, and whether an entry lies inside a block.
 
 # %% tags=["HDSL19-F2"]
 counts = record.read("entries")
@@ -276,7 +289,7 @@ print("with the best triplets nearly everything is found, with the worst far mor
 
 # %%
 if record.computes:
-    truth, points, judged, rng = draw(0)
+    truth, points, judged, rng = drawn(0)
     nothing = np.array([rng.choice(n, 3, replace=False) for _ in range(n_triplets // 4)])
     solver = hdsl.FrankWolfe(scale, max_iter=min(max_iter, 400), random_state=seed).fit(
         points, nothing
@@ -297,14 +310,14 @@ if record.computes:
 tenth, last = every * max(1, round(0.1 * max_iter / every)), max_iter
 at = {when: results[results["iteration"] <= when].groupby(["draw", "alpha"]).last().unstack() for when in (tenth, last)}
 low, high = min(shares), max(shares)
-middle = counts[counts["alpha"] == shown[0]].set_index("draw")
+middle = counts[counts["alpha"] == SHOWN[0]].set_index("draw")
 values = middle[["inside the blocks", "found", "sign agrees"]].to_dict("series") | {"not true": 1.0 - middle["right"]}
 for what in ("features", "entries"):
     values |= {f"{what}, {share:.0f} %": at[last][what, share] for share in shares}
     if low < high:
         values[f"{what}, early"] = at[tenth][what, low] - at[tenth][what, high]
         values[f"{what}, final"] = at[last][what, low] - at[last][what, high]
-words = {"low": f"{low:.0f}", "high": f"{high:.0f}", "shown": f"alpha {shown[0]:.0f} %, entries above a tenth of the largest"}
+words = {"low": f"{low:.0f}", "high": f"{high:.0f}", "shown": f"alpha {SHOWN[0]:.0f} %, entries above a tenth of the largest"}
 conclusions = judging.judge("70-similarity-recovery", f"d = {d}", {"values": values}, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")

@@ -47,7 +47,6 @@ output_dir = ""
 rows_dir = ""
 
 # %%
-import itertools
 import time
 import tracemalloc
 
@@ -77,7 +76,7 @@ density = {d: float(first * (d / dims[0]) ** exponent) for d in dims}
 
 
 # %%
-def draw(d, number):
+def drawn(d, number):
     """Nodes, and links for training, validation and test, with the signs that may be seen."""
     rng = np.random.default_rng([seed, number, d])
     frequencies = lab.power_law(d, density[d])
@@ -146,35 +145,32 @@ def learn(points, triplets, validation, number):
     return best
 
 
+def of_draw(dimension, draw):
+    """Tables of a draw of some dimension: a row for each number of triplets a link, and the seconds of learning."""
+    truth, points, (training, validation, test), signs, rng = drawn(dimension, draw)
+    common = {"d": dimension, "draw": draw, "threads": 1, "seed": seed, "nnz": points.nnz}
+    common |= {"dot": auc(None, points, test), "truth": auc(truth, points, test)}
+    learned = []
+    seconds = 0.0
+    for count in counts:
+        triplets = lab.link_triplets(training, signs, count, random_state=rng)
+        started = time.process_time()
+        found, scale, solver = learn(points, triplets, validation, draw)
+        seconds += time.process_time() - started
+        similarity = solver.similarity_
+        row = {"per_link": count, "n_triplets": len(triplets), "scale": scale, "iterations": solver.n_iter_}
+        row |= {"validation": found, "test": auc(similarity, points, test), "n_features": similarity.features.size}
+        row["right_features"] = float(np.isin(similarity.features, truth.features).mean())
+        learned.append(common | row)
+    return {"results": pd.DataFrame(learned), "timings": pd.DataFrame([{"run": seconds}])}
+
+
 if record.computes:
     from sklearn.metrics import roc_auc_score
 
-    learned, seconds = [], 0.0
-    for d, number in itertools.product(dims, range(draws)):
-        truth, points, (training, validation, test), signs, rng = draw(d, number)
-        common = {"d": d, "draw": number, "threads": 1, "seed": seed, "nnz": points.nnz}
-        common |= {"dot": auc(None, points, test), "truth": auc(truth, points, test)}
-        for count in counts:
-            triplets = lab.link_triplets(training, signs, count, random_state=rng)
-            started = time.process_time()
-            found, scale, solver = learn(points, triplets, validation, number)
-            seconds += time.process_time() - started
-            similarity = solver.similarity_
-            learned.append(
-                {
-                    **common,
-                    "per_link": count,
-                    "n_triplets": len(triplets),
-                    "scale": scale,
-                    "iterations": solver.n_iter_,
-                    "validation": found,
-                    "test": auc(similarity, points, test),
-                    "n_features": similarity.features.size,
-                    "right_features": float(np.isin(similarity.features, truth.features).mean()),
-                }
-            )
-    record.rows("results", pd.DataFrame(learned))
-    record.rows("timings", pd.DataFrame([{"run": seconds}]))
+    tables = record.parts(of_draw, dimension=dims, draw=range(draws))
+    record.rows("results", tables["results"])
+    record.rows("timings", tables["timings"].sum().to_frame().T)
 
 # %%
 results = record.read("results")
@@ -212,7 +208,7 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 def cost_of(d):
     """What a training of the first draw costs."""
-    _, points, (training, _, _), signs, rng = draw(d, 0)
+    _, points, (training, _, _), signs, rng = drawn(d, 0)
     triplets = lab.link_triplets(training, signs, counts[-1], random_state=rng)
     solver = hdsl.FrankWolfe(grid[-1], max_iter=100)
     started = time.process_time()
@@ -299,7 +295,7 @@ def seen(triplets, hidden):
 
 
 if record.computes:
-    truth, points, (training, validation, test), signs, rng = draw(dims[0], 0)
+    truth, points, (training, validation, test), signs, rng = drawn(dims[0], 0)
     _, told = lab.graded_links(truth(points), 2, share / 100)
     leaky = lab.link_triplets(training, told, counts[-1], random_state=rng)
     hidden = {frozenset(pair) for pair in np.concatenate((validation, test))[:, :2].tolist()}
