@@ -147,11 +147,16 @@ def ends_of_path(name, draw):
     return row, seconds
 
 
+def of_draw(dataset, draw):
+    """Return the tables of a draw of a data set: its row, and the seconds it took."""
+    row, seconds = ends_of_path(dataset, draw)
+    return {"results": pd.DataFrame([row]), "timings": pd.DataFrame([seconds])}
+
+
 if record.computes:
-    found = [ends_of_path(name, draw) for name in chosen for draw in range(draws)]
-    record.rows("results", pd.DataFrame([row for row, _ in found]))
-    seconds = pd.DataFrame([seconds for _, seconds in found]).sum()
-    record.rows("timings", seconds.rename_axis("part").reset_index(name="seconds"))
+    tables = record.parts(of_draw, dataset=chosen, draw=range(draws))
+    record.rows("results", tables["results"])
+    record.rows("timings", tables["timings"].sum().rename_axis("part").reset_index(name="seconds"))
 
 # %%
 results = record.read("results")

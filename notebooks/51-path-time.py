@@ -86,18 +86,14 @@ def make_problem(X, y, name="none"):
 
 
 accuracy = {"rtol": rtol, "tol": tol}
-if record.computes:
-    samples = [path_runs.draw(dataset, fraction, seed + draw) for draw in range(draws)]
-    problems = [make_problem(*sample) for sample in samples]
-    grids = []
-    for draw, problem in enumerate(problems):
-        screening = ("RRPB", "PGB")
-        grid = path_runs.paper_grid(problem, ratio, n_lams, screening=screening, **accuracy)
-        grids.append(grid)
-        share = np.mean(grid.removable / len(problem))
-        print(f"draw {draw}: {problem.terms}")
-        print(f"        {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
-        print(f"        outside the quadratic piece at the solutions: {share:.1%} on average")
+def grid_of(problem, draw):
+    """Return the grid of a draw, and say how long it is and what can be screened on it."""
+    grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
+    share = np.mean(grid.removable / len(problem))
+    print(f"draw {draw}: {problem.terms}")
+    print(f"        {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
+    print(f"        outside the quadratic piece at the solutions: {share:.1%} on average")
+    return grid
 
 # %% [markdown]
 # ## Run
@@ -125,50 +121,23 @@ def timed(problem, name, lams):
     return path, time.process_time() - started, policy.seconds
 
 
-if record.computes:
-    started = time.process_time()
-    for name in names:
-        timed(make_problem(*samples[0], name), name, grids[0].lams[:12])
-    warm_up = time.process_time() - started
+def row_of(name, draw, path, n_terms, removable):
+    """Return the row of a path, and its curve."""
+    frame = path.to_frame()
+    row = {
+        "lams": len(frame),
+        "iterations": int(frame["n_iter"].sum()),
+        "path_rate": float((frame["path_rate"] / removable)[1:].mean()),
+        "final_rate": float((frame["screening_rate"] / removable).mean()),
+        "relative_gap": float((frame["gap"] / frame["primal"]).max()),
+        "converged": bool(frame["converged"].all()),
+        "n_triplets": n_terms,
+        "threads": 1,
+        "seed": seed + draw,
+    }
+    frame = frame.drop(columns=["seconds"]).assign(removable=removable)
+    return row, frame.assign(dataset=dataset, method=name, draw=draw)
 
-    rows = []
-    curves = []
-    for draw, (sample, problem, grid) in enumerate(zip(samples, problems, grids, strict=True)):
-        products = make_problem(*sample, "product")
-        removable = grid.removable / len(problem)
-        for repeat in range(repeats):
-            for name in names:
-                target = products if name == "product" else problem
-                path, seconds, screening = timed(target, name, grid.lams)
-                frame = path.to_frame()
-                rows.append(
-                    {
-                        "dataset": dataset,
-                        "method": name,
-                        "draw": draw,
-                        "repeat": repeat,
-                        "seconds": seconds,
-                        "screening": screening,
-                        "lams": len(frame),
-                        "iterations": int(frame["n_iter"].sum()),
-                        "path_rate": float((frame["path_rate"] / removable)[1:].mean()),
-                        "final_rate": float((frame["screening_rate"] / removable).mean()),
-                        "relative_gap": float((frame["gap"] / frame["primal"]).max()),
-                        "converged": bool(frame["converged"].all()),
-                        "n_triplets": len(target),
-                        "threads": 1,
-                        "seed": seed + draw,
-                    }
-                )
-                if repeat == 0:
-                    frame = frame.drop(columns=["seconds"]).assign(removable=removable)
-                    curves.append(frame.assign(dataset=dataset, method=name, draw=draw))
-
-    measured = pd.DataFrame(rows)
-    record.rows("results", measured)
-    # objectives are compared up to their gaps
-    record.rows("per_lam", pd.concat(curves, ignore_index=True), digits=15)
-    print("paths:", len(measured), " all converged:", bool(measured["converged"].all()))
 
 # %% [markdown]
 # ## Where the time goes
@@ -177,7 +146,7 @@ if record.computes:
 # once and then builds the reduced problem. So we measure one pass (objective and gradient over all triplets) and one
 # screening at six places of a path, and we count the passes.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def seconds_of(function, times=5):
     """Return the median processor seconds of some calls, and what the last one returned."""
     spans = []
@@ -209,26 +178,67 @@ def costs_at(problem, before, after):
     }
 
 
-if record.computes:
-    options = {"screening": (), "keep_masks": False, "extrapolate": False, **accuracy}
-    path = ss.path(problems[0], grids[0].lams, **options)
+def costs_of(problem, lams):
+    """Return what a pass and a screening cost at six places of a path."""
+    path = ss.path(problem, lams, screening=(), keep_masks=False, extrapolate=False, **accuracy)
     places = np.unique(np.linspace(0, len(path) - 2, 6).astype(int))
-    costs = pd.DataFrame([costs_at(problems[0], path[i], path[i + 1]) for i in places])
+    costs = pd.DataFrame([costs_at(problem, path[i], path[i + 1]) for i in places])
     print("milliseconds, at six places of the path, RRPB with the sphere rule:")
     print(costs.to_string(index=False, float_format="{:.3g}".format))
-    print(f"a pass takes {1e6 * costs['pass'].mean() / len(problems[0]):.1f} ns a triplet")
+    print(f"a pass takes {1e6 * costs['pass'].mean() / len(problem):.1f} ns a triplet")
+    return costs
 
-    mean = costs.mean()
+
+# %% tags=["nbval-ignore-output"]
+def of_draw(draw):
+    """Return the tables of a draw: a row for each path, a row for each of its lams, and of the first draw what a pass costs."""
+    sample = path_runs.draw(dataset, fraction, seed + draw)
+    problem, products = make_problem(*sample), make_problem(*sample, "product")
+    grid = grid_of(problem, draw)
+    removable = grid.removable / len(problem)
+    tables = {}
+    if record.is_cold:
+        started = time.process_time()
+        for name in names:
+            timed(make_problem(*sample, name), name, grid.lams[:12])
+        tables["warm_up"] = pd.DataFrame([{"seconds": time.process_time() - started}])
+    rows = []
+    curves = []
+    for repeat in range(repeats):
+        for name in names:
+            target = products if name == "product" else problem
+            path, seconds, screening = timed(target, name, grid.lams)
+            which = {"dataset": dataset, "method": name, "draw": draw, "repeat": repeat}
+            row, curve = row_of(name, draw, path, len(target), removable)
+            rows.append(which | {"seconds": seconds, "screening": screening} | row)
+            if repeat == 0:
+                curves.append(curve)
+    tables |= {"results": pd.DataFrame(rows), "per_lam": pd.concat(curves)}
+    return tables | ({} if draw else {"costs": costs_of(problem, grid.lams)})
+
+
+if record.computes:
+    tables = record.parts(of_draw, draw=range(draws))
+    measured = tables["results"]
+    record.rows("results", measured)
+    # objectives are compared up to their gaps
+    record.rows("per_lam", tables["per_lam"], digits=15)
+
+    mean = tables["costs"].mean()
     plain = measured[measured["method"] == "none"]
     passes = 1e3 * plain["seconds"].mean() / plain["lams"].mean() / mean["pass"]
     reduced = mean["screening"] + passes * mean["pass on the rest"]
     quantities = {
-        "seconds of compilation and warm-up": warm_up,
+        "seconds of compilation and warm-up": tables["warm_up"]["seconds"].sum(),
         "passes a lam without screening": passes,
         "passes in the time of a screening": mean["screening"] / mean["pass"],
         "factor that one screening a lam should save": passes * mean["pass"] / reduced,
     }
     record.rows("costs", pd.DataFrame(quantities.items(), columns=["quantity", "value"]))
+
+# %%
+if record.computes:
+    print("paths:", len(measured), " all converged:", bool(measured["converged"].all()))
 
 # %% [markdown]
 # ## Table

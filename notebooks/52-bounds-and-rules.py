@@ -47,6 +47,8 @@ output_dir = ""
 rows_dir = ""
 
 # %%
+import functools
+
 import numba
 import numpy as np
 import pandas as pd
@@ -62,19 +64,15 @@ limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
-if record.computes:
-    problems = []
-    grids = []
-    for draw in range(draws):
-        X, y = path_runs.draw(dataset, fraction, seed + draw)
-        terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
-        problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
-        screening = ("RRPB", "PGB")
-        grid = path_runs.paper_grid(problem, ratio, n_lams, screening=screening, **accuracy)
-        problems.append(problem)
-        grids.append(grid)
-        ends = f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}"
-        print(f"draw {draw}: {terms}, {ends}")
+@functools.lru_cache(maxsize=1)
+def problem_of(draw):
+    """Return the problem of a draw, and its grid."""
+    X, y = path_runs.draw(dataset, fraction, seed + draw)
+    terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
+    problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
+    grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
+    print(f"draw {draw}: {terms}, {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
+    return problem, grid
 
 # %% [markdown]
 # ## From one reference, every rule in turn
@@ -135,22 +133,25 @@ def is_chain(found):
     return holds
 
 
-if record.computes:
-    problem = problems[0]
-    grid = grids[0]
+def from_reference(reference_of):
+    """Return the shares that each ball and rule screens at seven places of the path of a draw, and whether they are a chain."""
+    problem, grid = problem_of(reference_of)
     drawn = sample_of(problem)
     path = grid.path[len(grid.path) - len(grid.lams) :]
-    shares = []
-    chain = True
+    rows = []
     for place in np.linspace(0, len(grid.lams) - 2, 7).astype(int):
         lam = grid.lams[place + 1]
         masks = screened(problem, drawn, path[place], lam)
-        chain &= is_chain(masks)
         margins = drawn.terms.margins(path[place + 1].x)
         removable = np.count_nonzero((margins > 1.0) | (margins < 1.0 - gamma))
         of_lam = {f"{ball} {rule}": mask.sum() / removable for (ball, rule), mask in masks.items()}
-        shares.append({"lam": lam, **of_lam})
-    shares = pd.DataFrame(shares)
+        rows.append({"lam": lam, "chain": is_chain(masks), **of_lam})
+    return {"shares": pd.DataFrame(rows)}
+
+
+if record.computes:
+    shares = record.parts(from_reference, reference_of=[0])["shares"]
+    chain = bool(shares.pop("chain").all())
     lams = shares["lam"].map("{:.3g}".format)
     print(shares.drop(columns="lam").set_index(lams).T.to_string(float_format="{:.3f}".format))
     assert chain
@@ -169,13 +170,16 @@ if record.computes:
 # contain everything but compilation.
 
 # %%
-if record.computes:
+def of_draw(draw):
+    """Return the rows of a draw, one for each method and lam."""
+    problem, grid = problem_of(draw)
     options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-    frames = []
-    for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
-        measured = path_runs.measure(problem, options, grid, warm=0 if draw else 3, **accuracy)
-        frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
-    frame = pd.concat(frames, ignore_index=True)
+    measured = path_runs.measure(problem, options, grid, warm=3 if record.is_cold else 0, **accuracy)
+    return {"results": measured.frame.assign(draw=draw, n_triplets=len(problem))}
+
+
+if record.computes:
+    frame = record.parts(of_draw, draw=range(draws))["results"]
     record.rows("results", frame.drop(columns="repeat"))
     same, agreement = path_runs.same_optimum(frame, rtol, tol)
     higher = shares["GB halfspace"] - shares["PGB sphere"]

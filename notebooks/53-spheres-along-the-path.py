@@ -57,20 +57,6 @@ limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
-if record.computes:
-    problems = []
-    grids = []
-    for draw in range(draws):
-        X, y = path_runs.draw(dataset, fraction, seed + draw)
-        terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
-        problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
-        screening = ("RRPB", "PGB")
-        grid = path_runs.paper_grid(problem, ratio, n_lams, screening=screening, **accuracy)
-        problems.append(problem)
-        grids.append(grid)
-        print(terms)
-        print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
-
 # %% [markdown]
 # ## Run
 #
@@ -94,24 +80,31 @@ def half_way_of(rounds):
     return float(np.mean([rates[(len(rates) - 1) // 2] for rates in solves]))
 
 
-if record.computes:
+def of_draw(draw):
+    """Return the tables of a draw: rows of each method and lam, rates half-way through the solves, and of the first draw all rounds."""
+    X, y = path_runs.draw(dataset, fraction, seed + draw)
+    terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
+    problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
+    grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
+    print(terms)
+    print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
     options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-    frames = []
-    half_way = []
-    dynamic = []
-    for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
-        warm = 0 if draw else 8
-        measured = path_runs.measure(problem, options, grid, freq=freq, warm=warm, **accuracy)
-        frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
-        for name in names:
-            rounds = rounds_of(measured.paths[name], grid)
-            half_way.append({"draw": draw, "method": name, "half_way": half_way_of(rounds)})
-            if draw == 0:
-                dynamic.append(rounds.assign(method=name))
-    frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, threads=1, seed=seed)
+    warm = 8 if record.is_cold else 0
+    measured = path_runs.measure(problem, options, grid, freq=freq, warm=warm, **accuracy)
+    rounds = {name: rounds_of(measured.paths[name], grid) for name in names}
+    half_way = [{"draw": draw, "method": name, "half_way": half_way_of(of)} for name, of in rounds.items()]
+    tables = {"results": measured.frame.assign(draw=draw, n_triplets=len(problem)), "half_way": pd.DataFrame(half_way)}
+    if draw == 0:
+        tables["dynamic"] = pd.concat([of.assign(method=name) for name, of in rounds.items()])
+    return tables
+
+
+if record.computes:
+    tables = record.parts(of_draw, draw=range(draws))
+    frame = tables["results"].assign(dataset=dataset, threads=1, seed=seed)
     record.rows("results", frame, digits=15)  # objectives are compared up to their gaps
-    record.rows("half_way", pd.DataFrame(half_way))
-    record.rows("dynamic", pd.concat(dynamic), digits=6)
+    record.rows("half_way", tables["half_way"])
+    record.rows("dynamic", tables["dynamic"], digits=6)
 
 # %% tags=["nbval-ignore-output"]
 frame = record.read("results")

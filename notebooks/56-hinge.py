@@ -53,16 +53,11 @@ accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 shown = "PGB" if "PGB" in names else names[0]
 
-if record.computes:
-    problems, grids = [], []
-    for draw in range(draws):
-        X, y = path_runs.draw(dataset, fraction, seed + draw)
-        triplets = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
-        problems.append(ss.Problem(triplets, ss.Hinge()))
-        grids.append(path_runs.paper_grid(problems[-1], ratio, n_lams, screening=("RRPB", "PGB"), **accuracy))
-        print(triplets)
-        print(f"{len(grids[-1].lams)} lams from {grids[-1].lams[0]:.1e} to {grids[-1].lams[-1]:.1e}")
-    problem, grid = problems[0], grids[0]
+def problem_of(draw):
+    """Return the problem of a draw."""
+    X, y = path_runs.draw(dataset, fraction, seed + draw)
+    triplets = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
+    return ss.Problem(triplets, ss.Hinge())
 
 # %% [markdown]
 # ## Run
@@ -74,18 +69,28 @@ if record.computes:
 # library's default for the hinge). Baseline and balls use the same solver.
 
 # %%
-if record.computes:
+def of_draw(draw):
+    """Return the tables of a draw: rows of each method and lam, and of the first draw the rates while solving."""
+    problem = problem_of(draw)
+    grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
+    print(problem.terms)
+    print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
     options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-    frames = []
-    for draw, (of, on) in enumerate(zip(problems, grids, strict=True)):
-        measured = path_runs.measure(of, options, on, warm=0 if draw else 3, **accuracy)
-        frames.append(measured.frame.drop(columns="repeat").assign(draw=draw, n_triplets=len(of)))
-        if draw == 0:
-            dynamic = path_runs.dynamic_rates(measured.paths[shown], grid.removable)
-    results = pd.concat(frames, ignore_index=True).assign(dataset=dataset, seed=seed)
+    measured = path_runs.measure(problem, options, grid, warm=3 if record.is_cold else 0, **accuracy)
+    frame = measured.frame.drop(columns="repeat").assign(draw=draw, n_triplets=len(problem))
+    tables = {"results": frame}
+    if draw == 0:
+        rates = path_runs.dynamic_rates(measured.paths[shown], grid.removable)
+        tables["dynamic"] = pd.DataFrame(rates.T, index=pd.Index(grid.lams, name="lam")).reset_index()
+    return tables
+
+
+if record.computes:
+    tables = record.parts(of_draw, draw=range(draws))
+    results = tables["results"].assign(dataset=dataset, seed=seed)
     record.rows("results", results)
     same, agreement = path_runs.same_optimum(results, rtol, tol)
-    record.rows("dynamic", pd.DataFrame(dynamic.T, index=pd.Index(grid.lams, name="lam")).reset_index(), digits=4)
+    record.rows("dynamic", tables["dynamic"], digits=4)
 
 # %%
 frame = record.read("results")
@@ -139,7 +144,7 @@ def pgb(e):
 
 # %% tags=["nbval-ignore-output"]
 if record.computes:
-    lam = float(grid.lams[-1])
+    problem, lam = problem_of(0), float(results.loc[results["draw"] == 0, "lam"].min())
     radii = []
     for accurate in (1e-4, 1e-7, 1e-11):
         middle = ss.solve(problem, lam, rtol=accurate, tol=0.0, screening=(shown,))

@@ -80,7 +80,7 @@ if record.computes:
 
 
 # %%
-def errors(M, train, other):
+def vote_errors(M, train, other):
     """Error of the vote of each number of neighbours, shape (len(nn_list),)."""
     (X, y), (Z, z) = train, other
     XM = X @ M
@@ -144,53 +144,51 @@ def spread_of(paths):
 
 def chosen_errors(judged, train, validation, test):
     """Return the test error and lam that the validation error chooses for each classifier."""
-    best = np.array([errors(s.x, train, validation) for s in judged]).argmin(axis=0)
+    best = np.array([vote_errors(s.x, train, validation) for s in judged]).argmin(axis=0)
     found = {}
     for place, n in enumerate(nn_list):
         solution = judged[best[place]]
-        found[f"error_{n}"] = errors(solution.x, train, test)[place]
+        found[f"error_{n}"] = vote_errors(solution.x, train, test)[place]
         found[f"lam_{n}"] = solution.lam
     return found
 
 
-def row_of(number, k, parts):
-    """Return the row of a split and k, and the paths that were timed."""
-    train = parts[0]
-    lists = ss.Problem(ss.Triplets.from_labels(*train, k), ss.SmoothedHinge(gamma))
-    top = lam_high or 0.999 * lists.lam_max()
-    lams = top * ratio ** np.arange(1 + int(np.log(lam_low / top) / np.log(ratio)))
-    row = {"draw": number, "k": k, "triplets": len(lists)}
-    paths = {}
-    for name, problem in timed_problems(number, k, lists, train).items():
-        paths[name], row[name] = timed_path(name, problem, lams)
-    if paths:
-        judged = paths["ActiveSet+RRPB"][::every]
-    else:
-        judged = ss.path(lists, lams[::every], rtol=rtol, tol=tol, keep_masks=False)
-    return row | chosen_errors(judged, *parts), list(paths.values())
-
-
-if record.computes:
-    rows = []
+def of_k(draw, at_k):
+    """Return the tables of a split and k: its row, and how far the objectives of its paths are from each other. For k = 0 the metric is
+    Euclidean.
+    """
+    row = {"draw": draw, "k": at_k, "triplets": 0} | dict.fromkeys(COLUMNS, np.nan)
+    train, validation, test = parts = split(draw)
     spreads = []
-    n_paths = 0
-    for number in range(draws):
-        parts = split(number)
-        euclid = errors(np.eye(X_all.shape[1]), parts[0], parts[2])
-        columns = {f"error_{n}": error for n, error in zip(nn_list, euclid, strict=True)}
-        rows.append({"draw": number, "k": 0, "triplets": 0} | columns)
-        for k in k_list:
-            row, paths = row_of(number, k, parts)
-            rows.append(row)
-            n_paths += len(paths)
-            if paths:
-                spreads.append(spread_of(paths))
-    record.rows("results", pd.DataFrame(rows).assign(dataset=dataset, seed=seed, threads=1))
-    largest = max(spreads)
+    if at_k == 0:
+        euclid = vote_errors(np.eye(X_all.shape[1]), train, test)
+        row |= {f"error_{n}": error for n, error in zip(nn_list, euclid, strict=True)}
+    else:
+        lists = ss.Problem(ss.Triplets.from_labels(*train, at_k), ss.SmoothedHinge(gamma))
+        top = lam_high or 0.999 * lists.lam_max()
+        lams = top * ratio ** np.arange(1 + int(np.log(lam_low / top) / np.log(ratio)))
+        row["triplets"] = len(lists)
+        paths = {}
+        for name, problem in timed_problems(draw, at_k, lists, train).items():
+            paths[name], row[name] = timed_path(name, problem, lams)
+        if paths:
+            spreads.append(spread_of(list(paths.values())))
+            judged = paths["ActiveSet+RRPB"][::every]
+        else:
+            judged = ss.path(lists, lams[::every], rtol=rtol, tol=tol, keep_masks=False)
+        row |= chosen_errors(judged, *parts)
+    return {"results": pd.DataFrame([row]), "spreads": pd.DataFrame({"spread": spreads})}
+
+
+COLUMNS = [*(f"error_{n}" for n in nn_list), *METHODS, *(f"lam_{n}" for n in nn_list)]
+if record.computes:
+    tables = record.parts(of_k, draw=range(draws), at_k=[0, *k_list])
+    record.rows("results", tables["results"].assign(dataset=dataset, seed=seed, threads=1))
+    largest = tables["spreads"]["spread"].max()
     note = f"{largest:.1e} of what two gaps allow"
     fact = {"fact": "optimum", "holds": largest <= 1.0 + 1e-3, "note": note}
     record.rows("facts", pd.DataFrame([fact]))
-    print("paths timed:", n_paths)
+    print("paths timed:", tables["results"][list(METHODS)].count().sum())
 
 # %% [markdown]
 # ## What holds without a clock

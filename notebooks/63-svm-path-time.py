@@ -61,7 +61,7 @@ output_dir = ""
 rows_dir = ""
 
 # %%
-import itertools
+import functools
 import signal
 import time
 import warnings
@@ -134,6 +134,13 @@ def make(width):
     return terms, time.process_time() - started
 
 
+@functools.cache
+def problem_of(width):
+    """The problem with a kernel, and the seconds that the kernel matrix takes."""
+    terms, seconds = make(width)
+    return ss.Problem(terms, ss.Hinge()), seconds
+
+
 def grid_of(terms, most):
     """Solutions on the grid, or on as much of it as so many seconds allow."""
     started = time.process_time()
@@ -142,7 +149,7 @@ def grid_of(terms, most):
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
         path = svm.eps_path(terms, C_max, eps, **options)
     assert all(s.converged for s in path), "the grid is not accurate"
-    return path
+    return path, time.process_time() - started
 
 
 ENDS = {
@@ -151,6 +158,7 @@ ENDS = {
     "callback": "out of time",
     "rounding": "rounding lets no larger C be certain",
 }
+
 if record.computes:
     X, y = datasets.load(dataset, part, return_X_y=True)
     y = datasets.two_classes(y)
@@ -158,23 +166,73 @@ if record.computes:
     whole = 8e-9 * len(y) ** 2 <= 4.0  # gigabytes of a kernel matrix; of a larger one a cache of its rows is kept
     points = sparse.csr_array(X) if whole else X
     print(f"{dataset}: {X.shape[0]} samples, {d} features, {np.mean(y > 0):.0%} of them positive")
-    data, grids, setup = {}, {}, []
-    for width in widths:
-        data[width], seconds = make(width)
-        started = time.process_time()
-        grids[width] = grid_of(data[width], 3.0 * limit[width])
-        setup.append((label(width), seconds, time.process_time() - started))
-        first, last = 1.0 / grids[width][0].lam, 1.0 / grids[width][-1].lam
-        why = ENDS[grids[width].reason]
+
+# %% [markdown]
+# At up to `n_rates` places of the grid both tests are given the same accurate reference, the solution for the $C$ before.
+# The two facts to check hold at every place: the intersection test screens everything that ball test 1
+# does, and nothing is screened that is not so in the accurate solution, or, where `grid_rtol` is fine enough to tell, that is on the
+# margin there.
+
+
+# %%
+def at_place(width, k, before, here):
+    """Rates of both tests at a place of the path, and the seconds each took."""
+    prob, _ = problem_of(width)
+    C = 1.0 / here.lam
+    known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, here.x, here.lam, here.alpha))
+    reference = svm.reference(before)
+    started = time.process_time()
+    first = svm.ball_test_1(prob.terms, C, reference)
+    between = time.process_time()
+    both = svm.intersection_test(prob.terms, C, reference)
+    seconds = {"BT1 s": between - started, "IT s": time.process_time() - between}
+    assert not (first.in_L & ~both.in_L).any() and not (first.in_R & ~both.in_R).any()
+    assert not (both.in_L & known.in_R).any() and not (both.in_R & known.in_L).any()
+    on_margin = (both.in_R & ~known.in_R & (here.alpha > 1e-3)) | (
+        both.in_L & ~known.in_L & (here.alpha < 1.0 - 1e-3)
+    )
+    assert grid_rtol > 1e-6 or not on_margin.any()
+    removable = int(np.count_nonzero(known.in_L | known.in_R | both.in_L | both.in_R))
+    shares = {
+        "BT1": (first.n_L + first.n_R) / max(removable, 1),
+        "IT": (both.n_L + both.n_R) / max(removable, 1),
+    }
+    return {"width": width, "k": k, "C": C, "removable": removable, **shares, **seconds}
+
+
+def of_kernel(width, repeats):
+    """Tables of a kernel, for all repeats: its grid, how the grid was found, and the rates along it."""
+    prob, matrix_seconds = problem_of(width)
+    grid, seconds = grid_of(prob.terms, 3.0 * limit[width])
+    found = {"width": width, "end": grid.reason, "matrix s": matrix_seconds, "accurate grid s": seconds}
+    last = len(grid) - 1
+    places = np.unique(np.linspace(1, last, min(n_rates, last)).astype(int))
+    return {
+        "grids": pd.DataFrame({"width": width, "lam": grid.lams, "primal": [s.primal for s in grid]}),
+        "setup": pd.DataFrame([found]),
+        "rates": pd.DataFrame([at_place(width, int(k), grid[k - 1], grid[k]) for k in places]),
+    }
+
+
+if record.computes:
+    of_kernels = record.parts(of_kernel, width=widths, repeats=["all"])
+    grids = dict(list(of_kernels["grids"].groupby("width", sort=False)))
+    reasons = of_kernels["setup"].set_index("width")["end"]
+    for width, grid in grids.items():
+        first, last = 1.0 / grid["lam"].iloc[0], 1.0 / grid["lam"].iloc[-1]
         print(
-            f"{label(width):11} {len(grids[width]):4d} values of C from {first:.1e} to "
-            f"{last:.1e}: {why}"
+            f"{label(width):11} {len(grid):4d} values of C from {first:.1e} to "
+            f"{last:.1e}: {ENDS[reasons[width]]}"
         )
 
 # %% tags=["nbval-ignore-output"]
 if record.computes:
-    setup = pd.DataFrame(setup, columns=["kernel", "matrix s", "accurate grid s"])
-    print(setup.to_string(index=False, float_format="{:.2f}".format))
+    setup = of_kernels["setup"].drop(columns="end")
+    setup["width"] = setup["width"].map(label)
+    print(setup.rename(columns={"width": "kernel"}).to_string(index=False, float_format="{:.2f}".format))
+    milliseconds = of_kernels["rates"].groupby("width", sort=False)[["BT1 s", "IT s"]].median() * 1e3
+    print("milliseconds of one test of all samples, median")
+    print(milliseconds.rename(index=label).to_string(float_format="{:.3f}".format))
 
 # %% [markdown]
 # ## Run
@@ -206,7 +264,7 @@ def timed(prob, lams, options, most=np.inf):
 
 def off(path, exact):
     """Largest relative difference of objectives."""
-    return max(abs(s.primal / e.primal - 1.0) for s, e in zip(path, exact, strict=True))
+    return max(abs(s.primal / primal - 1.0) for s, primal in zip(path, exact, strict=True))
 
 
 def reached(each):
@@ -219,54 +277,86 @@ WHOLE = 0.95  # of the values of C of a path that is called whole
 
 # %% tags=["SSS14-B4"]
 if record.computes:
-    problems = {width: ss.Problem(terms, ss.Hinge()) for width, terms in data.items()}
     started = time.process_time()
     for width in widths[:1] + widths[-1:]:
-        chosen = [
-            grids[width][k]
-            for k in np.unique(np.linspace(0, len(grids[width]) // 3, 6).astype(int))
-        ]
+        grid = grids[width]
+        chosen = grid.iloc[np.unique(np.linspace(0, len(grid) // 3, 6).astype(int))]
         for name in names:
-            path, _, _ = timed(problems[width], [s.lam for s in chosen], OPTIONS[name])
-            assert all(s.converged for s in path) and off(path, chosen) <= 1.1 * rtol
+            path, _, _ = timed(problem_of(width)[0], chosen["lam"].tolist(), OPTIONS[name])
+            assert all(s.converged for s in path) and off(path, chosen["primal"]) <= 1.1 * rtol
     record.rows("timings", pd.DataFrame([{"compile": time.process_time() - started}]), digits=4)
     print("objectives agree at six values of C:", bool(names))
 
+
 # %%
-if record.computes:
-    rows, spans, taken, differs = [], {}, {}, {}
-    for width, repeat, name in itertools.product(widths, range(repeats), names):
-        prob, reference = problems[width], grids[width]
-        if repeat and reached(spans[width, name]) < WHOLE * len(reference):
+def one_path(width, name):
+    """The row of a path, the seconds of each C at which it met the accuracy, and its rates."""
+    prob, _ = problem_of(width)
+    grid = grids[width]
+    path, rates, seconds = timed(prob, grid["lam"].to_numpy(), OPTIONS[name], limit[width])
+    converged = np.array([s.converged for s in path])
+    each, taken = np.full((2, len(grid)), np.nan)
+    each[: len(path)] = np.where(converged, seconds, np.nan)
+    taken[: len(rates)] = rates
+    row = {
+        "seconds": float(seconds.sum()),
+        "solved": len(path),
+        "of": len(grid),
+        "C_reached": 1.0 / path[-1].lam,
+        "not_converged": int((~converged).sum()),
+        "relative_gap": max(s.gap / s.primal for s in path),
+        "path_rate": float(np.mean(rates[1:])),
+        "iterations": sum(s.n_iter for s in path),
+        "n": len(prob),
+        "d": d,
+        "threads": 1,
+        "difference": off(path, grid["primal"].iloc[: len(path)]),
+    }
+    return row, each, taken
+
+
+def of_repeat(width, repeat):
+    """Tables of a repeat of a kernel: a row for each path, and a row for each C with the seconds, and with the rates, of each path."""
+    rows = []
+    spans, taken = ({name: np.full(len(grids[width]), np.nan) for name in names} for _ in range(2))
+    for name in names:
+        if (width, name) in stopped:
             continue
-        path, rates, seconds = timed(prob, reference.lams, OPTIONS[name], limit[width])
-        converged = np.array([s.converged for s in path])
-        each = np.full(len(reference), np.nan)
-        each[: len(path)] = np.where(converged, seconds, np.nan)
-        spans[width, name] = np.vstack([spans[width, name], each]) if repeat else each[None]
-        taken[width, name] = rates
-        differs[width, name] = off(path, reference[: len(path)])
-        rows.append(
-            {
-                "dataset": dataset,
-                "kernel": label(width),
-                "method": name,
-                "repeat": repeat,
-                "seconds": float(seconds.sum()),
-                "solved": len(path),
-                "of": len(reference),
-                "C_reached": 1.0 / path[-1].lam,
-                "not_converged": int((~converged).sum()),
-                "relative_gap": max(s.gap / s.primal for s in path),
-                "path_rate": float(np.mean(rates[1:])),
-                "iterations": sum(s.n_iter for s in path),
-                "n": len(prob),
-                "d": d,
-                "threads": 1,
-            }
-        )
-    record.rows("results", pd.DataFrame(rows))
-    print("paths:", len(rows))
+        row, spans[name], taken[name] = one_path(width, name)
+        which = {"dataset": dataset, "kernel": label(width), "method": name, "repeat": repeat}
+        rows.append(which | row)
+    at = {"width": width, "repeat": repeat}
+    return {
+        "results": pd.DataFrame(rows),
+        "spans": pd.DataFrame({**at, **spans}),
+        "taken": pd.DataFrame({**at, **taken}),
+    }
+
+
+def spans_of(tables):
+    """Seconds of each C, by kernel and column: a row for each repeat in which the column was run."""
+    found = {}
+    for width, of_width in tables["spans"].groupby("width", sort=False):
+        run = tables["results"].loc[tables["results"]["kernel"] == label(width), ["repeat", "method"]]
+        for name in names:
+            repeats_of = run.loc[run["method"] == name, "repeat"]
+            found[width, name] = np.vstack([of_width.loc[of_width["repeat"] == repeat, name] for repeat in repeats_of])
+    return found
+
+
+if record.computes:
+    stopped = set()  # columns that are not run again
+    of_repeats = record.parts(of_repeat, width=widths, repeat=[0])
+    taken = dict(list(of_repeats["taken"].groupby("width", sort=False)))
+    stopped = {key for key, each in spans_of(of_repeats).items() if reached(each) < WHOLE * each.shape[1]}
+    if repeats > 1:
+        further = record.parts(of_repeat, width=widths, repeat=range(1, repeats))
+        of_repeats = {name: pd.concat([of_repeats[name], further[name]]) for name in ("results", "spans")}
+    spans = spans_of(of_repeats)
+    order = of_repeats["results"]["kernel"].map({label(width): k for k, width in enumerate(widths)})
+    results = of_repeats["results"].iloc[np.argsort(order, kind="stable")]
+    record.rows("results", results.drop(columns="difference"))
+    print("paths:", len(results))
 
 # %% [markdown]
 # Kept beside the seconds of whole paths: up to how many $C$ each column met the accuracy; and for two columns the ratio of their seconds
@@ -313,9 +403,9 @@ def better(width, a, b):
 
 def largest_difference(width):
     """Largest relative difference of the objectives of columns from the accurate grid."""
-    results = pd.DataFrame(rows)
-    missed = results[results["kernel"] == label(width)].groupby("method")["not_converged"].median()
-    return max([differs[width, name] for name in names if missed[name] == 0], default=np.nan)
+    of_width = results[results["kernel"] == label(width)].groupby("method")
+    complete = of_width["not_converged"].median() == 0
+    return of_width["difference"].max()[complete].max()
 
 
 if record.computes:
@@ -329,8 +419,8 @@ if record.computes:
             {
                 "kernel": label(width),
                 "of": len(grids[width]),
-                "last": 1.0 / grids[width][-1].lam,
-                "end": grids[width].reason,
+                "last": 1.0 / grids[width]["lam"].iloc[-1],
+                "end": reasons[width],
                 "difference": largest_difference(width),
                 "better test": better(width, "BT1", "IT"),
                 "better beside shrinking": better(width, "shrink+BT1", "shrink+IT"),
@@ -358,64 +448,26 @@ if record.computes:
 # %% [markdown]
 # ## Rates along the path
 #
-# For Figure 5 both tests are given the same accurate reference, the solution for the $C$ before, at up to
-# `n_rates` places of the path. The rate is the paper's: samples screened, over all samples that are not
+# The rate is the paper's: samples screened, over all samples that are not
 # support vectors on the margin, here those that the solution itself certifies to be in L or R.
-# The two facts to check hold at every place: the intersection test screens everything that ball test 1
-# does, and nothing is screened that is not so in the accurate solution, or, where `grid_rtol` is fine enough to tell, that is on the
-# margin there. Beside them stand the
-# rates that the timed columns `BT1` and `IT` had at the same places, each with its own last solution.
+# Beside the rates from accurate references stand the
+# rates that the timed columns `BT1` and `IT` had at the same places, each with its own last solution; none where a column was stopped before.
 
 
 # %% tags=["nbval-ignore-output"]
-def timed_share(width, test, k, removable):
-    """Rate of a timed column at a place of the path, NaN where it was stopped before."""
-    rates = taken.get((width, test), ())
-    return len(y) * rates[k] / max(removable, 1) if k < len(rates) else np.nan
-
-
-def at_place(width, k):
-    """Rates of both tests at a place of the path, and the seconds each took."""
-    prob, before, here = problems[width], grids[width][k - 1], grids[width][k]
-    C = 1.0 / here.lam
-    known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, here.x, here.lam, here.alpha))
-    reference = svm.reference(before)
-    started = time.process_time()
-    first = svm.ball_test_1(prob.terms, C, reference)
-    between = time.process_time()
-    both = svm.intersection_test(prob.terms, C, reference)
-    seconds = {
-        "kernel": label(width),
-        "BT1": between - started,
-        "IT": time.process_time() - between,
-    }
-    assert not (first.in_L & ~both.in_L).any() and not (first.in_R & ~both.in_R).any()
-    assert not (both.in_L & known.in_R).any() and not (both.in_R & known.in_L).any()
-    on_margin = (both.in_R & ~known.in_R & (here.alpha > 1e-3)) | (
-        both.in_L & ~known.in_L & (here.alpha < 1.0 - 1e-3)
-    )
-    assert grid_rtol > 1e-6 or not on_margin.any()
-    removable = int(np.count_nonzero(known.in_L | known.in_R | both.in_L | both.in_R))
-    shares = {
-        "BT1": (first.n_L + first.n_R) / max(removable, 1),
-        "IT": (both.n_L + both.n_R) / max(removable, 1),
-    }
-    shares |= {f"{test}, timed": timed_share(width, test, k, removable) for test in ("BT1", "IT")}
-    return {"kernel": label(width), "C": C, "removable": removable, **shares}, seconds
+def timed_shares(of_place):
+    """Rates of the timed columns at a place of the path."""
+    rates = taken[of_place["width"]].iloc[of_place["k"]]
+    share = len(y) / max(of_place["removable"], 1)
+    return {f"{test}, timed": share * rates[test] if test in names else np.nan for test in ("BT1", "IT")}
 
 
 if record.computes:
-    curves, rule_seconds = [], []
-    for width in widths:
-        last = len(grids[width]) - 1
-        for k in np.unique(np.linspace(1, last, min(n_rates, last)).astype(int)):
-            rates, seconds = at_place(width, k)
-            curves.append(rates)
-            rule_seconds.append(seconds)
-    record.rows("rates", pd.DataFrame(curves))
-    milliseconds = pd.DataFrame(rule_seconds).groupby("kernel", sort=False).median() * 1e3
-    print("milliseconds of one test of all samples, median")
-    print(milliseconds.to_string(float_format="{:.3f}".format))
+    rates = of_kernels["rates"]
+    curves = rates.drop(columns=["width", "k", "BT1 s", "IT s"])
+    curves.insert(0, "kernel", rates["width"].map(label))
+    of_columns = pd.DataFrame([timed_shares(row) for row in rates.to_dict("records")])
+    record.rows("rates", curves.join(of_columns))
 
 # %% tags=["SSS14-F5", "nbval-ignore-output"]
 curves = record.read("rates")

@@ -119,7 +119,7 @@ def load_other():
     return sparse.csr_array(points), labels
 
 
-def draw(number):
+def drawn(number):
     """Points to learn from, points held out in random order, triplets."""
     rows, rest = train_test_split(np.arange(y.size), train_size=n_train, stratify=y, random_state=seed + number)
     if published and number == 0:
@@ -145,7 +145,7 @@ if record.computes:
 PAPER_SETS = {"dexter": (20000, 0.48, 300, 300), "dorothea": (100000, 0.91, 800, 350), "rcv1_4": (29992, 0.26, 3850, 5775)}
 standard = dataset if published else "rcv1_4" if dataset in ("reuters21578", "tdt2") else None
 if record.computes:
-    folds = [draw(number) for number in range(draws)]
+    folds = [drawn(number) for number in range(draws)]
     first = folds[0]
     n, d = first.X.shape
     ours = (d, round(100 * stored.nnz / y.size / d, 2), n, first.y_new.size)
@@ -253,35 +253,9 @@ def run(number, fold):
     return rows, seen
 
 
-# %%
-if record.computes:
-    for length in (2, 60):  # the first compiles
-        tracemalloc.start()
-        hdsl.FrankWolfe(max(grid), max_iter=length, random_state=seed).fit(first.X, first.triplets)
-        peak = tracemalloc.get_traced_memory()[1] / 2**20
-        tracemalloc.stop()
-    per_number = peak * 2**20 / (first.X.nnz + 3 * len(first.triplets))
-    assert per_number < 160, "nothing of d x d, nothing of n x n"
-
-    started = time.process_time()
-    ended = [run(number, fold) for number, fold in enumerate(folds)]
-    seconds = time.process_time() - started
-    runs = [seen for _, seen in ended]
-    errors = pd.DataFrame([row for rows, _ in ended for row in rows])
-    record.rows(
-        "results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed)
-    )
-
-# %%
-results = record.read("results")
-print(results[results["draw"] == 0][["method", "setting"]].to_string(index=False))
-at_the_end = results.loc[results["method"] == "hdsl", "setting"].str.contains("(last)", regex=False)
-capped = f"in {at_the_end.sum()} of {draws} draws the choice is the last check"
-print(f"hdsl: {capped}, iteration {max_iter}")
-
 # %% [markdown]
 # What the rest of the conclusions is judged by is a number a draw; of each the mean and the standard deviation over the draws are kept,
-# of its logarithm where it is a ratio. Of the first draw the figures are kept.
+# of its logarithm where it is a ratio. Of the first draw the figures are kept, and what its training costs.
 
 
 # %%
@@ -294,21 +268,19 @@ def excess(*ways):
     return 100 * float(np.mean([last - best for last, best in pairs]))
 
 
-def at_dimension(r):
-    """Error of hdsl in each draw at the last check with at most r atoms, in percent."""
-    found = []
-    for both, atoms_of_both in zip(courses, atoms, strict=True):
-        ends = [np.flatnonzero(a <= max(r, a[0]))[-1] for a in atoms_of_both]
-        errors = [
-            course[end, 1 - way] for way, (course, end) in enumerate(zip(both, ends, strict=True))
-        ]
-        found.append(50 * sum(errors))
-    return np.array(found)
+def at_dimension(one, r):
+    """Error of hdsl at the last check with at most r atoms, in percent."""
+    errors = []
+    for way, course in enumerate(one["courses"]):
+        atoms = np.array([point.n_atoms for point in course])
+        end = np.flatnonzero(atoms <= max(r, atoms[0]))[-1]
+        errors.append(course[end].error[1 - way])
+    return 50 * sum(errors)
 
 
-def tuned(name):
-    """Error in each draw at the dimension that the other half chose, in percent."""
-    return np.array([100 * selection.choose(one[name])[1].mean() for one in runs])
+def tuned(one, name):
+    """Error at the dimension that the other half chose, in percent."""
+    return 100 * selection.choose(one[name])[1].mean()
 
 
 def entries_of(one):
@@ -328,107 +300,153 @@ def entries_of(one):
 
 NEAR = 100  # dimensions: "quickly"
 PROJECTIONS = ("rp", "rp+oasis", "pca", "pca+oasis")
-if record.computes:
-    courses = [
-        [np.array([point.error for point in course]) for course in one["courses"]] for one in runs
-    ]
-    atoms = [
-        [np.array([point.n_atoms for point in course]) for course in one["courses"]] for one in runs
-    ]
-    assert all(
-        point.n_atoms <= point.iteration + 1
-        for one in runs
-        for course in one["courses"]
-        for point in course
-    ), "the rank is at most k + 1"
-    grown = [one["counts"] for one in runs]
-    for count in grown:
-        assert (np.diff(count) <= 2).all() and (count <= 2 * (np.arange(count.size) + 1)).all()
-    halves = [count.size // 2 for count in grown]
-    early = np.array([count[half] - count[0] for count, half in zip(grown, halves, strict=True)])
-    late = np.array([count[-1] - count[half] for count, half in zip(grown, halves, strict=True)])
-    shares, signs, linked = zip(*[entries_of(one) for one in runs], strict=True)
-    dot = results[results["method"] == "dot"]["error"].to_numpy()
-    of_hdsl = results[results["method"] == "hdsl"]["error"].to_numpy()
-    over = {"hdsl": np.array([excess(*pair) for pair in courses])}
-    for name in PROJECTIONS:
-        over[name] = np.array([excess(one[name], one[name]) for one in runs])
-    smallest = np.array([100 * selection.choose(one["pca+oasis"][0])[1].mean() for one in runs])
-    judged = {
+RATIOS = ("seconds of a training", "percent of the entries", "atoms at the end over half way")
+
+
+def over_best(one):
+    """By how many percentage points the largest dimension is worse than the best, by method."""
+    courses = [np.array([point.error for point in course]) for course in one["courses"]]
+    return {"hdsl": excess(*courses)} | {name: excess(one[name], one[name]) for name in PROJECTIONS}
+
+
+def judged(one, error):
+    """The numbers that a draw is judged by; `error` is that of each method."""
+    count = one["counts"]
+    half = count.size // 2
+    early, late = count[half] - count[0], count[-1] - count[half]
+    share, signs, linked = entries_of(one)
+    over = over_best(one)
+    smallest = 100 * selection.choose(one["pca+oasis"][0])[1].mean()
+    atoms = [point.n_atoms for point in one["courses"][0]]
+    return {
         "new features late over early": late / np.maximum(early, 1),
-        "features at the end over all": [count[-1] / d for count in grown],
+        "features at the end over all": count[-1] / d,
         "pairs linked of those in use": linked,
-        "pairs of the rarer sign": [min(pair) for pair in signs],
-        "rp over dot": tuned("rp") - dot,
-        "pca over hdsl": tuned("pca") - of_hdsl,
-        "hdsl over pca+oasis in the smallest dimension": at_dimension(spaces["pca"][0]) - smallest,
-        "hdsl over pca+oasis in the end": at_dimension(np.inf) - tuned("pca+oasis"),
-        f"hdsl over dot by {NEAR} dimensions": at_dimension(NEAR) - dot,
+        "pairs of the rarer sign": min(signs),
+        "rp over dot": tuned(one, "rp") - error["dot"],
+        "pca over hdsl": tuned(one, "pca") - error["hdsl"],
+        "hdsl over pca+oasis in the smallest dimension": at_dimension(one, spaces["pca"][0]) - smallest,
+        "hdsl over pca+oasis in the end": at_dimension(one, np.inf) - tuned(one, "pca+oasis"),
+        f"hdsl over dot by {NEAR} dimensions": at_dimension(one, NEAR) - error["dot"],
         "end over best: hdsl": over["hdsl"],
         "end over best: pca+oasis": over["pca+oasis"],
         "end over best: hdsl over pca+oasis": over["hdsl"] - over["pca+oasis"],
+        "seconds of a training": one["slower"],
+        "percent of the entries": share,
+        "atoms at the end over half way": atoms[-1] / atoms[len(atoms) - 1 - (max_iter // every) // 2],
     }
-    judged_ratios = {
-        "seconds of a training": [one["slower"] for one in runs],
-        "percent of the entries": shares,
-        "atoms at the end over half way": [
-            a[-1] / a[len(a) - 1 - (max_iter // every) // 2] for a, _ in atoms
-        ],
-    }
-    record.rows(
-        "values",
-        pd.DataFrame([{"of": name} | spread.kept(values) for name, values in judged.items()]),
-    )
-    record.rows(
-        "ratios",
-        pd.DataFrame(
-            [{"of": name} | spread.kept_ratios(values) for name, values in judged_ratios.items()]
-        ),
-    )
-    quarters = [int(q * (grown[0].size - 1)) for q in (0.25, 0.5, 0.75, 1.0)]
-    print("features at a quarter, a half, three quarters and the end:", grown[0][quarters].tolist())
-    print("iterations after which no loss was left, or all:", [one["ended"] for one in runs])
-    print("percentage points by which the largest dimension is worse than the best:")
-    print(pd.DataFrame(over).mean().round(1).to_string())
+
+
+def assert_sizes(one):
+    """The rank of M is at most k + 1 after k iterations, and an iteration brings in two features at most."""
+    points = [point for course in one["courses"] for point in course]
+    assert all(point.n_atoms <= point.iteration + 1 for point in points), "the rank is at most k + 1"
+    count = one["counts"]
+    assert (np.diff(count) <= 2).all() and (count <= 2 * (np.arange(count.size) + 1)).all()
+
 
 # %%
-if record.computes:
-    one, chosen = runs[0], runs[0]["chosen"]
-    course = [
-        (scale, point)
+def figures_of(one):
+    """Tables of what the figures show of a draw."""
+    checks = [
+        (scale, point.iteration, point.n_atoms, 100 * point.error.mean())
         for scale, points in zip(grid, one["checks"], strict=True)
         for point in points
     ]
-    columns = ["lam", "iteration", "atoms", "error"]
-    checks = [
-        (scale, point.iteration, point.n_atoms, 100 * point.error.mean()) for scale, point in course
-    ]
-    record.rows("checks", pd.DataFrame(checks, columns=columns))
-    places = np.unique(np.linspace(0, max_iter - 1, 401).astype(int))
-    counts = pd.DataFrame({f"draw {k + 1}": count[places] for k, count in enumerate(grown)})
-    record.rows("grown", counts.assign(iteration=places))
     of_dimension = [
         {"method": name, "dimension": r, "error": 100 * selection.choose(row)[1].mean()}
         for name in PROJECTIONS
         for r, row in zip(spaces[name.split("+")[0]], one[name], strict=True)
     ]
-    record.rows("dimensions", pd.DataFrame(of_dimension), digits=6)
-    record.rows("atoms", lab.table_of(one["similarity"]))
-    first_chosen = {
-        "lam": one["scale"],
-        "iteration": chosen.iteration,
-        "features": chosen.n_features,
+    chosen = one["chosen"]
+    first_chosen = {"lam": one["scale"], "iteration": chosen.iteration, "features": chosen.n_features}
+    first_chosen["features in the end"] = one["counts"][-1]
+    first_chosen["entries"] = one["similarity"].to_sparse().count_nonzero()
+    return {
+        "checks": pd.DataFrame(checks, columns=["lam", "iteration", "atoms", "error"]),
+        "dimensions": pd.DataFrame(of_dimension),
+        "atoms": lab.table_of(one["similarity"]),
+        "chosen": pd.DataFrame([first_chosen]),
     }
-    first_chosen |= {
-        "features in the end": grown[0][-1],
-        "entries": one["similarity"].to_sparse().count_nonzero(),
+
+
+def pass_of_oasis(r):
+    """Seconds of a pass over all triplets, on random projections to r dimensions."""
+    Z, marks = random_projection(d, r, seed)(first.X), [time.process_time()]
+    for steps in (1, 1 + len(first.triplets)):  # the first has the Gram matrix alone
+        fit_oasis(Z, first.triplets, 1.0, steps, seed)
+        marks.append(time.process_time())
+    return max(0.0, marks[2] - 2.0 * marks[1] + marks[0])
+
+
+def costs_of(one):
+    """Tables of what the training of the first draw costs, and of what OASIS gains by twice the passes."""
+    spent = {"long": one["long"], "chosen": one["short"]}
+    spent |= {f"oasis {r}": pass_of_oasis(r) for r in (spaces["rp"][0], spaces["rp"][-1])}
+    tuned_on = one["pca+oasis"].mean(axis=2).min(axis=1).argmin()
+    r_pca = spaces["pca"][tuned_on]
+    more = selection.projected("pca", first, [r_pca], aggressive, 2 * passes, seed)[:, 1:]
+    once, twice = (100 * float(selection.choose(errors)[1].mean()) for errors in (one["pca+oasis"][tuned_on], more))
+    costs = {"dimension": r_pca, "error": once, "with twice the passes": twice}
+    return {"spent": pd.DataFrame([spent]), "costs": pd.DataFrame([costs])}
+
+
+def of_draw(draw):
+    """Tables of a draw: a row for each method, what it is judged by, how its features grew; of the first one what the figures show."""
+    started = time.process_time()
+    rows, one = run(draw, folds[draw])
+    seconds = time.process_time() - started
+    assert_sizes(one)
+    places = np.unique(np.linspace(0, max_iter - 1, 401).astype(int))
+    grown = {"draw": draw, "iteration": places, "features": one["counts"][places]}
+    tables = {
+        "results": pd.DataFrame(rows),
+        "judged": pd.DataFrame([judged(one, {row["method"]: row["error"] for row in rows})]),
+        "over": pd.DataFrame([over_best(one)]),
+        "grown": pd.DataFrame(grown),
+        "ended": pd.DataFrame([{"iterations": one["ended"], "seconds": seconds}]),
     }
-    record.rows("chosen", pd.DataFrame([first_chosen]))
-    print(
-        f"first draw: pairs {signs[0][0]} positive and {signs[0][1]} negative; share of "
-        f"all entries {shares[0]:.1g} %"
-    )
-    print(f"of the pairs of the features in use {100 * linked[0]:.1f} %")
+    return tables | ({} if draw else figures_of(one) | costs_of(one))
+
+
+if record.computes:
+    for length in (2, 60):  # the first compiles
+        tracemalloc.start()
+        hdsl.FrankWolfe(max(grid), max_iter=length, random_state=seed).fit(first.X, first.triplets)
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+    per_number = peak * 2**20 / (first.X.nnz + 3 * len(first.triplets))
+    assert per_number < 160, "nothing of d x d, nothing of n x n"
+
+    tables = record.parts(of_draw, draw=range(draws))
+    errors = tables["results"]
+    record.rows("results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed))
+
+# %%
+results = record.read("results")
+print(results[results["draw"] == 0][["method", "setting"]].to_string(index=False))
+at_the_end = results.loc[results["method"] == "hdsl", "setting"].str.contains("(last)", regex=False)
+capped = f"in {at_the_end.sum()} of {draws} draws the choice is the last check"
+print(f"hdsl: {capped}, iteration {max_iter}")
+
+# %%
+if record.computes:
+    of_draws = tables["judged"]
+    kept = [{"of": name} | spread.kept(of_draws[name]) for name in of_draws if name not in RATIOS]
+    record.rows("values", pd.DataFrame(kept))
+    kept = [{"of": name} | spread.kept_ratios(of_draws[name]) for name in RATIOS]
+    record.rows("ratios", pd.DataFrame(kept))
+    grown = tables["grown"].pivot(index="iteration", columns="draw", values="features")
+    grown.columns = [f"draw {k + 1}" for k in grown]
+    record.rows("grown", grown.reset_index())
+    record.rows("checks", tables["checks"])
+    record.rows("dimensions", tables["dimensions"], digits=6)
+    record.rows("atoms", tables["atoms"])
+    record.rows("chosen", tables["chosen"])
+    print("features of the first draw half way and at the end:", grown["draw 1"].iloc[[len(grown) // 2, -1]].tolist())
+    print("iterations after which no loss was left, or all:", tables["ended"]["iterations"].tolist())
+    print("percentage points by which the largest dimension is worse than the best:")
+    print(tables["over"].mean().round(1).to_string())
 
 # %%
 checks = record.read("checks", optional=True)
@@ -540,19 +558,9 @@ print(f"first draw: {chosen['features in the end']:.0f} features in the end")
 # best.
 
 # %% tags=["nbval-ignore-output"]
-def pass_of_oasis(r):
-    """Seconds of a pass over all triplets, on random projections to r dimensions."""
-    Z, marks = random_projection(d, r, seed)(first.X), [time.process_time()]
-    for steps in (1, 1 + len(first.triplets)):  # the first has the Gram matrix alone
-        fit_oasis(Z, first.triplets, 1.0, steps, seed)
-        marks.append(time.process_time())
-    return max(0.0, marks[2] - 2.0 * marks[1] + marks[0])
-
-
 if record.computes:
-    spent = {"long": runs[0]["long"], "chosen": runs[0]["short"]}
+    spent = tables["spent"].loc[0].to_dict()
     for r in (spaces["rp"][0], spaces["rp"][-1]):
-        spent[f"oasis {r}"] = pass_of_oasis(r)
         print(
             f"a pass of OASIS over {len(first.triplets)} triplets in {r} dimensions: "
             f"{spent[f'oasis {r}']:.2f} s"
@@ -560,25 +568,13 @@ if record.computes:
     print(
         f"{per_number:.0f} bytes for each number of X and the triplets; d x d {8e-9 * d * d:.0f} GB"
     )
-    record.rows("seconds", pd.DataFrame([{"run": seconds, **spent}]))
-    tuned_on = runs[0]["pca+oasis"].mean(axis=2).min(axis=1).argmin()
-    r_pca = spaces["pca"][tuned_on]
-    more = selection.projected("pca", first, [r_pca], aggressive, 2 * passes, seed)[:, 1:]
-    once, twice = (
-        100 * float(selection.choose(errors)[1].mean())
-        for errors in (runs[0]["pca+oasis"][tuned_on], more)
-    )
-    record.rows(
-        "costs",
-        pd.DataFrame(
-            [{"peak MB": peak, "dimension": r_pca, "error": once, "with twice the passes": twice}]
-        ),
-    )
-spent, costs_of = record.read("seconds").loc[0], record.read("costs").loc[0]
+    record.rows("seconds", pd.DataFrame([{"run": tables["ended"]["seconds"].sum(), **spent}]))
+    record.rows("costs", tables["costs"].assign(**{"peak MB": peak}))
+spent, costs_read = record.read("seconds").loc[0], record.read("costs").loc[0]
 r_pca, once, twice = (
-    int(costs_of["dimension"]),
-    costs_of["error"],
-    costs_of["with twice the passes"],
+    int(costs_read["dimension"]),
+    costs_read["error"],
+    costs_read["with twice the passes"],
 )
 print(
     f"pca+oasis in {r_pca} dimensions: {once:.1f} % with {passes} passes, {twice:.1f} % "
@@ -587,7 +583,7 @@ print(
 print(
     f"{max_iter} iterations: {spent['long']:.1f} s; {iteration} iterations: {spent['chosen']:.1f} s"
 )
-print(f"peak memory {costs_of['peak MB']:.0f} MB")
+print(f"peak memory {costs_read['peak MB']:.0f} MB")
 
 # %% [markdown]
 # ## Figure 5: where the entries of M are
@@ -664,7 +660,7 @@ print({name: round(float(values_of[of].mean()), 1) for name, of in END.items()})
 if record.computes:
     shuffled = np.random.default_rng(seed).permutation(first.y)
     blind = first._replace(y=shuffled, triplets=hdsl.nearest_triplets(first.X, shuffled))
-    ends, _ = selection.iterates(blind, runs[0]["scale"], min(max_iter, 4 * every), every, seed)
+    ends, _ = selection.iterates(blind, float(chosen["lam"]), min(max_iter, 4 * every), every, seed)
     binomial_of_guess = 100 * np.sqrt(guess * (1 - guess) / first.y_new.size)
     honest = 100 * ends[-1].error.mean() > 100 * (1 - guess) - 4 * binomial_of_guess
     print(

@@ -7,6 +7,7 @@ the parts whose question is still the same. Each file says who has made it.
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,6 +130,8 @@ def finish(
     """Return the contents of all parts in their order: of those that are kept, and of the others,
     which are computed. `computed` is called after each of them.
     """
+    if len({file_name(part) for part in parts}) < len(parts):
+        raise ValueError(f"parts: two of them have the same name, found {parts}")
     contents = [store and store.read(part) for part in parts]
     for place, part in enumerate(parts):
         if contents[place] is not None:
@@ -165,12 +168,13 @@ def joined(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def file_name(part: Mapping[str, Any]) -> str:
-    """Return the name of the file of a part.
+    """Return the name of the file of a part, in characters that every system accepts.
 
-    >>> file_name({"kernel": "linear", "repeat": 2})
-    'kernel=linear,repeat=2.json'
+    >>> file_name({"kernel": "RBF 0.1/d", "repeat": 2})
+    'kernel=RBF_0.1_d,repeat=2.json'
     """
     name = ",".join(f"{key}={value}" for key, value in part.items())
+    name = re.sub(r"[^A-Za-z0-9_.+=,-]", "_", name)
     return folder_name(name, f"parts: {name!r}") + ".json"
 
 

@@ -60,8 +60,8 @@ class Recorder:
         Whether the notebook is to compute rows. Cells that do so begin with
         ``if record.computes:``.
     is_cold : bool
-        Whether this process has computed no part yet, so that whoever measures time has to compile
-        first.
+        Whether :meth:`parts` computes its first part in this process, so that whoever measures time
+        has to compile first.
 
     Examples
     --------
@@ -140,6 +140,7 @@ class Recorder:
         """
         if not self.computes:
             raise ValueError("rows_dir: parts must not be computed, because rows_dir gives rows")
+        self.is_cold = True
         store = parts.Store.of_attempt()
         chosen = [
             dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())

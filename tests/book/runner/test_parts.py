@@ -262,7 +262,9 @@ def test_parts_of_a_notebook_without_a_runner(monkeypatch):
     assert found["results"]["at"].tolist() == ["linear0", "linear1", "10", "11"]
     assert not record.is_cold
     with pytest.raises(_common.BookError, match="cannot be a folder's name"):
-        parts.file_name({"kernel": "RBF 1/d"})
+        parts.file_name({"kernel": "1" * 200})
+    with pytest.raises(ValueError, match="two of them have the same name"):
+        record.parts(lambda kernel: {}, kernel=["1/d", "1 d"])
     with pytest.raises(TypeError, match="expected a pandas.DataFrame as 'a'"):
         record.parts(lambda draw: {"a": [1]}, draw=range(1))
     with pytest.raises(ValueError, match="rows_dir: parts must not be computed"):
