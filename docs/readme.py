@@ -12,7 +12,7 @@ sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "lib")]
 
 from _ext.claims import COLUMNS, PAPERS, table_of  # noqa: E402
 from _ext.numbers import numbers  # noqa: E402
-from safescreen_book import ledger  # noqa: E402
+from safescreen_book import ledger, wording  # noqa: E402
 
 FILE = ROOT / "README.md"
 
@@ -39,7 +39,8 @@ def papers() -> str:
             found, rest = rest[: len(names)], rest[len(names) :]
             words = [name.removeprefix("statements ") for name in names]
             words = [name.removeprefix("conclusions that ") for name in words]
-            row.append(", ".join(f"{n} {word}" for n, word in zip(found, words, strict=True) if n))
+            counted = zip(found, words, strict=True)
+            row.append(", ".join(wording.numbered(n, word) for n, word in counted if n))
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

@@ -760,7 +760,7 @@ seconds = {name: float(value) for name, value in spent.items() if name != "run"}
 record.summary(
     timings=timings,
     seconds=seconds,
-    peak_mb=round(float(costs_of["peak MB"]), 1),
+    peak_mb=round(float(costs_read["peak MB"]), 1),
     explanation=explanation,
 )
 limits.unregister()

@@ -11,6 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from _ext.stage import folded, link, paragraph, pill, put, table
 from safescreen_book import ledger, verdicts, wording
 from safescreen_book.protocols import judging
+from safescreen_book.runner.manifest import RECORDS
 
 STANDS = ("verified", "misprint", "reproduced")
 PAPERS = {
@@ -160,6 +161,24 @@ class Items(SphinxDirective):
         return [table(head, rows, widths=(9, 28, 11, 12, 20, 20))]
 
 
+class Absent(SphinxDirective):
+    """What no run covers for want of data, and what somebody who has the data types."""
+
+    def run(self):
+        app, rows = self.env.app, []
+        for claim in app.claims.values():
+            lacks_data = claim.missing and "computing time" not in claim.missing
+            experiment = app.manifest.experiments.get(claim.notebook or "")
+            if not lacks_data or experiment is None or RECORDS not in experiment.profiles:
+                continue
+            run = experiment.profiles[RECORDS].runs[0]
+            typed = f"safescreen run {run} --profile {RECORDS} -p dataset NAME"
+            rows.append(
+                [link_claim(app, claim.id), f"{_capital(claim.missing)}.", nodes.literal("", typed)]
+            )
+        return [table(["item", "what is missing", "with the data"], rows, widths=(12, 48, 40))]
+
+
 class Slips(SphinxDirective):
     """What is not as printed: each with the reading that is kindest to its authors."""
 
@@ -230,9 +249,23 @@ def _judged(app, claim):
             page = f"results/paper/{each['experiment']}"
             run = link(app, each["run"], page, nodes.make_id(f"run-{each['run']}"))
             lines.append(paragraph(f"{each['dataset']}: {wording.sentence(each)} Run: ", run))
-        asked = paragraph(wording.question(group.iloc[0].to_dict()))
-        yield from folded("what was found, and the rule", asked, *lines)
+        asked = [paragraph(wording.question(group.iloc[0].to_dict()))]
+        asked += _history(judging.load().named(claim.id, row.conclusion))
+        yield from folded("what was found, and the rule", *asked, *lines)
     yield paragraph("Runs: ", *_runs(app, found), style="soft")
+
+
+def _history(rule):
+    """Yield since when a rule stands, and what was changed of it after a run had been seen."""
+    if rule is None:
+        return
+    version, _, commit = rule.since.partition(", ")
+    yield paragraph(f"Since: version {version}, commit {commit}.")
+    for change in rule.changed:
+        what = change["what"].replace(" -> ", " → ")
+        verdict = change["verdict"].replace(" -> ", " → ")
+        said = f"{what}, because {change['why']}. Verdict: {verdict}."
+        yield paragraph(f"Changed after a run: {said} Before: commit {change['commit']}.")
 
 
 def _capital(text):
@@ -321,6 +354,7 @@ def setup(app) -> dict[str, bool]:
         "ledger": Ledger,
         "papers": Papers,
         "items": Items,
+        "absent": Absent,
         "slips": Slips,
         "changed": Changed,
         "claims": Claims,

@@ -31,6 +31,9 @@ WHOSE = {
 FEW = 3
 """With this number of draws or fewer a conclusion is undecided because the run is small."""
 
+_OF_ONE = {"experiments": "experiment", "stand": "stands", "do": "does", "differ": "differs"}
+"""Words of several things, as they are said of one."""
+
 _NUMBER = re.compile(r"\{\}( times| points| %|)")
 _PAIR = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
 
@@ -106,14 +109,21 @@ def counts(verdicts: Iterable[str]) -> str:
     '2 stand, 1 undecided'
     """
     verdicts = list(verdicts)
-    stand, fail, open_ = (verdicts.count(word) for word in VERDICTS)
-    told = [
-        f"{stand} stand{'s' * (stand == 1)}",
-        f"{fail} {'does' if fail == 1 else 'do'} not",
-        f"{open_} undecided",
-    ]
-    numbers = (stand, fail, open_)
-    return ", ".join(text for text, count in zip(told, numbers, strict=True) if count) or "none"
+    numbers = [verdicts.count(word) for word in VERDICTS]
+    words = ("stand", "do not", "undecided")
+    told = [numbered(count, word) for count, word in zip(numbers, words, strict=True) if count]
+    return ", ".join(told) or "none"
+
+
+def numbered(number: int, words: str) -> str:
+    """Return words for several things, or for one, with their number.
+
+    >>> numbered(1, "experiments reproduced"), numbered(1, "do not"), numbered(2, "differ")
+    ('1 experiment reproduced', '1 does not', '2 differ')
+    """
+    if number == 1:
+        words = " ".join(_OF_ONE.get(word, word) for word in words.split(" "))
+    return f"{number} {words}"
 
 
 def number(value: float, digits: int = 2) -> str:

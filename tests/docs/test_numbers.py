@@ -11,7 +11,8 @@ from PIL import Image
 
 import authors
 import readme
-from _ext import numbers, pages, reference
+from _ext import claims, numbers, pages, reference
+from safescreen_book.protocols import judging
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -130,3 +131,15 @@ def test_titles_are_plain_text():
 @pytest.mark.parametrize(("text", "number"), [("1,024", True), ("38.68*", True), ("auto", False)])
 def test_columns_of_numbers_are_told(text, number):
     assert numbers._numeric([["x", text], ["y", "1e-05"]]) == ([1] if number else [])
+
+
+def test_a_rule_says_since_when_it_stands_and_what_was_changed():
+    rules = judging.load()
+    assert list(claims._history(None)) == []
+    for rule in rules.rules:
+        said = [paragraph.astext() for paragraph in claims._history(rule)]
+        version, commit = rule.since.split(", ")
+        assert said[0] == f"Since: version {version}, commit {commit}."
+        assert len(said) == 1 + len(rule.changed)
+    (said,) = [list(claims._history(rule))[1] for rule in rules.rules if rule.id == "F8-wider"]
+    assert "does not (0.442) → stands (1.43). Before: commit fbfc664d." in said.astext()
