@@ -132,22 +132,36 @@ def finish(
     """
     if len({file_name(part) for part in parts}) < len(parts):
         raise ValueError(f"parts: two of them have the same name, found {parts}")
-    contents = [store and store.read(part) for part in parts]
-    for place, part in enumerate(parts):
-        if contents[place] is not None:
-            continue
-        if store is not None and store.is_over():
-            kept = sum(content is not None for content in contents)
-            raise UnfinishedError(f"the time is over, {kept} of {len(parts)} parts are kept")
-        wall, cpu = time.perf_counter(), time.process_time()
-        tables = {name: _table(name, frame) for name, frame in compute(**part).items()}
-        spent = time.perf_counter() - wall, time.process_time() - cpu
-        if store is None:
-            contents[place] = {"part": dict(part), "tables": json.loads(_text(tables))}
-        else:
-            contents[place] = store.write(part, tables, *spent)
-        computed()
+    kept = [None if store is None else store.read(part) for part in parts]
+    contents = []
+    for part, content in zip(parts, kept, strict=True):
+        if content is None:
+            if store is not None and store.is_over():
+                n_kept = len(contents) + sum(one is not None for one in kept[len(contents) :])
+                raise UnfinishedError(f"the time is over, {n_kept} of {len(parts)} parts are kept")
+            content = _computed(part, compute, store)
+            computed()
+        contents.append(content)
     return contents
+
+
+def _computed(part, compute, store) -> dict[str, Any]:
+    """Compute a part, and write it if there is a store."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    tables = {name: _table(name, frame) for name, frame in compute(**part).items()}
+    spent = time.perf_counter() - wall, time.process_time() - cpu
+    if store is None:
+        return {"part": dict(part), "tables": json.loads(_text(tables))}
+    return store.write(part, tables, *spent)
+
+
+def made(folder: Path) -> list[dict[str, Any]]:
+    """Return who has made the parts in a folder, and in how many seconds."""
+    found = []
+    for file in sorted(folder.glob("[!.]*.json")):
+        content = read_json(file) or {}
+        found.append({"part": content["part"], **content["made"]})
+    return found
 
 
 def joined(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -44,7 +44,11 @@ class Plan:
         if self.missing and self.state.status in ("not run", "changed", "damaged"):
             return f"data missing: {', '.join(self.missing)}"
         text = self.state.status + (f": {self.state.why}" if self.state.why else "")
-        n_parts = 0 if self.state.done else len(list(folders.parts_folder(self.folder).glob("*")))
+        n_parts = (
+            0
+            if self.state.done
+            else len(list(folders.parts_folder(self.folder).glob("[!.]*.json")))
+        )
         return text + (f"; parts kept of an unfinished attempt: {n_parts}" if n_parts else "")
 
     def text(self) -> str:

@@ -157,8 +157,7 @@ def execute(spec: dict, scratch: Path) -> None:
         raise RuntimeError(f"the notebook did not write {', '.join(absent)}")
     timings = (read_json(result / "summary.json") or {}).get("timings", {})
     (cpu, peak) = _used_by_kernel()
-    made = [read_json(file) for file in sorted((result / parts.FOLDER).glob("*.json"))]
-    made = [{"part": content["part"], **content["made"]} for content in made]
+    made = parts.made(result / parts.FOLDER)
     before = [part for part in made if part["began"] != spec["began"]]
     wall += sum(part["wall"] for part in before)
     if cpu is not None:
@@ -276,7 +275,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except Exception as error:
         if getattr(error, "ename", "") == parts.UnfinishedError.__name__:
-            (scratch / "error.txt").write_text(error.evalue, encoding="utf-8")
+            (scratch / "error.txt").write_text(getattr(error, "evalue", ""), encoding="utf-8")
             return UNFINISHED
         lines = [line for line in str(error).splitlines() if line.strip()] or [""]
         text = f"{type(error).__name__}: {lines[-1].strip()}"
