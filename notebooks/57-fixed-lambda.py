@@ -149,7 +149,8 @@ if record.computes:
     record.rows("results", tables["results"], digits=15)
     record.rows("progress", tables["progress"])
     record.rows("removable", tables["removable"])
-    print("rows:", len(tables["results"]))
+    assert tables["results"]["converged"].all()
+    print("rows, all converged:", len(tables["results"]))
 
 # %% [markdown]
 # ## What holds without a clock
