@@ -81,7 +81,7 @@ def test_no_number_of_the_evidence_is_typed(ledger, folder):
 def test_a_claim_is_told_in_the_terminal(capsys):
     assert cli.main(["claims", "STS19-F9"]) == 0
     said = capsys.readouterr().out
-    assert "the paper's conclusion:" in said and "our own question:" in said
+    assert "the paper's conclusion:" in said and "our own question" in said
     assert "  iris: RRPB and PGB together were " in said and "(51-path-time/iris)" in said
     assert "{" not in said
     assert cli.main(["claims", "STS19-F99"]) == 2
