@@ -65,8 +65,8 @@ def problem_of(draw):
 # Gradients of the hinge do not bring the gap to zero. The solver therefore works on the dual with a proximal term
 # around the last dual point: that is a smoothed hinge with a threshold for each triplet, solved by the projected
 # gradient as before, and every pair of points on the way has a gap of the hinge problem itself. Screening follows
-# each of these rounds, with the dual point as the subgradient. Between rounds stand semismooth Newton steps where they pay (the
-# library's default for the hinge). Baseline and balls use the same solver.
+# each of these rounds, with the dual point as the subgradient. At small $\lambda$, where gradient steps are slow, interior-point
+# steps take over. Baseline and balls use the same solver.
 
 # %%
 def of_draw(draw):

@@ -19,6 +19,7 @@ from safescreen.interior.method import (
 )
 from safescreen.interior.pair_system import pair_system
 from safescreen.solvers.limits import Limits
+from safescreen.solvers.methods import INTERIOR_HINGE
 from safescreen.solvers.point import Point
 from safescreen.solvers.trace import Start, Trace
 
@@ -334,7 +335,5 @@ def test_who_is_able():
     X = np.random.default_rng(0).standard_normal((8, 3))
     blocks = ss.ProductTriplets(X, np.arange(8) % 2, k=2)
     assert solver.is_able(ss.Problem(blocks, SMOOTHED))
-    assert not solver.is_able(ss.Problem(blocks, HINGE))
-    with pytest.raises(TypeError, match="the interior-point method for the hinge"):
-        solver.init(ss.Problem(blocks, HINGE), Start(np.eye(3), LAM), None)
+    assert not INTERIOR_HINGE.is_able(ss.Problem(blocks, HINGE))
     solver.init(ss.Problem(blocks, SMOOTHED), Start(np.eye(3), LAM), None)

@@ -4,6 +4,7 @@ weights, thresholds, linear term.
 
 import itertools
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -15,12 +16,23 @@ from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.line_search import _line_search, best_multiple
-from safescreen.solvers.methods import SMOOTH
+from safescreen.solvers.methods import SMOOTH, set_up
 from safescreen.solvers.newton import Newton
 from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
 SAMPLES = ("dense", "csr", "kernel", "tiles")
+TRIPLETS = (np.arange(24.0).reshape(12, 2) % 7.0, np.arange(12) % 2)
+SIGNED = (TRIPLETS[0], 2.0 * TRIPLETS[1] - 1.0)
+FAMILIES = {
+    "triplets": lambda: ss.Triplets.from_labels(*TRIPLETS, k=2),
+    "diagonal": lambda: ss.Triplets.from_labels(*TRIPLETS, k=2, diagonal=True),
+    "products": lambda: ss.ProductTriplets(*TRIPLETS, k=2),
+    "samples": lambda: ss.Samples(*SIGNED),
+    "kernel": lambda: ss.KernelSamples.from_points(*SIGNED),
+    "free": lambda: ss.FreeIntercept.from_points(*SIGNED),
+    "free kernel": lambda: ss.FreeIntercept.from_points(*SIGNED, "rbf"),
+}
 FREE = [name for name, solver in SMOOTH.items() if "sweeps" in solver.needs]
 
 
@@ -322,6 +334,30 @@ def test_newton_keeps_its_point_where_no_step_descends_after_screening(monkeypat
         and np.array_equal(found.x, near + 1e-4)
         and 0.0 < found.gap < 1e-4
     )
+
+
+@pytest.mark.parametrize("method", ["auto", *SMOOTH])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_method_works_or_is_refused_before_the_first_step(family, loss, method):
+    """What a method lacks is said with a remedy, whatever the terms and the loss."""
+    terms = FAMILIES[family]()
+    if not LOSSES[loss].has_linear_region and not terms.explicit:
+        return
+    prob = ss.Problem(terms, LOSSES[loss])
+    try:
+        set_up(prob, method=method)
+    except TypeError as error:
+        remedy = re.search(f"method={method!r}.* needs .*: take 'auto' or one of (.*)", str(error))
+        assert method not in remedy[1].split(", ")
+        for instead in remedy[1].split(", "):
+            set_up(prob, method=instead)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.ConvergenceWarning)
+        for lam in (1.0, 1e-4):
+            solution = ss.solve(prob, lam, rtol=1e-12, method=method, max_iter=60)
+            assert np.isfinite(solution.gap)
 
 
 def test_solve_screened_needs_single_terms():

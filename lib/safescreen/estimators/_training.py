@@ -23,7 +23,6 @@ from safescreen.estimators._data import column_name, uneven_columns
 from safescreen.paths import path
 from safescreen.records import ConvergenceWarning
 from safescreen.solvers import solve
-from safescreen.solvers.proximal_intercept import penalised
 
 FAR = 100.0
 """A warning names a column whose mean is more than this many standard deviations from 0."""
@@ -198,8 +197,9 @@ def train(
         Of :func:`~safescreen.solve` and of :func:`~safescreen.path`.
     """
     if factor is not None:
-        is_free = "intercept" in prob.terms.offers
-        top = (penalised(prob, 0.0) if is_free else prob).lam_max()
+        terms = prob.terms  # with an intercept that is penalised if it is free
+        terms = terms.penalised_terms if "intercept" in terms.offers else terms
+        top = prob.with_terms(terms, prob.loss).lam_max()
         steps = 0
         if lam < top < np.inf and factor < 1.0:
             steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))

@@ -69,6 +69,8 @@ class InteriorPoint:
     largest : int
         How many coordinates x may have where the method is chosen automatically: a system of
         so many takes 128 MB.
+    needs : tuple of str
+        What the terms have to offer; for the hinge "singles" too.
 
     Notes
     -----
@@ -123,8 +125,8 @@ class InteriorPoint:
     losses: float = 10.0
     slack: float = 0.01
     largest: int = 4000
+    needs: tuple[str, ...] = ("differences",)
 
-    needs = ("differences",)
     pace = 0.1
 
     def work(self, problem: Problem) -> float:
@@ -139,19 +141,13 @@ class InteriorPoint:
 
     def is_able(self, problem: Problem) -> bool:
         """Return whether the method can be used for a problem, and has enough memory."""
-        terms = problem.terms
-        if not terms.offers.issuperset(self.needs):
-            return False
-        if not terms.explicit and problem.loss.smoothing == 0.0:
-            return False  # the gap of the hinge needs the dual point, term by term
-        return problem.cone.n_coordinates <= self.largest
+        is_offered = problem.terms.offers.issuperset(self.needs)
+        return is_offered and problem.cone.n_coordinates <= self.largest
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, State]:
         """Begin at the start; the products of the state are equal, and the equations solved but
         for that of H, and what is kept of a dual point; O(n d^2 + pairs d + T + d^3).
         """
-        if not problem.terms.explicit and problem.loss.smoothing == 0.0:
-            problem.terms.require("singles", by="the interior-point method for the hinge")
         point = Point(start.x, alpha=start.alpha, evaluation=start.evaluation)
         system = pair_system(problem.terms)
         if not len(system.terms):

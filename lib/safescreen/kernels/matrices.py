@@ -73,14 +73,7 @@ class GivenMatrix:
         _add_rows(self.K, used, values, slice(0, out.size), out)
         return out
 
-    def add(
-        self,
-        used: NDArray,
-        values: NDArray,
-        at: NDArray,
-        out: NDArray,
-        passing: NDArray | None = None,
-    ) -> None:
+    def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray, passing=None):
         """Add ``values @ K[used, at]`` to `out`."""
         sums = np.zeros(len(self.K))
         _add_rows(self.K, used, values, slice(0, sums.size), sums)

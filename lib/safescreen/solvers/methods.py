@@ -43,11 +43,14 @@ NEWTON_HINGE = ProximalHinge(Newton(), width=0.003, accuracy=1e-5, pace=0.3)
 finite method is the cheapest.
 """
 
+INTERIOR_HINGE = InteriorPoint(needs=("differences", "singles"))
+"""The gap of the hinge needs the dual point, term by term."""
+
 HINGE: dict[str, Solver] = {
     "gradient": ProximalHinge(),
     "semismooth": ProximalHinge(Semismooth()),
-    "interior": InteriorPoint(),
-    "handover": Relay(ProximalHinge(Semismooth()), InteriorPoint(), counted=True),
+    "interior": INTERIOR_HINGE,
+    "handover": Relay(ProximalHinge(), INTERIOR_HINGE, counted=True),
     "newton": NEWTON_HINGE,
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -61,7 +64,6 @@ DUAL = ("coordinate", "unshrunk", "hybrid")
 ITERATIVE = ("gradient", "semismooth", "handover")
 """Methods that an active set goes with; a step of the others looks at the terms in C anyway."""
 
-
 FEATURES = "features"
 """What the features rule is called among the names of `screening`."""
 
@@ -69,9 +71,9 @@ FEATURES = "features"
 def set_up(
     prob: Problem,
     *,
-    tol: float | None,
-    rtol: float | None,
-    max_iter: int,
+    tol: float | None = None,
+    rtol: float | None = None,
+    max_iter: int = 10_000,
     max_seconds: float | None = None,
     method: str = "auto",
     screening: str | Iterable[str] | Policy = "auto",
@@ -111,26 +113,26 @@ def screening_of(
 
 def check_method(method: str, prob: Problem) -> str:
     """Return the name of a method; "auto" is hybrid where the terms allow it, then handover, and
-    elsewhere semismooth for the hinge, or gradient.
+    gradient elsewhere.
 
-    ValueError for an unknown name, TypeError where the terms lack what the method needs. With a
-    free intercept the method is that of the problems with a penalised one.
+    ValueError for an unknown name, TypeError where the terms lack what the method needs for the
+    loss. With a free intercept the method is that of the problems with a penalised one.
     """
     terms: Any = prob.terms
     if "intercept" in terms.offers:
         terms = terms.penalised_terms
+    solvers = HINGE if prob.loss.smoothing == 0.0 else SMOOTH
+    able = [name for name, solver in solvers.items() if terms.offers.issuperset(solver.needs)]
     if method == "auto":
-        offers = terms.offers
-        if offers.issuperset(SMOOTH["hybrid"].needs):
+        if "hybrid" in able:
             return "hybrid"
-        if InteriorPoint().is_able(prob):
-            return "handover"
-        is_kinked = prob.loss.smoothing == 0.0
-        can_bend = offers.issuperset(SMOOTH["semismooth"].needs)
-        return "semismooth" if is_kinked and can_bend else "gradient"
-    if not isinstance(method, str) or method not in SMOOTH:
+        return "handover" if solvers["interior"].is_able(prob) else "gradient"
+    if not isinstance(method, str) or method not in solvers:
         raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
-    terms.require(*SMOOTH[method].needs, by=f"method={method!r}")
+    by = f"method={method!r}"
+    instead = f"take 'auto' or one of {', '.join(able)}"
+    terms.require(*SMOOTH[method].needs, by=by, instead=instead)
+    terms.require(*solvers[method].needs, by=f"{by} for {prob.loss!r}", instead=instead)
     return method
 
 

@@ -43,11 +43,10 @@ def solve(
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
-    STS19 Algorithm 1. Over a cone it takes projected gradient steps (Barzilai-Borwein), with
-    semismooth Newton steps for the hinge, and goes over to an interior-point method where those are
-    slow. Over the whole space it takes sweeps of dual coordinate descent, then semismooth Newton
-    steps. Where a solver needs a smooth loss, a proximal method of multipliers solves for the
-    hinge.
+    STS19 Algorithm 1. Over a cone it takes projected gradient steps (Barzilai-Borwein), and goes
+    over to an interior-point method where those are slow. Over the whole space it takes sweeps of
+    dual coordinate descent, then semismooth Newton steps. Where a solver needs a smooth loss, a
+    proximal method of multipliers solves for the hinge.
 
     Parameters
     ----------
@@ -81,11 +80,10 @@ def solve(
     method : str
         For terms over a cone: "gradient"; "semismooth", projected gradient with Newton steps
         between; "interior", an interior-point method that takes some tens of steps whatever lam is;
-        "handover", gradient or, for the hinge, semismooth steps until interior-point steps would
-        have cost as much, which is what "auto" means there. For terms over the whole space, such as
-        samples: "newton"; "coordinate" and "unshrunk", coordinate descent with and without
-        shrinking; "hybrid", coordinate descent that hands over to Newton's method where it is slow,
-        which is what "auto" means there.
+        "handover", gradient steps until interior-point steps would have cost as much, which is what
+        "auto" means there. For terms over the whole space, such as samples: "newton"; "coordinate"
+        and "unshrunk", coordinate descent with and without shrinking; "hybrid", coordinate descent
+        that hands over to Newton's method where it is slow, which is what "auto" means there.
     max_seconds : float, optional
         End with the first iteration after so many seconds. If it is left out, no clock is read, and
         the same input gives the same solution.
@@ -146,9 +144,7 @@ def solve(
             raise
         outcome = pressed.outcome
         warn("the solve was interrupted: the best point so far is returned", RuntimeWarning)
-    solution = solution_of(reduction, outcome)
-    warn_if_not_converged(solution, setup.limits)
-    return solution
+    return _finished(reduction, setup, outcome)
 
 
 @with_small_blas
@@ -159,13 +155,8 @@ def solve_screened(
     x0: ElementLike | None = None,
     alpha0: NDArray | None = None,
     *,
-    tol: float | None = None,
-    rtol: float | None = None,
     screening: Iterable[str] = (),
-    freq: int = 10,
-    max_iter: int = 10_000,
-    method: str = "auto",
-    max_seconds: float | None = None,
+    **options: Any,
 ) -> Solution:
     """Solve what a test leaves of a problem, and judge the result on all of it.
 
@@ -183,8 +174,10 @@ def solve_screened(
         Where to start.
     alpha0 : array of shape (T,), optional
         The dual point that goes with it; used for the hinge.
-    tol, rtol, screening, freq, max_iter, method, max_seconds
+    screening : tuple of str
         As in :func:`solve`.
+    **options : dict
+        `tol`, `rtol`, `freq`, `max_iter`, `method` and `max_seconds`, as in :func:`solve`.
 
     Examples
     --------
@@ -196,22 +189,17 @@ def solve_screened(
     prob = check_problem(prob)
     lam = check_lam(lam)
     prob.terms.require("singles", by="solve_screened")
-    setup = set_up(
-        prob,
-        tol=tol,
-        rtol=rtol,
-        max_iter=max_iter,
-        max_seconds=max_seconds,
-        method=method,
-        screening=screening,
-        freq=freq,
-    )
+    setup = set_up(prob, screening=screening, **options)
     reduction = Reduction(prob).known(screened)
     alpha = None
     if alpha0 is not None and prob.loss.smoothing == 0.0:
         alpha = reduction.restrict(alpha0)
     x = prob.cone.zeros() if x0 is None else x0
-    outcome = drive(reduction, setup, Start(x, lam, alpha))
+    return _finished(reduction, setup, drive(reduction, setup, Start(x, lam, alpha)))
+
+
+def _finished(reduction, setup, outcome):
+    """Return the solution that a solve has ended with; warn if it has not converged."""
     solution = solution_of(reduction, outcome)
     warn_if_not_converged(solution, setup.limits)
     return solution

@@ -161,15 +161,14 @@ class Terms(ABC):
         starts = np.linspace(0, len(self) - RUN, SAMPLE // RUN).astype(np.int64)
         return (starts[:, None] + np.arange(RUN)).ravel()
 
-    def require(self, *capabilities: str, by: str) -> None:
-        """Raise a TypeError if these terms do not offer the capabilities; it names them and `by`,
-        which needs them.
+    def require(self, *capabilities: str, by: str, instead: str = "") -> None:
+        """Raise a TypeError if these terms do not offer the capabilities; it names them, `by`,
+        which needs them, and what to do `instead`.
         """
         for name in capabilities:
             if name not in self.offers:
-                raise TypeError(
-                    f"{by} needs {CAPABILITIES[name]}, which {type(self).__name__} do not offer"
-                )
+                text = f"{by} needs {CAPABILITIES[name]}, which {type(self).__name__} do not offer"
+                raise TypeError(f"{text}: {instead}" if instead else text)
 
     @abstractmethod
     def __len__(self) -> int:
