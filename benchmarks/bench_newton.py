@@ -1,5 +1,5 @@
-"""Semismooth Newton steps against gradient steps alone, triplets at small lam, relative and
-absolute gap: CPU seconds, one thread.
+"""Semismooth Newton steps, and what "auto" does, against gradient steps alone, triplets at small
+lam, relative and absolute gap: CPU seconds, one thread.
 """
 
 import time
@@ -22,7 +22,7 @@ SPANS = {"segment": (1e-3, 1e-6), "phishing": (1e-1, 1e-4), "wine": (1e-4, 1e-7)
 """Parts of lam_max that paths of 20 lam start and end at."""
 
 
-@pytest.mark.parametrize("method", ["gradient", "semismooth"])
+@pytest.mark.parametrize("method", ["gradient", "semismooth", "auto"])
 @pytest.mark.parametrize("stop", STOPS)
 @pytest.mark.parametrize("data", PROBLEMS)
 def bench_newton(timed, small, data, stop, method):

@@ -516,9 +516,11 @@ assert sum(counts["semismooth"]) < sum(counts["gradient"])
 # (`make bench BENCH="-k newton"`). So smoothed losses keep their gradient steps.
 #
 # For the **hinge** itself things differ. Its dual is solved by a method of multipliers, each of whose steps is a
-# smoothed problem of some width; those are narrow, and there Newton steps decide whether it converges at all.
-# Two more things matter: the width has to grow with $1/\lambda$, and a start from zero comes down to it from
-# widths a hundred times larger. It is what `method="auto"` does for the hinge.
+# smoothed problem of some width; those are narrow, and gradient steps alone do not reach the gap at small
+# $\lambda$: on the data set wine, from $10^{-4}$ to $10^{-7}$ of $\lambda_{\max}$, they miss 8 of 20 $\lambda$. With Newton
+# steps all converge, in 5.1 CPU seconds; with gradient steps that hand over to interior-point steps in 2.2, which is
+# what `method="auto"` does. Two more things matter: the width has to grow with $1/\lambda$, and a start from zero
+# comes down to it from widths a hundred times larger.
 
 # %% tags=["nbval-ignore-output"]
 kinked = ss.Problem(problem.terms, ss.Hinge())
