@@ -19,6 +19,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import safescreen as ss
 from safescreen_book import datasets, figures
+from safescreen_book.protocols.certified_choice import choose_lam, leave_one_out_bounds
 
 
 # %%
@@ -57,7 +58,7 @@ whole = ss.Problem(every, loss)
 shares = {"right": [], "error": []}
 for lam in lams[::8]:
     solution = ss.solve(whole, lam, rtol=1e-8)
-    bounds = ss.leave_one_out_bounds(whole, solution.x, lam, solution.alpha)
+    bounds = leave_one_out_bounds(whole, solution.x, lam, solution.alpha)
     shares["right"].append(bounds.are_right.mean())
     shares["error"].append(bounds.are_errors.mean())
 
@@ -296,8 +297,8 @@ def grid_epsilon(name, n_values):
 
 # %% tags=["NEW-INTERVAL"]
 for name, epsilon in (("breast-cancer", 0.01), ("iris", 0.01)):
-    choice = ss.choose_lam(list(folds_of(name, ss.HeldOut)), 0.01, 100.0, epsilon)
-    alone = ss.choose_lam(list(folds_of(name, WithoutPairs)), 0.01, 100.0, epsilon, max_lams=400)
+    choice = choose_lam(list(folds_of(name, ss.HeldOut)), 0.01, 100.0, epsilon)
+    alone = choose_lam(list(folds_of(name, WithoutPairs)), 0.01, 100.0, epsilon, max_lams=400)
     spaced = grid_epsilon(name, len(choice.lams))
     assert choice.epsilon <= epsilon and alone.epsilon <= epsilon
     assert len(choice.lams) < 0.8 * len(alone.lams)
@@ -322,7 +323,7 @@ for repeat in range(24):
     prob = ss.Problem(terms, own_loss)
     lam_ = 10.0 ** rng.uniform(-0.5, 1.5)
     solution = ss.solve(prob, lam_, rtol=10.0 ** -rng.integers(2, 9))
-    bounds = ss.leave_one_out_bounds(prob, solution.x, lam_, solution.alpha)
+    bounds = leave_one_out_bounds(prob, solution.x, lam_, solution.alpha)
     for number in range(len(prob)):
         keep = np.arange(len(prob)) != number
         best = ss.solve(ss.Problem(terms.select(keep), own_loss), lam_, tol=0.0, rtol=1e-11)
@@ -350,7 +351,7 @@ for name in ("breast-cancer", "iris"):
         prob, row = ss.Problem(family, loss), []
         for C in (0.01, 0.1, 1.0, 10.0):
             solution = ss.solve(prob, 1.0 / C, rtol=1e-8)
-            bounds = ss.leave_one_out_bounds(prob, solution.x, 1.0 / C, solution.alpha)
+            bounds = leave_one_out_bounds(prob, solution.x, 1.0 / C, solution.alpha)
             row.append(np.mean(bounds.are_right | bounds.are_errors))
         least = min(least, *row)
         print(f"{name}, {title}, decided " + " ".join(f"{share:.0%}" for share in row))
@@ -358,7 +359,7 @@ assert least > 0.75
 
 # %%
 solution = ss.solve(whole, 1.0, rtol=1e-8)
-bounds = ss.leave_one_out_bounds(whole, solution.x, 1.0, solution.alpha)
+bounds = leave_one_out_bounds(whole, solution.x, 1.0, solution.alpha)
 refits = np.empty(len(whole))
 for number in range(len(whole)):
     part = whole.terms.select(np.arange(len(whole)) != number)
@@ -413,7 +414,7 @@ rest = ss.Problem(free.terms.select(np.arange(4) != 2), free.loss)
 refit = ss.solve(rest, 2.0, rtol=1e-10)
 after = free.terms.margins(refit.x)[2] + labels[2] * refit.intercept
 printed = margin - solution.alpha[2] * 1.2**2 / 2.0
-known = ss.leave_one_out_bounds(free, solution.x, 2.0, solution.alpha)
+known = leave_one_out_bounds(free, solution.x, 2.0, solution.alpha)
 print(f"margin {margin:.3f}; without its sample {after:.3f}; by the formula at least {printed:.3f}")
 print("what the library says of it:", known.low[2], "to", f"{known.high[2]:.3f}")
 assert after < printed and known.low[2] <= after <= known.high[2]

@@ -111,7 +111,6 @@ OWN = {
     "Quadruplets": {"index": [[0, 2, 1, 3]]},
     "FreeIntercept": {"terms": ss.Samples(ss.svm.add_intercept(X), y)},
     "HeldOut": {"prob": SVM, "terms": ss.Samples(X + 0.1, y)},
-    "choose_lam": {"folds": ss.HeldOut(SVM, ss.Samples(X + 0.1, y)), "epsilon": 0.5},
     "features": {"prob": METRIC, "x": W**2},
     "solution_below_c_min": {"C": 0.05},
     "path": {"lams": [2.0, 1.0]},

@@ -25,10 +25,7 @@ from safescreen.terms import (
 )
 from safescreen.validation import (
     HeldOut,
-    LamChoice,
     MarginBounds,
-    choose_lam,
-    leave_one_out_bounds,
 )
 
 __version__ = "0.3.0"
@@ -43,7 +40,6 @@ __all__ = [
     "HeldOut",
     "Hinge",
     "KernelSamples",
-    "LamChoice",
     "Loss",
     "MarginBounds",
     "NonNegativeCone",
@@ -69,9 +65,7 @@ __all__ = [
     "TripletMetric",
     "TripletMetricCV",
     "Triplets",
-    "choose_lam",
     "hdsl",
-    "leave_one_out_bounds",
     "path",
     "pull",
     "ranges",

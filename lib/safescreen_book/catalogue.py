@@ -21,7 +21,7 @@ from safescreen_book._common import BookError
 MODULES = ("spheres", "rules", "ranges", "svm", "hdsl.screening", "validation")
 REGIONS = ("Sphere", "Dome", "SlopeBall")
 MASKS = ("Screened", "Ranges", "FeatureMask")
-HELD_OUT = ("MarginBounds", "LamChoice")
+HELD_OUT = ("MarginBounds",)
 SOURCE = re.compile(
     r"\b(?:STS19|STS18|SSS13|SSS14|HDSL19) "
     r"(?:Theorem|Lemma|Algorithm|equation|section|appendix|appendices)s? [A-Z0-9.]*[A-Z0-9]"
@@ -66,14 +66,6 @@ CREDIT = {  # who else was first, as far as we know, and what this book adds
     "validation.ball_margins": (
         "Shibagaki, Suzuki, Karasuyama, Takeuchi 2015 (arXiv 1502.02344)",
         "",
-    ),
-    "validation.choose_lam": (
-        "Shibagaki, Suzuki, Karasuyama, Takeuchi 2015 (arXiv 1502.02344)",
-        "any cone; pairs between two solutions",
-    ),
-    "validation.leave_one_out_bounds": (
-        "Okumura, Suzuki, Takeuchi 2015 (arXiv 1504.02870)",
-        "any cone, weights",
     ),
 }
 
