@@ -126,7 +126,8 @@ def check_method(method: str, prob: Problem) -> str:
     if method == "auto":
         if "hybrid" in able:
             return "hybrid"
-        return "handover" if solvers["interior"].is_able(prob) else "gradient"
+        interior: Any = solvers["interior"]
+        return "handover" if interior.is_able(prob) else "gradient"
     if not isinstance(method, str) or method not in solvers:
         raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
     by = f"method={method!r}"
