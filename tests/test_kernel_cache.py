@@ -22,14 +22,14 @@ ENVIRONMENT = {
 }
 NOBODY = 12345  # has no entry in the list of users
 
-SOLVE = """
+SCREEN = """
 import warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import safescreen as ss
     problem = ss.Problem(ss.Samples([[1.0], [-1.0]], [1, -1]), ss.SmoothedHinge(0.5))
-    x = ss.solve(problem, 8.0, rtol=1e-9, screening=("DGB",)).x
-print(round(float(x[0]), 6), *(f"{w.category.__name__}: {w.message}" for w in caught))
+    found = ss.rules.sphere(problem, ss.Sphere([2.0], 0.5))
+print(found.n_R, *(f"{w.category.__name__}: {w.message}" for w in caught))
 """
 
 
@@ -55,10 +55,10 @@ def as_nobody():
     pytest.skip("other users may not read this installation")
 
 
-def solve(start, variables):
-    """Solve a tiny problem in a process that has these variables; return what it prints."""
+def screened(start, variables):
+    """Screen a tiny problem in a process that has these variables; return what it prints."""
     return subprocess.run(
-        [*start, sys.executable, "-c", SOLVE],
+        [*start, sys.executable, "-c", SCREEN],
         cwd="/",
         env=ENVIRONMENT | variables,
         capture_output=True,
@@ -77,11 +77,9 @@ def solve(start, variables):
         ({"XDG_CACHE_HOME": "/etc"}, "/etc/safescreen/numba cannot be written"),
     ],
 )
-def test_a_user_without_a_folder_solves_and_is_told(as_nobody, variables, reason):
-    printed = solve(as_nobody, variables)
-    assert printed.startswith(
-        "0.25 RuntimeWarning: safescreen keeps its compiled kernels in memory"
-    )
+def test_a_user_without_a_folder_screens_and_is_told(as_nobody, variables, reason):
+    printed = screened(as_nobody, variables)
+    assert printed.startswith("2 RuntimeWarning: safescreen keeps its compiled kernels in memory")
     assert reason in printed and printed.count("Warning:") == 1
     assert "NUMBA_CACHE_DIR to a folder that can be written" in printed
 
@@ -89,7 +87,7 @@ def test_a_user_without_a_folder_solves_and_is_told(as_nobody, variables, reason
 @pytest.mark.slow
 @pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
 def test_a_user_without_a_home_may_name_a_folder(as_nobody, variable, open_folder):
-    assert solve(as_nobody, {variable: open_folder}) == "0.25"
+    assert screened(as_nobody, {variable: open_folder}) == "2"
     assert list(Path(open_folder).rglob("ball.ball_kernel-*.nbc"))
 
 

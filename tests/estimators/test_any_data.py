@@ -88,7 +88,7 @@ TINY = {
     "seed": 8,
 }
 QUICK = settings(
-    max_examples=300,
+    max_examples=120,
     suppress_health_check=list(HealthCheck),
     deadline=None,
     derandomize=True,
@@ -251,7 +251,7 @@ def test_exhaustively(test, part):
     )()
 
 
-@settings(QUICK, max_examples=100)
+@settings(QUICK, max_examples=60)
 @given(POINTS, METRIC, st.integers(0, 99))
 @pytest.mark.filterwarnings(
     "ignore::safescreen.ConvergenceWarning", "ignore:X has columns:UserWarning"

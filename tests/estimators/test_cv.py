@@ -115,18 +115,17 @@ def test_table_and_choice_are_those_of_a_grid_search(options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options",
+    ("options", "n_classes"),
     [
-        {"kernel": "rbf", "gamma": 0.2},
-        {"kernel": "rbf"},
-        {"kernel": "poly", "degree": 2, "intercept": "penalised"},
-        {"smoothing": 0.5, "intercept": "free"},
-        {"class_weight": "balanced"},
-        {"loss": "squared_hinge", "fit_intercept": False},
+        ({"kernel": "rbf", "gamma": 0.2}, 3),
+        ({"kernel": "rbf"}, 2),
+        ({"kernel": "poly", "degree": 2, "intercept": "penalised"}, 3),
+        ({"smoothing": 0.5, "intercept": "free"}, 2),
+        ({"class_weight": "balanced"}, 3),
+        ({"loss": "squared_hinge", "fit_intercept": False}, 2),
     ],
     ids=str,
 )
-@pytest.mark.parametrize("n_classes", [2, 3])
 def test_so_it_is_for_every_machine(options, n_classes):
     X, y = made(5, n_classes)
     weights = np.random.default_rng(0).integers(0, 3, y.size).astype(float)
@@ -176,9 +175,15 @@ def in_two_moons(n=120):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whole", [4000, 50])
-@pytest.mark.parametrize("kernel", ["rbf", "poly"])
-@pytest.mark.parametrize("intercept", ["penalised", "free"])
+@pytest.mark.parametrize(
+    ("intercept", "kernel", "whole"),
+    [
+        ("penalised", "rbf", 4000),
+        ("penalised", "poly", 50),
+        ("free", "rbf", 50),
+        ("free", "poly", 4000),
+    ],
+)
 def test_pairs_of_C_and_gamma(intercept, kernel, whole, monkeypatch):
     """Of all kernel values in memory, and of rows on demand."""
     monkeypatch.setattr(checked, "WHOLE", whole)

@@ -1,5 +1,5 @@
-"""Features and terms at once, on hundreds of problems whose optima are known in 50 digits: no
-feature leaves that is not 0, no term that is misplaced.
+"""Features and terms at once, on problems whose optima are known in 50 digits: no feature leaves
+that is not 0, no term that is misplaced.
 """
 
 import warnings
@@ -116,16 +116,9 @@ def check(kind, seed, paths=False):
     return n_zero, n_features, case.is_sharp()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.slow
-def test_a_few(kind):
-    seen = np.sum([check(kind, seed) for seed in range(4)], axis=0)
-    assert seen[0] > 0 and seen[2] > 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_hundreds(kind):
-    seen = np.sum([check(kind, seed) for seed in range(4, 64)], axis=0)
+def test_no_feature_and_no_term_is_misplaced(kind):
+    seen = np.sum([check(kind, seed) for seed in range(20)], axis=0)
     assert seen[0] > 0.1 * seen[1]
-    assert seen[2] >= 50
+    assert seen[2] >= 15
