@@ -7,8 +7,6 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
-from sklearn.preprocessing import StandardScaler
 
 import safescreen as ss
 from instances import KINDS, instance
@@ -263,47 +261,6 @@ def test_a_function_that_gives_lams_decides_when_to_end():
             max_iter=2,
         )
     assert len(caught) == 1 and len(path) == 3 and path.reason == "grid" and not path[-1].converged
-
-
-def test_breast_cancer_comes_back():
-    """The standardised features leave so few triplets violated at small lam that gradient steps
-    get slower and slower.
-    """
-    X, y = load_breast_cancer(return_X_y=True)
-    terms = ss.Triplets.from_labels(StandardScaler().fit_transform(X), y, k=5)
-    with pytest.warns(ss.ConvergenceWarning) as caught:
-        path = ss.path(
-            ss.Problem(terms, ss.SmoothedHinge(0.05)),
-            ratio=0.9,
-            tol=1e-4,
-            max_iter=200,
-            max_lams=120,
-        )
-    assert len(caught) == 1 and path.reason == "not converged" and 90 < len(path) < 120
-
-
-def test_a_path_is_shown_in_one_line():
-    of = instance("full")
-    path = ss.path(of.problem(0.05), [8.0, 4.0, 2.0])
-    assert repr(path) == "Path(3 solutions, lam 8 to 2, 3 converged, reason='grid')"
-    assert repr(ss.Path([], [], "interrupted")) == "Path(0 solutions, reason='interrupted')"
-
-
-def test_other_starts_are_the_same_path():
-    of = instance("full")
-    one, other = (
-        ss.path(
-            of.problem(0.05),
-            grid(of),
-            tol=0.0,
-            rtol=1e-8,
-            extrapolate=flag,
-            screening=("RRPB", "PGB"),
-        )
-        for flag in (True, False)
-    )
-    for a, b in zip(one, other, strict=True):
-        assert np.linalg.norm(a.x - b.x) <= a.eps + b.eps
 
 
 @pytest.mark.nojit

@@ -105,21 +105,12 @@ def test_joblib_on_dask_workers():
 
 
 LONG = {
-    "path": (
-        "ss.path(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05)), "
-        "np.geomspace(1e9, 1e-3, 4000), tol=0.0, rtol=1e-10)"
-    ),
     "solve": (
         "ss.solve(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(1e-4)), 1e-3, tol=0.0, "
         "rtol=1e-13, max_iter=10**6)"
     ),
-    "TripletMetric": (
-        "ss.TripletMetric(product=True, k=None, lam=1e-3, tol=1e-13, smoothing=1e-4, "
-        "max_iter=10**6).fit(X, y)"
-    ),
     "TripletMetricCV": "ss.TripletMetricCV(ss.TripletMetric(k=20, tol=1e-10), lams=500).fit(X, y)",
     "SafeSVC": "ss.SafeSVC(C=1e6, kernel='rbf', tol=1e-12, max_iter=10**6).fit(X, y)",
-    "SafeSVCCV": "ss.SafeSVCCV(ss.SafeSVC(kernel='rbf', tol=1e-9), Cs=200).fit(X, y)",
     "HDSL": "ss.HDSL(max_iter=10**8, n_targets=20, n_impostors=20).fit(X, y)",
 }
 PROGRAM = """
@@ -152,7 +143,7 @@ def test_ctrl_c_ends_the_work(work):
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(4.0)
+        time.sleep(1.0)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=20)

@@ -73,30 +73,12 @@ def test_links_in_the_scratch_folder_go_and_what_they_lead_to_stays(tmp_path):
     assert (others / "letter.md").read_text() == "mine"
 
 
-def test_files_beside_pictures_become_no_pages(tmp_path):
-    app = application(tmp_path, tmp_path / "outputs/.sphinx/site/source")
-    (tmp_path / "notebooks/figures").mkdir()
-    for name in ("a.png", "b.md", "c.rst", "d.html"):
-        (tmp_path / "notebooks/figures" / name).write_text("text")
-    stage._read(app)
-    stage._write(app)
-    assert [path.name for path in app.srcdir.glob("notebooks/figures/*")] == ["a.png"]
-
-
 def test_a_notebook_whose_name_is_more_than_a_name_is_refused(tmp_path):
     """The reference writes it into a page."""
     app = application(tmp_path, tmp_path / "outputs/.sphinx/site/source")
     name = "10-a\n\n.. raw:: html\n\n   <script>.ipynb"
     nbformat.write(nbformat.v4.new_notebook(), tmp_path / "notebooks" / name)
     with pytest.raises(BookError, match=r"the name of the notebook '10-a.n.n.. raw"):
-        stage._read(app)
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"cells": [{"source": 1}]}'])
-def test_a_file_that_is_no_notebook_is_named(tmp_path, text):
-    app = application(tmp_path, tmp_path / "outputs/.sphinx/site/source")
-    (tmp_path / "notebooks/11-b.ipynb").write_text(text)
-    with pytest.raises(BookError, match="11-b.ipynb: not a notebook"):
         stage._read(app)
 
 

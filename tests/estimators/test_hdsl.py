@@ -1,14 +1,12 @@
 """Weights and warm starts of HDSL."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from safescreen import HDSL, ConvergenceWarning
 from safescreen.estimators._training import NotConverged
-from safescreen.hdsl import FrankWolfe, nearest_triplets
+from safescreen.hdsl import nearest_triplets
 from safescreen_book import datasets
 
 
@@ -66,30 +64,6 @@ def test_the_points_set_aside_count_with_their_weights(digits):
     assert all(round(e * n_held, 9) % 1.0 == 0.0 for e in errors) and any(
         round(e * n_held, 9) % 1.0 for e in heavy
     )
-
-
-@pytest.mark.slow
-def test_warm_start_goes_on(digits):
-    X, y = digits
-    tol = 0.02
-    model = HDSL(20.0, forward="exact", tol=tol, warm_start=True)
-    first = model.fit(X, y).similarity_
-    cold = model.n_iter_
-    assert cold > 20 and model.fit(X, y).n_iter_ == 1 and model.dual_gap_ <= tol
-    same(
-        HDSL(20.0, forward="exact", tol=tol).fit(X, y),
-        HDSL(20.0, forward="exact", tol=tol, warm_start=True).fit(X, y),
-    )
-    larger = model.set_params(scale=22.0).fit(X, y)
-    assert larger.history_[0].n_atoms == len(first) and larger.similarity_.scale == 22.0
-    triplets = nearest_triplets(X, y)
-    again = FrankWolfe(22.0, forward="exact", tol=tol, max_iter=1000, random_state=1).fit(
-        X, triplets, start=replace(first, scale=22.0)
-    )
-    assert larger.n_iter_ == again.n_iter_ < HDSL(22.0, forward="exact", tol=tol).fit(X, y).n_iter_
-    narrow = model.fit(X[:, :40], y)
-    assert narrow.history_[0].n_atoms == 1  # the last similarity has other features
-    same(narrow, HDSL(22.0, forward="exact", tol=tol).fit(X[:, :40], y))
 
 
 def test_dense_points_make_dense_matrices_and_sparse_ones_sparse(digits):

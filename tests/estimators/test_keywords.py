@@ -12,7 +12,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsOneClassifier
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 from safescreen import SafeSVC, screen_fitted
 
@@ -107,16 +107,6 @@ def test_coefficients_can_be_sparse_and_changed(form):
         assert np.allclose(model.decision_function(form(X)), 2.0 * scores, rtol=0, atol=1e-12)
     with pytest.raises(AttributeError):
         SafeSVC(kernel="rbf").fit(X, y).sparsify()
-
-
-def test_iterations_are_told_as_scikit_learn_does():
-    X, y = load_iris(return_X_y=True)
-    assert type(SafeSVC().fit(X, y).n_iter_) is type(LinearSVC().fit(X, y).n_iter_) is int
-    free = SafeSVC(intercept="free").fit(X, y)
-    assert free.n_iter_.shape == (3,) and (free.n_iter_ >= 1).all()
-    machine = SafeSVC(kernel="rbf").fit(X, y)
-    assert machine.n_iter_.dtype == SVC().fit(X, y).n_iter_.dtype
-    assert machine.n_iter_.shape == (3,) and (machine.n_iter_ >= 1).all()
 
 
 def text(n=300, d=2**20):

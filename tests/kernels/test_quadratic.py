@@ -60,14 +60,6 @@ def test_a_step_is_the_best_one_of_its_pair(product):
         assert np.allclose(v.max(), 1.2 / 1.3)
 
 
-def test_updates_are_limited():
-    for in_pairs in (solve_box, solve_balanced):
-        v = np.zeros(5)
-        slopes = -np.ones(5) + np.arange(5.0)
-        assert in_pairs(np.eye(5), slopes, v, -np.ones(5), np.ones(5), 0.0, 2) == 2
-        assert 0 < np.count_nonzero(v) <= 2
-
-
 def test_a_balanced_step_is_the_best_one_of_its_pair():
     """The one that rises most, with the one that gains most by falling as far."""
     Q, linear, v, _, _ = working_set(n=12)
@@ -151,10 +143,3 @@ def test_a_newton_step_ends_at_the_minimum_or_at_a_bound(is_balanced):
     held = v.copy()
     assert newton_step(Q, slopes, held, low, high, is_balanced) > 0.0
     assert held[3] == v[3]
-
-
-def test_no_newton_step_where_nothing_is_free():
-    Q, linear, v, low, _ = working_set()
-    slopes = linear + Q @ v
-    assert newton_step(Q, slopes, v.copy(), low, low) == 0.0
-    assert newton_step(-Q, slopes, v.copy(), v - 1.0, v + 1.0) == 0.0

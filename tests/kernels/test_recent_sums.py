@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 
 import safescreen as ss
-from safescreen.kernels.recent_sums import REMEMBERED, RecentSums
 
 N = 200
 
@@ -52,26 +51,6 @@ def test_few_changes_cost_few_columns():
     assert samples.adjoint(s) is pair[0]
 
 
-def test_what_differs_in_many_coefficients_is_computed_anew():
-    samples, _ = integer_samples()
-    count = Counting(samples.cone)
-    samples.adjoint(np.ones(N))
-    start = count.columns
-    samples.adjoint(np.r_[np.zeros(N // 2 + 1), np.ones(N - N // 2 - 1)])
-    assert count.columns - start == N - N // 2 - 1
-
-
-def test_a_few_are_remembered_by_all_parts_of_the_samples():
-    samples, _ = integer_samples()
-    half = samples.select(np.arange(N) % 2 == 0)
-    for k in range(3 * REMEMBERED):
-        half.adjoint(np.roll(np.arange(N // 2) < 20 + k, 7 * k).astype(float))
-        assert len(samples._recent.expansions) == min(k + 1, REMEMBERED)
-    bytes_of = sum(x.coef.nbytes + x.image.nbytes for x in samples._recent.expansions)
-    assert bytes_of == 64 * N
-    assert RecentSums().expansion(samples.cone, np.zeros(N)).scale == 0.0
-
-
 def test_what_begins_afresh_remembers_nothing_and_leaves_nothing():
     samples, _ = integer_samples()
     samples.adjoint(np.ones(N))
@@ -86,8 +65,3 @@ def test_what_begins_afresh_remembers_nothing_and_leaves_nothing():
     assert samples._recent.expansions[: len(known)] == known
     assert solution.problem.terms._recent.expansions and path[-1].problem.terms is not samples
     assert len(samples._recent.expansions) == 1, "of lam_max() alone"
-
-
-def test_what_remembers_nothing_stays_what_it_is():
-    problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.Hinge())
-    assert problem.afresh() is problem and problem.terms.afresh() is problem.terms

@@ -200,23 +200,6 @@ def test_norms_of_the_farthest_points(k):
     assert products.farthest().max() <= 8.0 * norms.max() ** 2
 
 
-def test_equal_anchors_are_worked_once():
-    X, y = labelled("twins", n=70)
-    terms = ProductTriplets(X, y, 4)
-    products = terms._products
-    assert (
-        products.anchors.size == 70
-        and products.p.size <= 34
-        and products.copies.max() == 4
-        and products.copies.sum() == 70
-    )
-    part = terms.sample()
-    assert (
-        np.array_equal(part.index, terms.index)
-        and terms.costs().evaluation == part.costs().evaluation
-    )
-
-
 @pytest.mark.slow
 def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
     products, _ = blobs()

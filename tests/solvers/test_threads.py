@@ -12,12 +12,9 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen._threads import (
-    LARGE_ORDER,
     LARGE_PRODUCT,
     _Libraries,
-    large_blas,
     matmul,
-    small_blas,
 )
 
 
@@ -105,27 +102,6 @@ def test_blas_has_one_thread_in_a_solve(blas):
     with pytest.raises(ValueError, match="lam"):
         ss.solve(prob, -1.0, screening=("RRPB", "PGB"))
     assert blas.threads == 2
-
-
-def test_the_last_to_leave_gives_the_threads_back(blas):
-    first, second = small_blas(), small_blas()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert blas.threads == 1
-    second.__exit__(None, None, None)
-    assert blas.threads == 2
-
-
-def test_large_factorizations_keep_their_threads(blas):
-    with large_blas(LARGE_ORDER):
-        assert blas.threads == 2  # nothing to give back outside of a solve
-    with small_blas():
-        with large_blas(LARGE_ORDER - 1):
-            assert blas.threads == 1
-        with large_blas(LARGE_ORDER):
-            assert blas.threads == 2
-        assert blas.threads == 1
 
 
 def test_large_products_are_shared(blas, monkeypatch):

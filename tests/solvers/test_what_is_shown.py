@@ -1,14 +1,12 @@
 """What callbacks and histories show holds for the problem that was posed, whatever has left it."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 
 import safescreen as ss
 from instances import points
-from safescreen.records import Progress
 
 EXACT = {"rtol": 1e-9, "max_iter": 3000, "screening": ()}
 pytestmark = pytest.mark.filterwarnings("ignore::safescreen.records.ConvergenceWarning")
@@ -97,21 +95,3 @@ def test_features_that_have_left():
     solution = ss.solve(prob, lam, screening=("MGB", "features"), callback=seen.append)
     assert solution.zero_features.any() and {shown.x.size for shown in seen} == {12}
     check(prob, lam, seen, solution)
-
-
-def test_a_value_that_is_wanted_is_computed_once():
-    """Two processes get it as a number."""
-    calls = []
-
-    def compute():
-        calls.append(0)
-        return 2.5
-
-    shown = Progress(iteration=1, x=np.zeros(2), primal=compute, gap=0.5, n_terms=3, seconds=0.0)
-    assert not calls
-    assert shown.primal == shown.primal == 2.5 and shown.gap == 0.5 and len(calls) == 1
-    assert "primal=2.5, gap=0.5" in repr(shown)
-    again = Progress(iteration=1, x=np.zeros(2), primal=compute, gap=0.5, n_terms=3, seconds=0.0)
-    assert pickle.loads(pickle.dumps(again)).primal == 2.5
-    with pytest.raises(TypeError, match="primal"):
-        Progress(iteration=1, x=np.zeros(2), gap=0.5, n_terms=3, seconds=0.0)

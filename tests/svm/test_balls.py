@@ -218,18 +218,6 @@ def test_degenerate_pairs_of_balls():
     assert svm.intersection_test(terms, below, svm.solution_below_c_min(terms, below)).in_L.all()
 
 
-def test_a_single_sample_and_copies_of_it():
-    both = ss.Samples([[1.0, 2.0], [3.0, 1.0]], [1, -1])
-    single = both.select(np.array([True, False]))
-    start = svm.solution_below_c_min(single, svm.c_min(single))
-    assert svm.c_min(single) == pytest.approx(0.2)
-    # w(C) stays: the sample is on the kink
-    assert not svm.intersection_test(single, 0.3, start).in_L.any()
-    copies = ss.Samples([[1.0, 2.0]] * 4 + [[-1.0, -2.0]], [1] * 4 + [-1])
-    found = svm.intersection_test(copies, 0.039, svm.solution_below_c_min(copies, 0.03))
-    assert found.in_L.all()
-
-
 def test_a_solution_is_its_own_reference_and_brings_its_loss():
     terms = printed_case()[0]
     solution = ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.5)), 2.0, tol=1e-9)

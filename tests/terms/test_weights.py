@@ -299,15 +299,6 @@ def test_weights_of_one_change_nothing_and_a_common_factor_is_a_factor_of_lam():
             assert other.primal == pytest.approx(factor * plain.primal, rel=1e-10)
 
 
-def test_from_labels_takes_weights():
-    of = instance("full")
-    weights = np.linspace(1.0, 2.0, len(of.terms))
-    terms = ss.Triplets.from_labels(of.X, of.y, k=3, weights=weights)
-    assert np.array_equal(terms.weights, weights) and np.array_equal(terms.index, of.index)
-    weights[0] = -1.0
-    assert terms.weights[0] == 1.0, "a copy"
-
-
 @kinds
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_a_path_with_ranges(kind, gamma):

@@ -46,15 +46,6 @@ def show(book, *options):
     return main(["show", "--profile", "smoke", "--jobs", "1", *options, *book.options])
 
 
-def test_nothing_changes_while_the_rules_stay(made, capsys):
-    folder = made.run_folder("a")
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    assert {"results.csv", "conclusions.csv", "table_mean.csv"} <= set(before)
-    assert show(made, "--check") == 0 and show(made) == 0
-    assert "1 as they were" in capsys.readouterr().out
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-
-
 def test_another_rule_judges_the_same_rows(made, capsys):
     folder = made.run_folder("a")
     notebook = made.folder / "tiny.py"
