@@ -52,7 +52,7 @@ check: install ## what to run while working: ruff, quick tests of every part, tw
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m ruff check .; $(PY) -m ruff format --check -q lib tests benchmarks docs; \
 	$(PY) -m pytest -q -n 2 --dist worksteal tests -m "not slow and not exhaustive"
 
-test: install ## run all tests and notebooks (ten to twenty minutes on two cores)
+test: install ## run all tests, and all notebooks but experiments (ten to twenty minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; $(PY) -m pytest -q -n 2 --dist loadscope
 
 nightly: exhaustive nojit boundscheck mutants operators peers bench ## what takes hours: these seven, one after the other
@@ -70,8 +70,9 @@ operators: install ## make errors by operators of cosmic-ray where safety is dec
 	@$(IN) $(PY) -c 'import cosmic_ray' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[nightly]'; \
 	$(PY) tests/mutation/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
-exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches, 6,000 machines with a free intercept (an hour on two cores)
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/terms/test_free_intercept.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive
+exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches, 6,000 machines with a free intercept, the cells of all experiments (an hour on two cores)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/terms/test_free_intercept.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive; \
+	$(PY) -m pytest -q -n 2 --dist loadscope notebooks/[567]*.ipynb
 
 peers: install ## run the tests of scikit-learn, metric-learn and skglm on the classes of this project (PEERS="--suite skglm", or --update)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -c 'import metric_learn, skglm' 2>/dev/null \
