@@ -2,8 +2,6 @@
 factorization.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -63,33 +61,3 @@ def test_the_system_is_solved_whatever_is_left_out(diagonal, d, n, budget):
         assert scene.residual(change) <= 1.01 * precision + 1e-12
     again, _ = scene.system.solve(scene.b, 1e-9, Effort(used))
     np.testing.assert_array_equal(again.x, change.x)  # nothing is remembered elsewhere
-
-
-@pytest.mark.parametrize(("d", "has_rows"), [(4, False), (12, True)])
-def test_the_smaller_form_is_factorized(d, has_rows):
-    used = Scene(False, 0.0, d, 8).system.factorize(0.0)
-    assert (used.rows is not None) == has_rows
-    assert len(used.factor) == (len(used.rows) if has_rows else d * (d + 1) // 2)
-
-
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_a_precision_out_of_reach_ends(diagonal):
-    """With a smaller budget, then with all terms, and a budget for the next system."""
-    scene = Scene(diagonal, 12.0)
-    system = replace(scene.system, fewest=1)
-    change, effort = system.solve(scene.b, 0.0, Effort(system.factorize(1e12)))
-    assert scene.residual(change) <= 1e-4 * np.linalg.norm(scene.b)
-    assert effort.factorization.is_complete and effort.refactored == 2
-    assert 0.0 <= effort.next_budget < 1e12
-
-
-def test_numbers_that_overflow_end_the_solve():
-    scene = Scene(True, 0.0)
-    effort = Effort(scene.system.factorize(0.0))
-    with np.errstate(over="ignore", invalid="ignore"):
-        change, _ = scene.system.solve(1e200 * scene.b, 1e-9, effort)
-        np.testing.assert_array_equal(change.x, np.zeros(4))
-        with pytest.raises(np.linalg.LinAlgError, match="underflow or overflow"):
-            scene.system.solve(np.full(4, np.nan), 1e-9, effort)
-    with pytest.raises(np.linalg.LinAlgError, match="underflow or overflow"):
-        scene.system.solve(np.zeros(4), 1e-9, effort)

@@ -8,16 +8,13 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import optimize, sparse
+from scipy import sparse
 
 import safescreen as ss
 from instances import instance
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
-from safescreen.solvers.coordinate_descent import CoordinateDescent
-from safescreen.solvers.line_search import _line_search, best_multiple
 from safescreen.solvers.methods import SMOOTH, set_up
-from safescreen.solvers.newton import Newton
 from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
@@ -181,18 +178,6 @@ def test_a_solution_is_where_it_starts():
     )
 
 
-def test_shrinking_does_less_for_the_same():
-    X, labels = datasets.load("breast-cancer", return_X_y=True)
-    prob = ss.Problem(ss.Samples(X, np.where(labels == labels.min(), -1, 1)), ss.Hinge())
-    lam = 0.01 * prob.lam_max()
-    shrunk, whole = (
-        ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=(), method=m, max_iter=100_000)
-        for m in ("coordinate", "unshrunk")
-    )
-    assert shrunk.converged and whole.converged
-    assert shrunk.primal == pytest.approx(whole.primal, rel=2e-8)
-
-
 @pytest.mark.nojit
 @pytest.mark.boundscheck
 @pytest.mark.parametrize("kind", SAMPLES)
@@ -203,69 +188,6 @@ def test_small(kind):
         for method in FREE:
             found = ss.solve(prob, 1.0, tol=1e-7, method=method, screening=("MGB",))
             assert found.converged
-
-
-@pytest.mark.parametrize("kind", SAMPLES)
-def test_newton_direction_solves_its_system(kind):
-    terms, X, y = exact_points(kind, weighted=True)
-    Z, lam, width = y[:, None] * X, 0.7, 0.2
-    rng = np.random.default_rng(1)
-    gradient = terms.adjoint(rng.uniform(-1.0, 1.0, len(terms)))
-    for size in (1, 2, 12):  # fewer and more than the dimension
-        curved = np.sort(rng.choice(len(terms), size, replace=False))
-        direction = Newton()._direction(terms, gradient, curved, width, lam)
-        g, v = (
-            Z.T @ np.asarray(e) if kind in ("kernel", "tiles") else e for e in (gradient, direction)
-        )
-        slope = (
-            lam * np.eye(X.shape[1]) + (Z[curved].T * (terms.weights[curved] / width)) @ Z[curved]
-        )
-        np.testing.assert_allclose(slope @ v, -g, rtol=1e-9, atol=1e-9)
-
-
-def test_line_search_finds_the_minimum():
-    rng = np.random.default_rng(2)
-    for width, cap in ((0.2, 1.0), (1.0, np.inf)):
-        for _ in range(20):
-            slack, slopes, w = (
-                rng.standard_normal(15),
-                rng.standard_normal(15),
-                rng.uniform(0.5, 2.0, 15),
-            )
-
-            def alpha(t, slack=slack, slopes=slopes, width=width, cap=cap):
-                return np.clip((slack - t * slopes) / width, 0.0, cap)
-
-            square = rng.uniform(0.1, 2.0)
-            down = -rng.uniform(0.1, 5.0)
-            t = _line_search(slack, slopes, w, 1, width, cap, down, square)
-            slope = down + t * square - (w * (alpha(t) - alpha(0.0)) * slopes).sum()
-            assert t > 0.0 and abs(slope) <= 1e-9 * (abs(down) + square * t)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_best_multiple_for_the_hinge(weighted):
-    rng = np.random.default_rng(4)
-    terms, X, y = exact_points(weighted=weighted)
-    problem = ss.Problem(terms.with_threshold(rng.uniform(-0.5, 1.5, len(y))), ss.Hinge())
-    in_L = np.arange(len(y)) < 4
-    for of, lam in itertools.product(
-        (problem, problem.reduce(in_L, ~in_L & False)), (1e-3, 0.1, 10.0, 1e3)
-    ):
-        x = rng.standard_normal(3)
-        best = optimize.minimize_scalar(
-            lambda t, of=of, x=x, lam=lam: of.primal(t * x, lam),
-            bounds=(0.0, 50.0),
-            method="bounded",
-            options={"xatol": 1e-10},
-        )
-        assert of.primal(best_multiple(of, x, lam), lam) <= best.fun + 1e-9 * abs(best.fun)
-
-
-def test_newton_waits_longer_where_many_samples_have_a_kernel():
-    few = CoordinateDescent()._patience(exact_points("tiles")[0])
-    for kind in ("kernel", "tiles"):
-        assert CoordinateDescent()._patience(exact_points(kind, n=2000)[0]) > 3 * few
 
 
 def test_methods_are_named_in_errors():
@@ -322,20 +244,6 @@ def test_paths_ask_for_the_next_lam():
         assert solution.screening_rate == rate
 
 
-def test_newton_keeps_its_point_where_no_step_descends_after_screening(monkeypatch):
-    prob = ss.Problem(exact_points()[0], LOSSES["smoothed"])
-    near = ss.solve(prob, 0.5, tol=1e-4, method="newton", screening=("RRPB", "PGB")).x
-    monkeypatch.setattr(Newton, "_step", lambda self, problem, e: None)
-    with pytest.warns(ss.ConvergenceWarning):
-        found = ss.solve(prob, 0.5, tol=1e-15, x0=near + 1e-4, method="newton", screening=("MGB",))
-    assert (
-        found.n_L + found.n_R > 0
-        and not found.converged
-        and np.array_equal(found.x, near + 1e-4)
-        and 0.0 < found.gap < 1e-4
-    )
-
-
 @pytest.mark.parametrize("method", ["auto", *SMOOTH])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("family", FAMILIES)
@@ -373,20 +281,6 @@ def test_solve_screened_needs_single_terms():
         ),
     ):
         solve_screened(prob, 1.0, Screened(nothing, nothing))
-
-
-def test_singular_systems_give_steps_of_descent():
-    ones = np.full((5, 5), 3e13)
-    for matrix, b in (
-        (ones, np.arange(5.0)),
-        (np.zeros((5, 5)), np.ones(5)),
-        (ones + 1e-3 * np.eye(5), -np.ones(5)),
-    ):
-        solution = Newton()._solve(matrix.copy(), 1e-4, b)
-        assert np.isfinite(solution).all() and solution @ b > 0.0
-        assert np.linalg.norm(
-            matrix @ solution - (matrix.any() and b.mean())
-        ) < 0.05 * np.linalg.norm(b), "solved where it can be"
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::safescreen.ConvergenceWarning")
