@@ -22,9 +22,10 @@ settings.load_profile("safescreen")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the cells of experiments (5x to 7x) to `make nightly`: what they compute is run again by
-    `make reproduce` and replays, and what they say of their records is judged by test_show.
-    """
+    """Leave the cells of experiments (5x to 7x) to `make nightly`.
+
+    What they compute is run again by `make reproduce` and replays, and what they say of their
+    records is judged by test_show."""
     for item in items:
         if item.path.suffix == ".ipynb" and item.path.name[0] in "567":
             item.add_marker(pytest.mark.exhaustive)
