@@ -7,7 +7,7 @@ from safescreen._checks import check_scalar, free_memory
 SHARE = 0.7
 """Part of the memory that is free which a kernel matrix or its cache may take."""
 
-WHOLE = 2000
+WHOLE = 1000
 """Points, dense or with enough entries to be computed with as dense ones, beyond which only the
 rows that a solver asks for are computed: those of support vectors are fewer than all.
 """

@@ -184,6 +184,25 @@ def test_points_of_few_entries(kernel, small):
     assert np.allclose(found[0][1], expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("gigabytes", [1e-3, 1.5e-4])
+@every
+def test_a_block_is_the_same_with_rows_that_are_known(kernel, gigabytes, small):
+    """Some of its rows are in the cache, none, or all, at all columns or at some; or the cache has
+    others of its columns.
+    """
+    X, rng = points(200, 9), np.random.default_rng(3)
+    values = kernel.values(X, X)
+    made = KernelRows(X, kernel, gigabytes)
+    at = np.sort(rng.permutation(200)[:120])
+    for columns in (np.arange(200), at):
+        made.add(at[::3], np.ones(40), columns, np.zeros(columns.size))
+        for rows in (at, at[1::3], at[::3], np.setdiff1d(np.arange(200), at), np.arange(200)):
+            block = made.light_block(rows)
+            assert block.dtype == np.float32
+            whole = values[np.ix_(rows, rows)]
+            assert np.allclose(block, whole, rtol=1e-5, atol=1e-5 * np.abs(values).max())
+
+
 @pytest.mark.parametrize("gigabytes", [1e-3, 1e-4])
 @every
 def test_the_same_bits_for_any_number_of_threads(kernel, gigabytes, small):

@@ -105,7 +105,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         then has its best coefficients so far, with their certified gap, and `reason_` is "time".
     max_gigabytes : float
         Largest kernel matrix that is kept; less if less memory is free. A larger one is not kept,
-        nor that of more than 2,000 dense points: its rows are computed when they are needed, with a
+        nor that of more than 1,000 dense points: its rows are computed when they are needed, with a
         cache of this size for each thread.
     warm_start : bool
         Start from the solution of the last ``fit`` if the number of samples is the same, for

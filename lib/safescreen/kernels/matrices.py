@@ -139,8 +139,17 @@ class KernelRows:
         return self._fill(np.empty((rows.size, columns.size)), self.X, rows, columns)
 
     def light_block(self, rows: NDArray) -> NDArray:
-        """Return the entries of some rows and the same columns, in the precision of the cache."""
-        return self._fill(np.empty((rows.size, rows.size), self._dtype), self._light, rows, rows)
+        """Return the entries of some rows and the same columns, in the precision of the cache;
+        those of rows in the cache are not computed again.
+        """
+        block = np.empty((rows.size, rows.size), self._dtype)
+        missing = self._cache.read(rows, block)
+        some = rows[missing]
+        entries = self._fill(np.empty((some.size, some.size), self._dtype), self._light, some, some)
+        if some.size == rows.size:
+            return entries
+        block[np.ix_(missing, missing)] = entries
+        return block
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples
@@ -274,6 +283,22 @@ class _Cache(threading.local):
             self._used[slots] = self._time
         return self._matrix(), self._slot[numbers], places
 
+    def read(self, numbers, out):
+        """Write the entries of some rows and the same columns into `out`, if either the row or the
+        column is in the cache, whose matrix is symmetric; return the places of the others.
+        """
+        places = numbers
+        if self._store.size < self._slot.size**2:
+            place = np.full(self._slot.size, -1)
+            place[self._columns] = np.arange(self._columns.size)
+            places = place[numbers]
+        slots = self._slot[numbers]
+        missing = np.flatnonzero(slots < 0)
+        if missing.size == numbers.size or places.min() < 0:
+            return np.arange(numbers.size)
+        _read_symmetric(self._matrix(), slots, places, missing, out)
+        return missing
+
     def _matrix(self):
         m = self._columns.size
         return self._store[: self._store.size // m * m].reshape(-1, m)
@@ -368,6 +393,18 @@ def _gather(K, rows, columns, out):
         row = K[rows[i]]
         for j in range(columns.size):
             out[i, j] = row[columns[j]]
+
+
+@njit(nogil=True)
+def _read_symmetric(store, slots, places, missing, out):
+    """Write entries of rows that are stored into `out`, and into its columns of the others."""
+    for i in range(slots.size):
+        if slots[i] >= 0:
+            row = store[slots[i]]
+            for j in range(places.size):
+                out[i, j] = row[places[j]]
+            for j in missing:
+                out[j, i] = row[places[j]]
 
 
 @njit

@@ -152,7 +152,7 @@ class KernelSamples(Terms):
             Positive factors of the losses, 1 if left out.
         max_gigabytes : float
             Largest kernel matrix that is kept. A larger one is not kept, nor that of more than
-            2,000 dense points: its entries are computed when they are needed, and `max_gigabytes`
+            1,000 dense points: its entries are computed when they are needed, and `max_gigabytes`
             is the size of a cache of rows for the solver.
 
         Returns
@@ -333,6 +333,9 @@ class KernelSamples(Terms):
         rest = H.coef.copy()
         rest[ids] -= weights * alpha
         for _ in range(ROUNDS):  # each round computes the products anew
+            H = self.prepared(H)
+            products = self._margins(H)[0].copy()
+            dual = self.conjugates(loss, alpha) - 0.5 * self.cone.inner(H, H) / lam
             fixed = (
                 tau_w,
                 loss,
@@ -341,11 +344,10 @@ class KernelSamples(Terms):
                 epochs * len(self) - done,
                 shrinking,
                 goal,
+                dual,
                 is_balanced,
                 is_over,
             )
-            H = self.prepared(H)
-            products = self._margins(H)[0].copy()
             spread, steps = improve(
                 self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed
             )

@@ -66,6 +66,7 @@ def improve(
     updates,
     shrinking,
     goal,
+    dual,
     is_balanced=False,
     is_over=None,
 ):
@@ -75,9 +76,9 @@ def improve(
 
     alpha and `products`, the inner products ``<z_t, H>``, are overwritten. The products of
     coordinates that are left out are out of date at the end. A goal is a pair: a gap, and one
-    relative to the loss. Once `is_over`, which is asked after each working set, says yes, the work
-    ends. Return the violation among the coordinates that were scanned last, and the
-    number of updates.
+    relative to the objective, of which the dual value, `dual` at the start, is a lower bound. Once
+    `is_over`, which is asked after each working set, says yes, the work ends. Return the violation
+    among the coordinates that were scanned last, and the number of updates.
     """
     point = _Point(
         matrix=matrix,
@@ -99,7 +100,8 @@ def improve(
         stop_if_asked()
         fixed = point.around_intercept(active)
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
-        if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
+        wanted = max(goal[0], goal[1] * max(rest + cost, dual))
+        if spread <= tolerance or gap <= wanted or done >= updates:
             return spread, done
         may_leave = shrinking and done >= ids.size // 4
         if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
@@ -107,15 +109,16 @@ def improve(
             active = active[~firm[active]]
             rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
             firm[out] = True
-        chosen = _choose(active, gains, point, rng)
+        chosen = _choose(active, gains, firm, point, rng)
         if not chosen.size:
             return spread, done
         most = min(INNER_UPDATES * chosen.size, updates - done)
         enough = INNER * float(gains[chosen].mean())
-        steps = point.solve_for(chosen, active, enough, most)
+        steps, gained = point.solve_for(chosen, active, enough, most)
         if steps == 0:
             return spread, done
         done += steps
+        dual += gained
         if is_over is not None and is_over():
             return spread, done
 
@@ -161,21 +164,22 @@ class _Point(NamedTuple):
     def solve_for(self, chosen, active, enough, updates):
         """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the
         products of the `active` ones up to date. Return the number of updates, 0 if no coordinate
-        moved.
+        moved, and by how much the dual value has grown.
 
-        The working set is in the coefficients ``v_t = y_t w_t alpha_t``, of which the matrix of the
-        kernel itself is the curvature."""
+        The working set is in the coefficients ``v_t = y_t w_t alpha_t``. Of lam times the dual
+        objective in them the matrix of the kernel itself is the curvature."""
         _, w, smoothing, cap, lam = self.fixed
         rows = self.ids[chosen]
         signs = self.signs[rows]
         weights = w[chosen]
         Q = self.matrix.light_block(rows)
-        Q *= 1.0 / lam
-        Q[np.diag_indices(rows.size)] += smoothing / weights
-        slopes = -signs * self.forces(chosen)
-        rounded = self._rounded(chosen)
-        enough = max(enough, rounded * (rounded / (4.0 * float(np.diagonal(Q).max()))))
+        if smoothing > 0.0:
+            Q[np.diag_indices(rows.size)] += lam * smoothing / weights
+        slopes = -lam * signs * self.forces(chosen)
+        rounded = lam * self._rounded(chosen)
+        enough = max(lam * enough, rounded * (rounded / (4.0 * float(np.diagonal(Q).max()))))
         before = signs * weights * self.alpha[chosen]
+        slopes_before = slopes.copy()
         v = before.copy()
         largest = weights * cap
         low = np.where(signs > 0.0, 0.0, -largest)
@@ -183,17 +187,19 @@ class _Point(NamedTuple):
         steps = minimise(Q, slopes, v, low, high, enough, updates, self.is_balanced)
         used = np.flatnonzero(v != before)
         if used.size == 0:
-            return 0
+            return 0, 0.0
         moved = chosen[used]
         size = np.abs(v[used])
         alpha = np.minimum(size / weights[used], cap)
         self.alpha[moved] = np.where(size < largest[used], alpha, cap)
         at = self.ids[active]
         sums = np.zeros(active.size)
-        self.matrix.add(rows[used], (v - before)[used], at, sums, ~self.has_moved[moved])
+        is_at_bound = (self.alpha[moved] <= 0.0) | (self.alpha[moved] >= cap)
+        passing = is_at_bound & ~self.has_moved[moved]
+        self.matrix.add(rows[used], (v - before)[used], at, sums, passing)
         self.has_moved[moved] = True
         self.products[active] += self.signs[at] * sums
-        return steps
+        return steps, 0.5 * float((slopes_before + slopes) @ (before - v)) / lam
 
     def _rounded(self, chosen):
         """Return what rounding makes of slopes of 0."""
@@ -202,7 +208,7 @@ class _Point(NamedTuple):
         return SLACK * UNIT * float(sizes.max())
 
 
-def _choose(active, gains, point, rng):
+def _choose(active, gains, firm, point, rng):
     """Return the working set: free coordinates, other coordinates that gain, and coordinates of
     both classes that would gain if a constant were added to all products of one class and
     subtracted from those of the other. They are drawn at random, the more probably the more they
@@ -217,9 +223,8 @@ def _choose(active, gains, point, rng):
     size = max(WORKING_SET, min(2 * free.size, LARGEST_SET))
     size = min(size, point.matrix.most_rows)
     if active.size <= size:
-        return (
-            active if point.is_balanced else active[(is_below & is_above) | (gains[active] > 0.0)]
-        )
+        may_gain = ~firm[active] if point.is_balanced else gains[active] > 0.0
+        return active[(is_below & is_above) | may_gain]
     kept = free[rng.permutation(free.size)[: int(KEPT * size)]]
     room = (size - kept.size) // 4
     signs = point.signs[point.ids[active]]

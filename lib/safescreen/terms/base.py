@@ -465,8 +465,7 @@ class Terms(ABC):
         """Return whether :meth:`sweep` takes a ``goal`` and ends where it estimates that the
         duality gap has reached it.
 
-        The goal is a pair: a duality gap, and one relative to the loss (:class:`KernelSamples`) or
-        to the objective (:class:`Samples`).
+        The goal is a pair: a duality gap, and one relative to the objective.
         """
         return self.costly
 
