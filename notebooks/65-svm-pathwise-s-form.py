@@ -132,7 +132,7 @@ if record.computes:
     SCALINGS = {"": np.asarray, "unit": preprocessing.normalize, "standard": preprocessing.scale}
     X_all, y_all = datasets.load(dataset, part, return_X_y=True)
     y_all = datasets.two_classes(y_all)
-    X, y, samples, prob = problem_of(0)
+    X, y, samples, prob = problem_of(0)  # of_repeat takes those of its repeat
     print(f"{label}: {X.shape[0]} samples, {X.shape[1]} features; {n_C} values of C")
 
 # %% [markdown]
@@ -354,32 +354,65 @@ def against(runs, ours):
 
 
 # %%
-if record.computes:
+def compile_all():
+    """Call once what the clock is to see."""
     if method == "hybrid":
-        pathwise.safe_screening_path(samples, Cs[[0, n_C // 2, -1]], M=M, **OPTIONS)  # compiles
+        pathwise.safe_screening_path(samples, Cs[[0, n_C // 2, -1]], M=M, **OPTIONS)
     as_liblinear(float(Cs[0]), nothing())
     svm.path(samples, Cs[:3], rtol=rtol)
     dome_between(*svm.path(samples, Cs[[0, -1]], rtol=rtol))
 
-    spans, of_rules, checks = {}, {}, []  # seconds: a row a repeat, a column a C
-    for repeat in range(repeats):
-        if rows and repeat:
-            X, y, samples, prob = problem_of(repeat)
-        runs, spent, shares, ours = all_ways()
-        for name, (_, seconds) in runs.items():
-            spans.setdefault(name, []).append(seconds)
-        for name, seconds in spent.items():
-            of_rules.setdefault(name, []).append(seconds)
-        if rows or repeat == repeats - 1:  # the same samples give the same solutions
-            checks.append(against(runs, ours))
-    spans = {name: np.array(each) for name, each in spans.items()}
-    of_rules = {name: np.array(each) for name, each in of_rules.items()}
 
-    removable = np.array([np.mean((s.alpha == 0.0) | (s.alpha == 1.0)) for s in ours])
+def checks_of(repeat, runs, ours):
+    """Tables of what the solutions of a repeat are worth, see `against`."""
+    check = against(runs, ours)
+    ways = [{"repeat": repeat, "way": name, "cut": check["cut"][name], "off": check["off"][name]} for name in runs]
+    rules = [
+        {"repeat": repeat, "rule": name} | {what: int(check[what][name]) for what in ("refuted", "wrong", "at")}
+        for name in check["wrong"]
+    ]
+    good = pd.DataFrame({"repeat": repeat, "k": np.arange(n_C), **check["good"]})
+    return {"good": good, "ways": pd.DataFrame(ways), "decisions": pd.DataFrame(rules)}
+
+
+def of_repeat(repeat):
+    """Tables of a repeat: the seconds of each C by every way, what was screened there, and what the solutions are worth."""
+    global X, y, samples, prob
+    X, y, samples, prob = problem_of(repeat if rows else 0)
+    if record.is_cold:
+        compile_all()
+    runs, spent, shares, ours = all_ways()
+    removable = [np.mean((s.alpha == 0.0) | (s.alpha == 1.0)) for s in ours]
+    at = {"repeat": repeat, "k": np.arange(n_C)}
+    again = [
+        {"start": "warm" if warm else "cold", "again": sum(solves - 1 for solves, _ in counts), "wasted": sum(lost for _, lost in counts)}
+        for warm, counts in tally.items()
+        if counts
+    ]
+    tables = {
+        "seconds": pd.DataFrame({**at, **{name: seconds for name, (_, seconds) in runs.items()}}),
+        "of_rules": pd.DataFrame({**at, **spent}),
+        "shares": pd.DataFrame({"repeat": repeat, "C": Cs, **shares, "what is off the margin": removable}),
+        "again": pd.DataFrame(again),
+    }
+    if rows or repeat == 0:  # the same samples give the same solutions
+        tables |= checks_of(repeat, runs, ours)
+    return tables
+
+
+def by_repeat(table):
+    """Columns of a table as arrays: a row a repeat, a column a C."""
+    return {name: table.pivot(index="repeat", columns="k", values=name).to_numpy() for name in table if name not in ("repeat", "k")}
+
+
+if record.computes:
+    tables = record.parts(of_repeat, repeat=range(repeats))
+    X, y, samples, prob = problem_of(repeats - 1 if rows else 0)
+    spans, of_rules = by_repeat(tables["seconds"]), by_repeat(tables["of_rules"])
+    shares = tables["shares"][tables["shares"]["repeat"] == repeats - 1].drop(columns="repeat").reset_index(drop=True)
     seconds = {f"seconds {name}": np.median(each, axis=0) for name, each in spans.items()}
-    per_C = {"C": Cs, **shares, "what is off the margin": removable, **seconds}
-    record.rows("per_C", pd.DataFrame(per_C))
-    print("ways:", len(runs), " rules:", -(-(n_C - 2) // M))
+    record.rows("per_C", shares.assign(**seconds))
+    print("ways:", len(spans), " rules:", -(-(n_C - 2) // M))
 
 # %% [markdown]
 # ## Safe, and the same solutions
@@ -391,18 +424,19 @@ if record.computes:
 # %% tags=["SSS13-B1"]
 if record.computes:
     # a row a draw; the number missed is that of the worst
-    good = {name: np.array([check["good"][name] for check in checks]) for name in runs}
+    good = by_repeat(tables["good"])
     same_gap = np.all(list(good.values()), axis=(0, 1))
     missed = {name: int((~each).sum(axis=1).max()) for name, each in good.items()}
-    cut = {name: max(check["cut"][name] for check in checks) for name in runs}
-    largest = max(off for check in checks for off in check["off"].values())
+    cut = tables["ways"].groupby("way", sort=False)["cut"].max().to_dict()
+    largest = tables["ways"]["off"].max()
     assert largest <= 2.1 * rtol  # two certified intervals of one optimum overlap
     print(f"objectives of all ways agree to {2.1 * rtol:.1e} where they reached the gap")
     # with coordinate descent either runs out of sweeps
     lost = bool((good["naive, cold"] & ~good["trusted, cold"]).any())
     record.rows("facts", pd.DataFrame([{"fact": "whole problem", "holds": not lost, "note": ""}]))
 
-    refuted = sum(int(check["refuted"].get("certified", 0)) for check in checks)
+    decided = tables["decisions"].groupby("rule", sort=False)[["refuted", "wrong", "at"]].sum()
+    refuted = int(decided["refuted"].get("certified", 0))
     assert refuted == 0
     print("no certified decision is refuted")
 
@@ -414,12 +448,12 @@ if record.computes:
     decisions = [
         {
             "rule": name,
-            "wrong": int(sum(check["wrong"][name] for check in checks)),
-            "at": int(sum(check["at"][name] for check in checks)),
-            "draws": len(checks),
+            "wrong": int(decided.loc[name, "wrong"]),
+            "at": int(decided.loc[name, "at"]),
+            "draws": len(good["naive, cold"]),
             "seconds": float(of_rules[name].sum()),
         }
-        for name in shares
+        for name in of_rules
     ]
     record.rows("rules", pd.DataFrame(decisions))
     for name, each in missed.items():
@@ -579,14 +613,8 @@ if record.computes:
     print(f"every way reached the gap at {same_gap.sum()} of {n_C} values of C")
     for name, each in of_rules.items():
         print(f"of the path, rules: {name} {each.sum(axis=1).mean():.4f} s")
-    for warm, counts in tally.items():
-        if counts:
-            again = sum(solves - 1 for solves, _ in counts)
-            wasted = sum(seconds for _, seconds in counts)
-            print(
-                f"heuristic, {'warm' if warm else 'cold'}: solved again {again} times, "
-                f"wasting {wasted:.3f} s"
-            )
+    for start, of_start in tables["again"].groupby("start"):
+        print(f"heuristic, {start}: solved again {of_start['again'].iloc[-1]} times, wasting {of_start['wasted'].iloc[-1]:.3f} s")
 
 # %% [markdown]
 # What is not the seconds of a whole path, and is judged below all the same: ratios, one a repeat, of which the mean and the standard
