@@ -68,18 +68,6 @@ def test_no_C_between_is_better_than_proved_in_100_problems(name):
     assert {s: f for s in seeds if (f := svc_faults(name, s, 2 + s % 2)[0])} == {}
 
 
-def test_more_cells_prove_more():
-    X, y, weights, cv = labelled(2)
-    Cs = np.geomspace(0.1, 10.0, 5)
-    epsilons = []
-    for intervals in (1, 4, 32):
-        search = SafeSVCCV(SafeSVC(), Cs, cv=cv, intervals=intervals).fit(X, y, weights)
-        assert search.interval_bounds_.shape == (2, 4)
-        assert (search.interval_bounds_[0] <= search.interval_bounds_[1]).all()
-        epsilons.append(search.epsilon_)
-    assert epsilons[0] >= epsilons[1] >= epsilons[2] and epsilons[2] < epsilons[0]
-
-
 def test_gammas_have_intervals_too():
     X, y, weights, cv = labelled(1)
     model = SafeSVC(kernel="rbf")
@@ -91,14 +79,6 @@ def test_gammas_have_intervals_too():
         low, high = between.fit(X, y).score_bounds_.mean(axis=1)
         assert (search.interval_bounds_[0, :, number] <= high).all()
         assert (search.interval_bounds_[1, :, number] >= low).all()
-
-
-def test_nothing_is_computed_unasked_and_nothing_old_is_kept():
-    X, y, weights, cv = labelled(2)
-    search = SafeSVCCV(SafeSVC(), [0.1, 1.0], cv=cv, intervals=2).fit(X, y)
-    assert search.epsilon_ >= 0.0
-    search.set_params(intervals=None).fit(X, y)
-    assert not hasattr(search, "epsilon_") and not hasattr(search, "interval_bounds_")
 
 
 def test_the_grid_counts_too():

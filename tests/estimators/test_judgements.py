@@ -174,18 +174,6 @@ def test_lam_by_held_out_agreement():
         TripletMetricCV(TripletMetric(), 3, scoring="accuracy").fit_triplets(X, triplets)
 
 
-def test_points_of_no_judgement_cost_nothing():
-    """The full metric is sought in the span of the points that somebody has judged."""
-    X, triplets = judged(n=24, d=40)
-    many = np.vstack((X, np.random.default_rng(1).standard_normal((30, 40)) + 1e6))
-    few, all_points = (
-        TripletMetric(lam=3000.0, tol=1e-6).fit_triplets(points, triplets) for points in (X, many)
-    )
-    assert all_points.solution_.x.shape == (24, 24)
-    np.testing.assert_array_equal(all_points.components_, few.components_)
-    assert all_points.score_triplets(many, triplets) == few.score_triplets(X, triplets)
-
-
 def test_judges_as_groups():
     X, triplets = judged()
     judge = np.arange(len(triplets)) % 4

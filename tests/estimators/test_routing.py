@@ -7,7 +7,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.metrics import accuracy_score, get_scorer, make_scorer
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -101,19 +101,6 @@ def test_groups_are_the_splitters_and_weights_the_scorers_if_it_wants_them(model
         model.set_params(cv=3).fit(X, y, groups=groups)
     routed = make_pipeline(model.set_params(cv=GroupKFold(3))).fit(X, y, groups=groups)
     assert routed[-1].scores_.shape[0] == 3
-
-
-@pytest.mark.parametrize("scoring", [None, "accuracy"])
-@pytest.mark.parametrize("wanted", [True, False])
-def test_certified_accuracies_too(scoring, wanted):
-    X, y, weights, groups = data()
-    score = get_scorer("accuracy").set_score_request(sample_weight=wanted)
-    prototype = SafeSVC().set_score_request(sample_weight=wanted)
-    options = {"cv": GroupKFold(3), "refit": False}
-    plain = SafeSVCCV(prototype, 9, scoring=score, **options).fit(X, y, weights, groups)
-    quick = SafeSVCCV(prototype, 9, **options).fit(X, y, weights, groups)
-    known = ~np.isnan(quick.scores_)
-    np.testing.assert_allclose(quick.scores_[known], plain.scores_[known])
 
 
 def test_without_routing_weights_are_in_every_score():

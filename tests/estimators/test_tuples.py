@@ -258,20 +258,6 @@ def test_components_are_as_many_as_asked_for(diagonal):
             clone(whole).set_params(n_components=wrong).fit(rows, y)
 
 
-def test_more_features_than_points():
-    rng = np.random.default_rng(0)
-    X = np.hstack((rng.standard_normal((20, 2)), 0.01 * rng.standard_normal((20, 50))))
-    rows = np.array([rng.choice(20, 3, replace=False) for _ in range(100)])
-    learner = TripletLearner(preprocessor=sparse.csr_array(X), n_components=30).fit(rows)
-    assert learner.components_.shape == (30, 52)
-    assert len(learner.solution_.x) == 20
-    apart = X[rows[:, 0]] - X[rows[:, 2]]
-    M = learner.get_mahalanobis_matrix()
-    np.testing.assert_allclose(
-        learner.pair_distance(rows[:, ::2]), np.sqrt(np.einsum("td,de,te->t", apart, M, apart))
-    )
-
-
 @pytest.mark.parametrize("model", [TripletMetric(k=3, lam_ratio=0.01), HDSL(max_iter=30)])
 def test_labelled_points_by_their_numbers(model):
     rng = np.random.default_rng(0)
@@ -291,20 +277,6 @@ def test_labelled_points_by_their_numbers(model):
     assert named.score_triplets(rows) == plain.score_triplets(X, rows)
     scores = cross_val_score(clone(named), np.arange(40), y, cv=3)
     np.testing.assert_array_equal(scores, cross_val_score(clone(plain), X, y, cv=3))
-
-
-def test_the_metric_is_a_function_of_two_points():
-    X, rows, y = tuples(TripletLearner)
-    learner = TripletLearner(preprocessor=X).fit(rows, y)
-    metric = learner.get_metric()
-    apart = learner.pair_distance(rows[:1, :2])[0]
-    one, other = X[rows[0, 0]], X[rows[0, 1]]
-    assert metric(one, other) == metric(other, one) == metric(one[None], other.tolist())
-    assert metric(one, other) == pytest.approx(apart)
-    assert metric(one, other, squared=True) == pytest.approx(apart**2)
-    for wrong in ((one[1:], other), (X[:2], X[1:3]), (one[1:], other[1:])):
-        with pytest.raises(ValueError):
-            metric(*wrong)
 
 
 @pytest.mark.parametrize(

@@ -166,15 +166,6 @@ def test_neighbours_do_not_depend_on_the_order_of_points():
         assert np.array_equal(one, hdsl.predict_neighbors(products[:, shuffled], y[shuffled], k))
 
 
-def test_neighbours_without_ties_are_a_vote():
-    rng = np.random.default_rng(1)
-    products, y = rng.standard_normal((30, 15)), rng.integers(0, 2, 15)
-    nearest = y[np.argsort(-products, axis=1)[:, :3]]
-    assert np.array_equal(
-        hdsl.predict_neighbors(products, y, 3), (nearest.sum(axis=1) >= 2).astype(int)
-    )
-
-
 def test_tied_neighbours_share_their_votes():
     # one vote each: the more similar class
     assert hdsl.predict_neighbors([[2.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 2).tolist() == [0]

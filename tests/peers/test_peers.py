@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 HERE = Path(__file__).parent
 
@@ -50,15 +49,6 @@ def test_what_is_wrong_with_a_list_is_told():
     }
     for text, reasons in told.items():
         assert list(run.faults(found, reasons)) == [text]
-
-
-def test_an_update_keeps_reasons_and_asks_for_new_ones():
-    found = {"a::passes": "", "a::fails": "ValueError: no", "a::known": "TypeError: known"}
-    reasons = {"was so": ["a::passes", "a::gone"], "is so": ["a::known"]}
-    new = run.updated(found, reasons)
-    assert new == {"is so": ["a::known"], "? ValueError: no": ["a::fails"]}
-    assert run.updated(found, new) == new
-    assert yaml.safe_load(yaml.safe_dump(new)) == new
 
 
 def test_only_meaningless_keywords_are_left_out():

@@ -18,16 +18,14 @@ from safescreen.solvers import solve_screened
 from safescreen.solvers.active_set import ActiveSet
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.counted import Counted
-from safescreen.solvers.drive import ROUNDS
 from safescreen.solvers.every import Every
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import HINGE, SMOOTH
-from safescreen.solvers.point import Point
 from safescreen.solvers.proximal_hinge import ProximalHinge
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.relay import Relay
 from safescreen.solvers.setup import Plan
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.trace import Start
 from safescreen.solvers.when_fallen import WhenFallen
 
 MGB = parse_screening(("MGB",), instance("full").problem(0.05))
@@ -214,53 +212,6 @@ def test_max_seconds_is_checked(value):
 # ------------------------------------------------------------------ screened terms that cost
 
 
-@dataclass(frozen=True)
-class Still:
-    """A solver that stays where it is, and notes what it is asked for."""
-
-    asked: list
-    needs = ()
-    pace = None
-
-    def init(self, problem, start, trace):
-        return Point(start.x), None
-
-    def step(self, problem, trace, state):
-        self.asked.append(trace.limits.tol)
-        return Point(trace.point.x, iterations=1), None
-
-    def reduce(self, problem, state, kept):
-        return None
-
-
-@pytest.mark.parametrize(
-    ("goal", "max_iter", "stops", "n_steps"),
-    [(1e-3, 99, False, ROUNDS - 1), (1e-3, 3, False, 3), (1e-3, 99, True, 0), (1e12, 99, False, 0)],
-)
-def test_more_accuracy_is_asked_for_where_screened_terms_cost(goal, max_iter, stops, n_steps):
-    """A tenth each time; not after the last iteration that is allowed, nor once a callback has
-    ended the solve, nor where the whole problem is solved.
-    """
-    prob = ss.Problem(ss.Samples([[1.0], [1.0]], [1, -1]), ss.SmoothedHinge(0.05))
-    # at x the first term alone is at its optimum; the second, said to be in R, costs much
-    only = Screened(np.array([False, False]), np.array([False, True]))
-    left = Reduction(prob).known(only)
-    x = ss.solve(left.problem, 1.0, tol=1e-15, rtol=0.0, screening=()).x
-    asked = []
-    outcome = driven(
-        left,
-        Still(asked),
-        None,
-        Start(x, 1.0),
-        Limits(goal, 0.0, max_iter),
-        lambda reduction, trace: stops,
-    )
-    assert outcome.problem is prob and outcome.evaluation.gap > 0.1
-    assert (outcome.reason == "converged") == (goal > 1.0)
-    assert len(asked) == n_steps
-    np.testing.assert_allclose(asked, goal * 0.1 ** np.arange(1, n_steps + 1))
-
-
 def test_a_screened_term_that_costs_is_solved_for():
     prob, lam, known = scene("dense", 0.05)
     rough = ss.solve(prob, lam, rtol=1e-2, screening=())
@@ -284,27 +235,6 @@ def test_a_relay_hands_over_its_best_point(gamma):
     assert both.reason == "converged" and 2 < both.n_iter < 300
     gaps = [now.gap for now in both.history if now.iteration == 2]
     assert len(gaps) == 2 and min(gaps) == gaps[1] or gamma == 0.0
-
-
-def test_what_is_known_of_the_larger_problem_is_dropped():
-    """After a screening the best evaluation, and the dual point, are those of what is left."""
-    prob, lam, _ = scene("dense", 0.0)
-    optimum = ss.solve(prob, lam, rtol=1e-9, screening=())
-    status = np.zeros(len(prob), dtype=np.int8)
-    status[::2] = 2  # more than is certain, so that the gap of what is left is larger
-    smaller, kept = prob.reduce_by(status)
-    assert 0 < len(smaller) < len(prob)
-    trace = Trace.begin(Start(optimum.x, lam), Limits(0.0, 1e-9, 9))
-    trace = trace.moved(prob, Point(optimum.x, alpha=optimum.alpha))
-    before = trace.best.evaluation
-    trace = trace.reduced(smaller, kept)
-    expected = smaller.evaluate(optimum.x, lam, optimum.alpha[kept])
-    assert trace.best.evaluation.gap == expected.gap > before.gap
-    assert np.array_equal(trace.best.dual_point.unpack(), optimum.alpha[kept])
-    trace = trace.moved(
-        smaller, Point(np.zeros_like(optimum.x), iterations=1, alpha=optimum.alpha[kept])
-    )
-    assert trace.evaluation.gap > trace.best.evaluation.gap == expected.gap
 
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")

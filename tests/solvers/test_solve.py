@@ -13,7 +13,6 @@ import safescreen as ss
 from instances import ADVERSARIAL, KINDS, instance, points
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
-from safescreen.solvers.projected_gradient import Walk, _length
 from safescreen.solvers.reduction import Reduction
 
 SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
@@ -84,25 +83,6 @@ def test_small(kind, gamma):
         problem,
         ss.solve(problem, of.lam(0.3), tol=0.0, rtol=1e-5, freq=3, screening=("RRPB", "PGB")),
         rtol=1e-5,
-    )
-
-
-def test_the_step_is_the_mean_of_two_lengths():
-    """STS19 section 7: ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``."""
-    cone = instance("dense").terms.cone
-    x, gradient, origin = (
-        np.array([1.0, 2.0, 0.0]),
-        np.array([3.0, 1.0, -1.0]),
-        (np.zeros(3), np.zeros(3)),
-    )
-    assert _length(cone, Walk(None, origin), x, gradient, 1.0) == pytest.approx(
-        (5.0 / 11.0 + 5.0 / 5.0) / 2.0, rel=1e-14
-    )
-    assert _length(cone, Walk(0.25), x, gradient, 1.0) == 0.25
-    assert (
-        _length(cone, Walk(None), x, gradient, 4.0)
-        == _length(cone, Walk(None, origin), x, -gradient, 4.0)
-        == 0.25
     )
 
 

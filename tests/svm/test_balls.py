@@ -14,7 +14,6 @@ from instances import instance
 from naive import naive_svm
 from naive.harness import truth
 from safescreen import svm
-from safescreen.svm.balls import ball_of
 
 KINDS = ("dense", "csr", "kernel", "tiles")
 GAMMAS = (0.0, 0.05, 0.5)
@@ -127,81 +126,6 @@ def test_exact_references_give_the_printed_balls(seed, factor):
     np.testing.assert_array_equal(
         svm.choose_s(terms, C, reference), naive_svm.best_s(Z, C, reference.w, C0)
     )
-
-
-@pytest.mark.parametrize("factor", [1.05, 1.5, 4.0])
-def test_ball_1_is_the_path_bound_and_the_dvi_test(factor):
-    terms, Z, C0, reference = printed_case()
-    C = factor * C0
-    ball, other = (
-        svm.ball_1(terms, C, reference),
-        ss.spheres.path_bound(reference.w, 1.0 / C0, 1.0 / C),
-    )
-    np.testing.assert_allclose(ball.center, other.center, rtol=1e-6)
-    assert ball.radius == pytest.approx(other.radius, rel=1e-5)
-    lowest = Z @ ball.center - ball.radius * np.linalg.norm(Z, axis=1)
-    np.testing.assert_allclose(
-        lowest, naive_svm.dvi_lower(Z @ Z.T, C0 * reference.alpha, C, C0), rtol=1e-4, atol=1e-5
-    )
-
-
-def test_the_optimum_can_be_on_the_boundary_of_ball_1():
-    """Below C_min ``w(C) = C/C0 w0``: no factor below 1 on the radius would do."""
-    terms = printed_case()[0]
-    largest = svm.c_min(terms)
-    ball = svm.ball_1(terms, largest, svm.solution_below_c_min(terms, 0.25 * largest))
-    distance = np.linalg.norm(svm.solution_below_c_min(terms, largest).w - ball.center)
-    assert 0.999999 * ball.radius < distance <= ball.radius
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_intersection_decides_as_printed(seed):
-    terms, Z, C0, reference = printed_case(seed)
-    for factor in (1.1, 1.3, 2.0):
-        C = factor * C0
-        balls = [
-            svm.ball_1(terms, C, reference),
-            svm.ball_2(terms, C, reference.w, svm.choose_s(terms, C, reference)),
-        ]
-        pairs = [v for ball in balls for v in (ball.center, ball.radius)]
-        bounds = np.array([naive_svm.intersection_bounds(z, *pairs) for z in Z])
-        found, sure = (
-            svm.intersection_test(terms, C, reference),
-            np.abs(bounds - 1.0).min(axis=1) > 1e-6,
-        )
-        np.testing.assert_array_equal(found.in_R[sure], bounds[sure, 0] > 1.0)
-        np.testing.assert_array_equal(found.in_L[sure], bounds[sure, 1] < 1.0)
-
-
-def test_choice_of_s_is_the_best_of_all():
-    rng = np.random.default_rng(3)
-    terms = ss.Samples(rng.standard_normal((8, 3)), np.array([1, -1] * 4))
-    reference = svm.Reference(rng.standard_normal(3), rng.uniform(size=8), 1.0)
-
-    def merit(s, feasible, problem):
-        first = ball_of(problem, feasible, 2.0, reference.alpha, "BT1")
-        second = ball_of(problem, feasible, 2.0, s, "BT2")
-        return np.sum((first.center - second.center) ** 2) - second.radius**2
-
-    for feasible in (reference.w, np.zeros(3), rng.standard_normal(3)):
-        best = merit(
-            svm.choose_s(terms, 2.0, reference, feasible), feasible, ss.Problem(terms, HINGE)
-        )
-        every = [
-            merit(np.array(s, dtype=float), feasible, ss.Problem(terms, HINGE))
-            for s in product((0.0, 1.0), repeat=8)
-        ]
-        assert best == pytest.approx(max(every), rel=1e-9)
-        moved = terms.with_threshold(rng.uniform(0.5, 1.5, 8))
-        smooth = ss.Problem(moved, ss.SmoothedHinge(0.7))
-        s = svm.choose_s(moved, 2.0, reference, feasible, smooth.loss)
-        assert ((s > 0.0) & (s < 1.0)).any()
-        best = merit(s, feasible, smooth)
-        for _ in range(200):
-            assert (
-                merit(np.clip(s + 0.2 * rng.standard_normal(8), 0.0, 1.0), feasible, smooth)
-                <= best + 1e-9
-            )
 
 
 def test_degenerate_pairs_of_balls():

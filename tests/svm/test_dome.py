@@ -43,22 +43,6 @@ def test_right_for_all_C_between(kind, gamma):
             ).all()
 
 
-def test_no_smaller_slack_would_do():
-    """With u at the edge of what is known of it and w at the edge of ``<u, w - u> >= 0``, the
-    half-space is met with equality.
-    """
-    c, eps, R = np.array([2.0, 0.0]), 0.5, 5.0
-    lowest = np.inf
-    # all u at distance eps; the w of norm R with <u, w> = ||u||^2
-    for angle in np.linspace(0.0, 2.0 * np.pi, 20_001):
-        u = c + eps * np.array([np.cos(angle), np.sin(angle)])
-        across = np.array([-u[1], u[0]]) / np.linalg.norm(u)
-        for sign in (-1.0, 1.0):
-            w = u + sign * np.sqrt(R * R - u @ u) * across
-            lowest = min(lowest, c @ w)
-    assert lowest == pytest.approx(c @ c - eps * (eps + R), rel=1e-6)
-
-
 def cloud(seed, n=40):
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
@@ -84,38 +68,6 @@ def test_corrected_bounds_are_the_extremes_and_decide_alike(seed):
     np.testing.assert_array_equal(
         svm.safe_screening(terms, a, b.x).in_R[sure], naive_svm.non_sv_rule(Z, a.x, b.x)[1][sure]
     )
-
-
-def test_printed_bounds_do_not_hold():
-    """Between the two conditions the printed upper bound is below the largest value over the
-    dome.
-    """
-    w_a, square_b = np.array([1.0, 0.0]), 2.25
-    z = np.array([np.cos(0.6), np.sin(0.6)])
-    w = 1.5 * z  # in the dome: its norm is sqrt(square_b)
-    assert w_a @ w >= w_a @ w_a
-    printed, corrected = (
-        naive_svm.dome_bounds_printed(z, w_a, square_b),
-        naive_svm.dome_bounds(z, w_a, square_b),
-    )
-    assert printed[1] < z @ w - 1e-3
-    assert corrected[1] == pytest.approx(z @ w)
-
-
-def test_printed_bounds_screen_wrongly_on_a_real_problem():
-    """Somewhere in a few random problems the printed test says L of a sample that is not in L,
-    or contradicts the optimum.
-    """
-    violated = 0
-    for seed in range(20):
-        terms, Z = cloud(seed)
-        prob, C = ss.Problem(terms, ss.Hinge()), 4.0 * svm.c_min(terms)
-        a, b = solved(prob, C), solved(prob, 1.5 * C)
-        margins, correct = terms.margins(b.x), svm.dome_test(terms, a, b)
-        for i, z in enumerate(Z):
-            violated += margins[i] > naive_svm.dome_bounds_printed(z, a.x, b.x @ b.x)[1] + 1e-6
-        assert (margins[correct.in_R] > 1.0).all() and (margins[correct.in_L] < 1.0).all()
-    assert violated > 0
 
 
 def test_a_norm_serves_as_bound():

@@ -1,7 +1,5 @@
 """`safescreen data list | fetch | verify`."""
 
-import pytest
-
 from safescreen_book.cli import main
 
 from .conftest import TEST_TEXT, TEXT
@@ -18,16 +16,6 @@ def test_list_says_what_is_here(capsys):
     assert "32561" in lines["a9a"] and "123" in lines["a9a"]
 
 
-def test_list_tells_here_from_missing(tiny, folders, capsys):
-    (folders[0] / "tiny.t").write_bytes(TEST_TEXT)
-    assert run("list") == 0
-    out = capsys.readouterr().out
-    assert "to fetch" in out and "missing" in out
-    (folders[0] / "tiny").write_bytes(TEXT)
-    assert run("list") == 0
-    assert " here " in capsys.readouterr().out
-
-
 def test_verify_checks_what_is_here_and_fails_on_what_is_named(tiny, folders, capsys):
     assert run("verify") == 0
     assert "no data files are here" in capsys.readouterr().out
@@ -40,15 +28,6 @@ def test_verify_checks_what_is_here_and_fails_on_what_is_named(tiny, folders, ca
     (folders[0] / "tiny").write_bytes(b"other")
     assert run("verify") == 1
     assert "wrong checksum" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("no_network")
-def test_fetch_goes_on_after_a_failure(tiny, folders, capsys):
-    (folders[0] / "lost.data").write_bytes(b"1\n")
-    assert run("fetch", "tiny", "lost") == 1
-    out, err = capsys.readouterr()
-    assert "download failed" in err and "lost: here (lost.data)" in out
-    assert run("fetch", "--all") == 1
 
 
 def test_wrong_use_is_exit_code_2(capsys):

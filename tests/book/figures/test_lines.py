@@ -1,19 +1,10 @@
 """Lines and rows show the numbers they are given."""
 
 import numpy as np
-import pytest
 
 from safescreen_book import figures
 
 LAMS = np.array([8.0, 4.0, 2.0, 1.0])
-
-
-@pytest.mark.parametrize("log", ["", "x", "y", "xy"])
-def test_axes_are_logarithmic_where_asked_for(log):
-    ax = figures.lines({"GB": [1.0, 2.0]}, [1.0, 10.0], log=log)
-    assert [ax.get_xscale(), ax.get_yscale()] == [
-        "log" if axis in log else "linear" for axis in "xy"
-    ]
 
 
 def test_a_path_runs_from_large_to_small():
@@ -42,13 +33,3 @@ def test_bars_show_their_numbers():
     ax = figures.bars({"none": 2.0, "GB": np.nan, "PGB": 0.5})
     assert [bar.get_width() for bar in ax.patches] == [2.0, 0.0, 0.5]
     assert [text.get_text() for text in ax.texts] == ["2.00", "", "0.50"]
-
-
-def test_dots_of_both_and_what_was_stopped():
-    ax = figures.dots({"full": 10.0, "shrink": 1.0}, {"full": 300.0}, cut=["full"])
-    found = [(float(x), float(y)) for line in ax.lines for x, y in line.get_xydata()]
-    assert found[:3] == [(10.0, 0.0), (300.0, 0.0), (1.0, 1.0)] and np.isnan(found[3][0])
-    assert [text.get_text() for text in ax.texts] == ["stopped"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["full", "shrink"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ours", "paper"]
-    assert figures.dots({"full": 2.0}).get_legend() is None

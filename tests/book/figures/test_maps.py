@@ -22,18 +22,6 @@ def test_maps_have_one_cell_a_number():
     np.testing.assert_allclose(corners[0, :, 0], 4.0 * 2.0 ** np.array([1.5, 0.5, -0.5]))
 
 
-def test_pixel_pairs_join_the_pixels_of_each_atom():
-    similarity = SparseSimilarity(np.array([[0, 1, 1], [2, 3, -1]]), np.array([0.75, 0.25]), 2.0, 4)
-    ax = figures.pixel_pairs(similarity, (2, 2), np.ones((2, 2)), title="title")
-    first, second = ax.get_lines()
-    assert first.get_xydata().tolist() == [[0, 0], [1, 0]]
-    assert second.get_xydata().tolist() == [[0, 1], [1, 1]]
-    assert (
-        first.get_color() != second.get_color() and first.get_linewidth() > second.get_linewidth()
-    )
-    assert ax.get_title(loc="left") == "title"
-
-
 def test_sparsity_marks_entries_by_sign():
     similarity = SparseSimilarity(np.array([[0, 2, -1], [1, 2, 1]]), np.array([0.9, 0.1]), 1.0, 4)
     ax = figures.sparsity(similarity, title="M", size=10.0)

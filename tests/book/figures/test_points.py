@@ -44,10 +44,3 @@ def test_lines_of_the_margin_pass_where_it_has_its_levels():
     levels = [np.round(w @ np.array(line.get_data()), 12).tolist() for line in ax.lines]
     assert levels == [[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]]
     assert ax.get_legend() is None
-
-
-def test_a_decision_function_has_the_same_lines():
-    w = np.array([1.0, -2.0])
-    contours = figures.samples(X, y, lambda points: points @ w).collections[-1]
-    for level, path in zip((-1.0, 0.0, 1.0), contours.get_paths(), strict=True):
-        np.testing.assert_allclose(path.vertices @ w, level, atol=1e-9)

@@ -169,17 +169,3 @@ def test_parameters_cell_is_plain(book, cell, message):
     (book.folder / "odd.py").write_text(cell)
     with pytest.raises(BookError, match=message):
         parameters(read_source(book.folder, "odd"), "odd")
-
-
-def test_repeats_count_the_seed_up(book):
-    book.write(GOOD)
-    manifest = load_manifest(book.folder)
-    (run,) = manifest.select([], "smoke")
-    assert manifest.repeats(run, 3) == [run]
-    source = book.folder / "tiny.py"
-    source.write_text(source.read_text().replace('output_dir = ""', 'output_dir = ""\nseed = 7'))
-    assert manifest.repeats(run, 1) == [run]
-    first, second, third = manifest.repeats(run, 3)
-    assert first is run
-    assert (second.name, second.parameters) == ("a,seed=8", {"n": 2, "seed": 8})
-    assert (third.name, third.parameters) == ("a,seed=9", {"n": 2, "seed": 9})

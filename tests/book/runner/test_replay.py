@@ -283,13 +283,6 @@ def replayed(book, capsys, *options):
     return code, capsys.readouterr().out
 
 
-def test_nothing_is_written_if_one_only_compares(story, capsys):
-    book, lines = story
-    code, printed = replayed(book, capsys, "--only-compare")
-    assert code == 0 and "tiny/a: 2 rows agree, " in printed and "1 confirmed" in printed
-    assert not lines.exists() and status(book) == "historic"
-
-
 def test_a_replay_that_agrees_confirms_a_record(story, capsys):
     book, lines = story
     before = {file: file.read_bytes() for file in lines.parent.iterdir()}

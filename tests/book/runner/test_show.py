@@ -61,15 +61,6 @@ def test_another_rule_judges_the_same_rows(made, capsys):
     assert show(made, "--check") == 0
 
 
-def test_a_notebook_that_shows_what_it_computed_is_told(made, capsys):
-    text = SOURCE.replace("above = int", "above = len(squares) + int")
-    (made.folder / "tiny.py").write_text(text)
-    old = (made.run_folder("a") / "conclusions.csv").read_bytes()
-    assert show(made) == 1
-    assert "tiny/a: stops in cell 3 with NameError" in capsys.readouterr().out
-    assert (made.run_folder("a") / "conclusions.csv").read_bytes() == old
-
-
 def test_rows_are_read_as_they_were_written(tmp_path):
     frame = pd.DataFrame({"x": [1.0 / 3.0, 2.0e-300], "name": ["a", "b"], "holds": [True, False]})
     first = Recorder(tmp_path)
