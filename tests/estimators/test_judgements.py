@@ -5,7 +5,7 @@ to and scored by.
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import KFold
 
 import safescreen as ss
 from safescreen import HDSL, TripletMetric, TripletMetricCV
@@ -172,20 +172,6 @@ def test_lam_by_held_out_agreement():
         TypeError, match="scoring must be a function or None for triplets, got 'accuracy'"
     ):
         TripletMetricCV(TripletMetric(), 3, scoring="accuracy").fit_triplets(X, triplets)
-
-
-def test_judges_as_groups():
-    X, triplets = judged()
-    judge = np.arange(len(triplets)) % 4
-    search = TripletMetricCV(TripletMetric(), [10.0, 1.0], cv=GroupKFold(4)).fit_triplets(
-        X, triplets, groups=judge
-    )
-    found = (
-        TripletMetric(1.0)
-        .fit_triplets(X, triplets[judge != 3])
-        .score_triplets(X, triplets[judge == 3])
-    )
-    assert search.scores_.shape == (4, 2) and np.abs(search.scores_[:, 1] - found).min() < 0.02
 
 
 def test_weight_zero_in_screening():

@@ -317,22 +317,6 @@ def test_of_many_points_only_the_rows_that_are_wanted_are_computed(monkeypatch):
     assert isinstance(Features.of(poly, padded(X)).data, np.ndarray)  # few entries
 
 
-def test_names_and_orders_are_taken_as_they_come():
-    X, y = made()
-    assert SafeSVC(0.1, screening="MGB").fit(X, y).screening_[0].rate > 0.0
-    one, other = (
-        SafeSVCCV(SafeSVC(0.1), Cs, cv=3).fit(X, y) for Cs in ([0.1, 1.0, 10.0], [1.0, 10.0, 0.1])
-    )
-    assert one.C_ == other.C_ and other.Cs_.tolist() == [0.1, 1.0, 10.0]
-    for options, text in (
-        ({"loss": "log"}, "loss must be 'hinge' or"),
-        ({"loss": "squared_hinge", "smoothing": 0.1}, "smoothing must be 0"),
-    ):
-        with pytest.raises(ValueError, match=text):
-            SafeSVC(**options).fit(X, y)
-    assert {"SafeSVC", "SafeSVCCV"} <= set(dir(ss))
-
-
 # ------------------------------------------------------------------ bounds of rounding
 
 

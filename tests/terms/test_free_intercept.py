@@ -101,9 +101,9 @@ def check_one(seed, loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=["hinge", "smoothed", "squared"])
 @pytest.mark.slow
 def test_no_decision_and_no_gap_is_wrong(loss):
-    counts = [check_one(seed, loss) for seed in range(60)]
+    counts = [check_one(seed, loss) for seed in range(28)]
     known = [count for count in counts if count is not None]
-    assert len(known) > 45 and sum(count > 0 for count in known) > 15
+    assert len(known) > 20 and sum(count > 0 for count in known) > 6
 
 
 @pytest.mark.exhaustive

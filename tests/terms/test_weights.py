@@ -299,29 +299,6 @@ def test_weights_of_one_change_nothing_and_a_common_factor_is_a_factor_of_lam():
             assert other.primal == pytest.approx(factor * plain.primal, rel=1e-10)
 
 
-@kinds
-@pytest.mark.parametrize("gamma", [0.0, 0.05])
-def test_a_path_with_ranges(kind, gamma):
-    case = Repeated(kind)
-    problem, naive, lams = (
-        ss.Problem(case.terms, ss.SmoothedHinge(gamma)),
-        case.naive(gamma),
-        case.of.lam(0.3) * 0.8 ** np.arange(5),
-    )
-    plain = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=())
-    for solution, other in zip(
-        ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=True, screening=("RRPB", "PGB")),
-        plain,
-        strict=True,
-    ):
-        assert (
-            solution.converged and np.linalg.norm(solution.x - other.x) <= solution.eps + other.eps
-        )
-        assert solution.primal == pytest.approx(
-            naive.primal(solution.x, solution.lam), rel=1e-10
-        ), "constants of screened terms included"
-
-
 def test_what_is_counted_has_no_weights():
     problem = ss.Problem(Repeated("full").terms, ss.SmoothedHinge(0.05))
     with pytest.raises(ValueError, match="terms must have no weights"):

@@ -63,26 +63,6 @@ def test_what_is_wrong_is_named(tmp_path, entry, message):
         ledger(tmp_path, f"{HEAD}{entry}\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("P:\n", "claims.yml, P: expected a list of claims, found NoneType"),
-        (f"P: {{{OPEN}}}\n", "expected a list of claims, found dict"),
-        (f"~:\n  - {{{OPEN}}}\n", "claims.yml: the key None is not a string"),
-        (f"../P:\n  - {{{OPEN}}}\n", "claims.yml: '../P' cannot be a folder's name"),
-        ('P:\n  - {id: a b, kind: T, what: "a", status: open}\n', "claim a b cannot be"),
-        ("P: []\nP: []\n", "claims.yml: not valid YAML: the key 'P' stands twice"),
-        ("P:\n  - {id: a, kind: T, kind: L}\n", "the key 'kind' stands twice"),
-        ("P: !!float ''\n", "claims.yml: not valid YAML"),
-        ("P: 2024-13-45\n", "claims.yml: not valid YAML: month must be"),
-        ("P: " + "[" * 3000, "claims.yml: not valid YAML: maximum recursion"),
-    ],
-)
-def test_what_is_no_ledger_is_named(tmp_path, text, message):
-    with pytest.raises(BookError, match=message):
-        ledger(tmp_path, text)
-
-
 ERROR = nbformat.v4.new_output("error", ename="E", evalue="", traceback=[])
 
 
