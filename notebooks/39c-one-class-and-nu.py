@@ -1,0 +1,261 @@
+# %% [markdown]
+# # One class, and ν in place of C
+#
+# The machine for one class and the ν-machine look like other problems. One is the problem of this book with a free intercept and one sample more. The other
+# is a point of a path. So the library screens both as it is: with no new estimator, and no new formula.
+#
+# At the end you will have seen
+#
+# * the one-class machine as a machine of two classes, whose second class is the origin;
+# * the same objective as scikit-learn's `OneClassSVM`, and what a ball decides of its samples, also from another ν;
+# * the ν-machine as the machine with the λ at which the slopes sum to νn, beside scikit-learn's `NuSVC`;
+# * bounds of ν from what is certain at one λ, so that no sum of slopes has to be exact;
+# * a machine that this frame does not carry, and what of the book holds for it all the same.
+
+# %%
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.svm import NuSVC, OneClassSVM
+
+import safescreen as ss
+from safescreen_book import datasets, figures
+
+# %% [markdown]
+# ## The claim
+#
+# > **One class.** Schölkopf et al. (2001) minimise $\frac12\|w\|^2 + \sum_i \max(0, \rho - \langle w, x_i\rangle) - \nu n\rho$ over $w$ and $\rho$. It is the problem with a free
+# > intercept $b = -\rho$, $\lambda = 1$, the hinge with threshold 0 and all labels $+1$, and one more sample: the origin, with label $-1$, weight $\nu n$, and a threshold above $\rho^\star$.
+# >
+# > **ν in place of C.** Let $\alpha^\star(\lambda)$ be the slopes of the machine with a free intercept and the hinge. The ν-machine is, up to a factor, the machine at a $\lambda$ with $\sum_i\alpha^\star_i(\lambda) = \nu n$, and that $\lambda$
+# > is its $\rho$. The sum does not fall as $\lambda$ rises. If $l$ samples are certain to be in L and $r$ in R, $l \le \nu n \le n - r$.
+#
+# | assumption | where it is used |
+# |---|---|
+# | the hinge | both; with a smoothed hinge the sample at the origin still has slope 1, and the problem is a smoothed one-class machine |
+# | $\rho^\star > 0$ | the ν-machine: $w$ and $b$ are divided by it |
+#
+# ## Derivation
+#
+# **One class.** The origin has the margin $-b$. Its threshold $h$ lies above, so its loss is $\nu n\,(h + b)$: a constant, and $\nu n\,b = -\nu n\rho$, the linear term in $b$ that is missing. The others cost
+# $\max(0, 0 - \langle w, x_i\rangle - b)$. That the slopes balance the classes, $\sum_i\alpha_i = \nu n$, is the condition that everybody knows.
+#
+# **ν.** The ν-machine minimises $\frac12\|w\|^2 + \sum_i\max(0, \rho - y_i(\langle w,x_i\rangle + b)) - \nu n\rho$. Put $w = \rho\tilde w$, $b = \rho\tilde b$: this is $\rho$ times
+# $\frac\rho2\|\tilde w\|^2 + \sum_i\max(0, 1 - y_i(\langle \tilde w,x_i\rangle + \tilde b)) - \nu n$. For a fixed $\rho$ its minimum is $\rho\,(P^\star(\rho) - \nu n)$, with $P^\star(\lambda)$ that of our machine. The derivative of $P^\star$ is
+# $\frac12\|\tilde w\|^2$, and $P^\star(\lambda) = D = \sum_i\alpha^\star_i - \frac\lambda2\|\tilde w\|^2$. So the derivative by $\rho$ is $P^\star + \frac\rho2\|\tilde w\|^2 - \nu n = \sum_i\alpha^\star_i(\rho) - \nu n$. It is 0 at the optimum; and $\rho P^\star(\rho)$
+# is convex, as a minimum over $w$ and $b$ of a function convex in all three, so the sum does not fall. In L the slope is 1, in R it is 0, elsewhere between.
+#
+# ## One class by the library
+#
+# Breast cancer, its features between 0 and 2, so that the origin is outside of the samples.
+
+# %%
+X, y = datasets.load("breast-cancer", return_X_y=True)
+X = X + 1.0
+n = len(X)
+
+
+def one_class(X, nu, height):
+    """The one-class machine: the samples, and the origin as the other class."""
+    points, signs = np.vstack([X, np.zeros(X.shape[1])]), np.append(np.ones(len(X)), -1.0)
+    terms = ss.FreeIntercept.from_points(points, signs, weights=np.append(np.ones(len(X)), nu * len(X)))
+    return ss.Problem(terms.with_threshold(np.append(np.zeros(len(X)), height)), ss.Hinge())
+
+
+def read(prob, solution):
+    """Coefficients and intercept; the coefficient of the constant feature, nearly 0, belongs to it."""
+    return solution.x[:-1], solution.intercept + prob.terms.constant * solution.x[-1]
+
+
+def objective(w, rho, nu):
+    """The one-class objective as it is printed."""
+    return 0.5 * w @ w + np.maximum(0.0, rho - X @ w).sum() - nu * n * rho
+
+
+# %% tags=["NEW-NU"]
+solved = {}
+for nu in (0.05, 0.2, 0.5):
+    outside = OneClassSVM(kernel="linear", nu=nu, tol=1e-10).fit(X)
+    rho = -outside.intercept_[0]
+    prob = one_class(X, nu, 2.0 * rho)
+    best = ss.solve(prob, 1.0, rtol=1e-11)
+    w, b = read(prob, best)
+    values = objective(outside.coef_.ravel(), rho, nu), objective(w, -b, nu)
+    found = ss.screen(prob, best.x, 1.0, best.alpha)
+    assert abs(values[0] - values[1]) < 1e-6 * abs(values[0]) and found.in_L[-1]
+    assert abs(best.alpha[:-1].sum() - nu * n) < 1e-6 * n
+    margins = X @ outside.coef_.ravel() - rho
+    scale = 1e-6 * abs(margins).max()
+    assert (margins[found.in_R[:-1]] > -scale).all() and (margins[found.in_L[:-1]] < scale).all()
+    solved[nu] = prob, best
+    print(f"one class, nu {nu}, certain outside {found.in_L[:-1].sum()}, inside {found.in_R[:-1].sum()}, of {n}; objectives agree to 1e-6 of {values[0]:.5g}")
+
+# %% [markdown]
+# About $\nu n$ samples are outside, as they should be. The few that are left lie on the plane: no ball decides them, since the hinge has its kink there.
+#
+# ### From another ν
+#
+# For a smaller $\nu$ the slopes of a solution, times the ratio of the two, balance again; so do its $w$ and $b$ times the ratio. That pair makes a ball for the new problem, before anything is solved:
+
+# %%
+prob_old, old = solved[0.5]
+rows = {}
+for ratio in (0.99, 0.9, 0.7, 0.4):
+    new = one_class(X, 0.5 * ratio, -2.0 * old.intercept)
+    alpha = np.append(ratio * old.alpha[:-1], 1.0)
+    found = ss.screen(new, ratio * old.x, 1.0, alpha)
+    best = ss.solve(new, 1.0, rtol=1e-11)
+    w, b = read(new, best)
+    margins = X @ w + b
+    slack = 1e-6 * abs(margins).max()
+    assert (margins[found.in_R[:-1]] > -slack).all() and (margins[found.in_L[:-1]] < slack).all()
+    rows[ratio] = found.rate
+    print(f"nu from 0.5 to {0.5 * ratio:.3f}: {100 * found.rate:.0f} % of the samples are certain before the first iteration")
+assert rows[0.99] > rows[0.9] > 0.0
+
+# %% [markdown]
+# The ball pays for steps of a few percent, as on a path of $\lambda$.
+#
+# ## The ν-machine by the library
+#
+# Bisection for the $\lambda$ at which the slopes sum to $\nu n$. scikit-learn divides $w$ and $b$ by $\rho$, too, and its largest coefficient is $1/\rho$.
+
+
+# %%
+machine = ss.Problem(ss.FreeIntercept.from_points(X, np.where(y == y[0], 1, -1)), ss.Hinge())
+
+
+def at_nu(nu, rounds=40):
+    """The solution at the lambda whose slopes sum to nu n, and the last interval of lambda."""
+    low, high, x = 1e-4, 1e4, None
+    for _ in range(rounds):
+        lam = np.sqrt(low * high)
+        best = ss.solve(machine, lam, rtol=1e-10, x0=x)
+        x = best.x
+        low, high = (low, lam) if best.alpha.sum() > nu * n else (lam, high)
+    return best, low, high
+
+
+# %% tags=["NEW-NU"]
+for nu in (0.1, 0.3, 0.6):
+    outside = NuSVC(kernel="linear", nu=nu, tol=1e-10).fit(X, machine.terms.signs)
+    rho = 1.0 / abs(outside.dual_coef_).max()
+    best, low, high = at_nu(nu)
+    w, b = outside.coef_.ravel(), outside.intercept_[0]
+    theirs = 0.5 * rho * w @ w + np.maximum(0.0, 1.0 - machine.terms.signs * (X @ w + b)).sum()
+    ours = machine.primal(best.x, best.lam)
+    values = rho * (theirs - nu * n), best.lam * (ours - nu * n)
+    assert abs(values[0] - values[1]) < 1e-6 * abs(values[0])
+    certain = [ss.screen(machine, s.x, s.lam, s.alpha) for s in (ss.solve(machine, lam, rtol=1e-10) for lam in (0.98 * low, 1.02 * high))]
+    least, most = certain[0].n_L / n, 1.0 - certain[1].n_R / n
+    assert least <= nu <= most
+    print(f"nu {nu}: lambda {best.lam:7.3f}, rho of scikit-learn {rho:7.3f}; objectives agree to 1e-6: {values[0]:.5g}; by counts nu is in [{least:.3f}, {most:.3f}]")
+
+# %% [markdown]
+# The counts are certain, roundings included. So a range of $\lambda$ with a given $\nu$ in it is certain as well, and what one pair decides for both of its ends it decides for the ν-machine
+# ([`39b-free-intercept`](39b-free-intercept.ipynb)): $\lambda$ need not be known.
+
+# %%
+grid = np.geomspace(1e-3, 1e3, 13)
+bounds, sums = [], []
+for lam in grid:
+    best = ss.solve(machine, lam, rtol=1e-10)
+    found = ss.screen(machine, best.x, lam, best.alpha)
+    bounds.append((found.n_L / n, 1.0 - found.n_R / n))
+    sums.append(best.alpha.sum() / n)
+bounds = np.array(bounds)
+assert (bounds[:, 0] <= sums).all() and (sums <= bounds[:, 1]).all() and (np.diff(sums) >= -1e-6).all()
+_, ax = figures.panels(1, width=5.0, height=3.2)
+ax.fill_between(grid, *bounds.T, alpha=0.4, label="certain")
+ax.semilogx(grid, sums, ".-", label="sum of the slopes / n")
+ax.set(xlabel="lambda", ylabel="nu")
+ax.legend()
+figures.show("The sum of the slopes over n, which is nu, rises with lambda. A narrow band around it is what the certain samples prove.")
+
+# %% [markdown]
+# ## Broken on purpose
+#
+# A threshold of the origin *below* $\rho^\star$: its loss is no longer a line at the solution, and the machine is another one.
+
+# %%
+prob, best = solved[0.2]
+rho = -best.intercept
+low = ss.solve(one_class(X, 0.2, 0.5 * rho), 1.0, rtol=1e-11)
+value, right = (objective(w, -b, 0.2) for w, b in (read(prob, low), read(prob, best)))
+print(f"objective with a threshold of half of rho: {(value - right) / abs(right):.0%} of it too high")
+assert value > right + 0.01 * abs(right)
+
+# %% [markdown]
+# ## What the frame does not carry
+#
+# A machine that is safe against noise in its features has the loss $\max_{\|u\|\le\kappa}\max(0, 1 - \langle w, z_i + u\rangle) = \max(0, 1 - \langle w, z_i\rangle + \kappa\|w\|)$ (Nguyen, Nguyen and Tran, 2026, screen it). That is no loss of a *linear* term, so it is not in
+# this library. The argument of DGB holds all the same: the objective is strongly convex. The minimum of the Lagrangian over $w$, with $H = \sum_i\alpha_iz_i$, is
+#
+# $$D(\alpha) = \sum_i\alpha_i - \tfrac1{2\lambda}\Big(\big[\|H\| - \kappa\textstyle\sum_i\alpha_i\big]_+\Big)^2, \qquad w(\alpha) = \tfrac1\lambda\big[\|H\| - \kappa\textstyle\sum_i\alpha_i\big]_+\tfrac{H}{\|H\|},$$
+#
+# and $m_i(w) = \langle w,z_i\rangle - \kappa\|w\|$ changes by at most $(\|z_i\| + \kappa)\,\|w - w'\|$. So the sphere rule holds with the norm $\|z_i\| + \kappa$. The check:
+
+
+# %% tags=["NEW-NU"]
+def noisy(Z, kappa, lam):
+    """Objective, dual objective with its slope, and w of the dual point."""
+    def primal(w):
+        return np.maximum(0.0, 1.0 - Z @ w + kappa * np.linalg.norm(w)).sum() + lam / 2 * w @ w
+
+
+    def point(alpha):
+        H = alpha @ Z
+        length = np.linalg.norm(H)
+        return max(length - kappa * alpha.sum(), 0.0) / (lam * max(length, 1e-300)) * H
+
+    def dual(alpha):
+        w = point(alpha)
+        return alpha.sum() - lam / 2 * w @ w, 1.0 - Z @ w + kappa * np.linalg.norm(w)
+
+    return primal, dual, point
+
+
+decided = 0
+for seed in range(20):
+    rng = np.random.default_rng(seed)
+    Z, kappa, lam = rng.normal(size=(40, 3)) + [0.8, 0.0, 0.0], 0.2, 2.0
+    primal, dual, point = noisy(Z, kappa, lam)
+    visited = []
+    result = minimize(lambda a, d=dual: tuple(-v for v in d(a)), np.full(40, 0.5), jac=True, bounds=[(0, 1)] * 40, method="L-BFGS-B",
+                      options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}, callback=lambda a, v=visited: v.append(a.copy()))
+    star = point(result.x)
+    accuracy = np.sqrt(2.0 * (primal(star) - dual(result.x)[0]) / lam)
+    true, norms = Z @ star - kappa * np.linalg.norm(star), np.linalg.norm(Z, axis=1) + kappa
+    for alpha in visited:
+        w = point(alpha)
+        r = np.sqrt(2.0 * max(primal(w) - dual(alpha)[0], 0.0) / lam)
+        assert np.linalg.norm(w - star) <= r + accuracy
+        margins = Z @ w - kappa * np.linalg.norm(w)
+        in_R, in_L = margins - r * norms > 1.0, margins + r * norms < 1.0
+        assert (true[in_R] > 1.0 - accuracy * norms[in_R]).all() and (true[in_L] < 1.0 + accuracy * norms[in_L]).all()
+        decided += in_R.sum() + in_L.sum()
+print(f"noise in the features, 20 random machines: {decided} decisions, none wrong; the ball holds the solution each time")
+assert decided > 1000
+
+# %% [markdown]
+# ## Exercise
+#
+# Is the ν-machine *without* an intercept a one-class machine?
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# Yes, of the samples $z_i = y_i x_i$: $\frac12\|w\|^2 + \sum_i\max(0, \rho - \langle w, z_i\rangle) - \nu n\rho$ is the same objective. With a penalised intercept the samples have one more feature, $y_i$. So `one_class` solves and screens it, too.
+#
+# </details>
+#
+# ## Fine print
+#
+# * **Kernels.** The origin is the zero of the space, so its row of the kernel matrix is 0: `ss.KernelSamples` of the matrix with one more row and column, and the constant of the intercept added.
+# * **λ.** With threshold 0 all of the one-class machine is proportional to $1/\lambda$. So $\nu$ is the only path there is.
+# * **One class in the middle.** Where the origin is among the samples, $w^\star = 0$ and $\rho^\star = 0$: all margins are on the threshold, and nothing is decided.
+# * **What was not used.** A rule for a new ν from the exact solution of the old one, by variational inequalities, is the subject of Yang et al. (2024).
+#
+# Literature: B. Schölkopf, A. Smola, R. Williamson, P. Bartlett, *New support vector algorithms*, Neural Computation 12, 2000; B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson, *Estimating the support of a high-dimensional distribution*, Neural
+# Computation 13, 2001: the two machines, as scikit-learn states them. Z. Yang, W. Chen, H. Zhang, Y. Xu, L. Shi, J. Zhao, *A safe screening rule with bi-level optimization of ν support vector machine*, 2024 (arXiv 2403.01769): the abstract and the beginning of the introduction were read. It screens both machines
+# before training, along ν; its rule could not be compared. T.-H. Nguyen, T.-L. Tran, K. T. Nguyen, *Gap Safe screening rules for fast training of robust support vector machines under feature noise*, 2026 (arXiv 2603.25221): the abstract was read. They say that Lagrangian duality is
+# used in place of Fenchel's, as above; the formulas here are our own derivation.
