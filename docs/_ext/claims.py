@@ -96,20 +96,32 @@ class Ledger(SphinxDirective):
         ]
 
 
+GROUPS = ("statements", "tables and figures", "conclusions")
+
+
+def in_words(numbers: list[int]) -> list[str]:
+    """Return for each of `GROUPS` the numbers of a paper, with what they count."""
+    told, rest = [], numbers
+    for names in COLUMNS:
+        found, rest = rest[: len(names)], rest[len(names) :]
+        words = [name.removeprefix("statements ") for name in names]
+        words = [word.removeprefix("conclusions that ") for word in words]
+        counted = zip(found, words, strict=True)
+        parts = [wording.numbered(n, word) for n, word in counted if n]
+        told.append(", ".join(parts))
+    return told
+
+
 class Papers(SphinxDirective):
     """What became of each paper: its statements, tables and figures, and conclusions."""
 
     def run(self):
         app = self.env.app
         rows = [
-            [
-                link(app, PAPERS[paper], f"claims/{paper}"),
-                *(str(number or "") for number in numbers),
-            ]
+            [link(app, PAPERS[paper], f"claims/{paper}"), *in_words(numbers)]
             for paper, numbers in table_of(app.claims.values(), app.judged).items()
         ]
-        head = [word for group in COLUMNS for word in group]
-        return [table(["paper", *head], rows, range(1, 1 + len(head)))]
+        return [table(["paper", *GROUPS], rows, widths=(26, 22, 30, 22))]
 
 
 class Changed(SphinxDirective):

@@ -113,6 +113,8 @@ def _read(app) -> None:
         put(app, "claims.md", Path(app.confdir, "claims.md").read_bytes())
         return
     for page in Path(app.confdir).rglob("*.md"):
+        if page.is_relative_to(Path(app.confdir, "filled")):  # for readers of the files alone
+            continue
         put(app, os.path.relpath(page, app.confdir), inside(page, Path(app.confdir)).read_bytes())
     for path in folder.glob("figures/*"):
         if path.suffix.lower() not in PICTURES:  # Sphinx would read some others as pages

@@ -126,7 +126,8 @@ def with_evidence(
         try:
             for name, text in texts.items():
                 where = (claim.notebook or "", claim.cell)
-                texts[name] = evidence.render(text, sources, *where, strict=strict)
+                told = evidence.render(text, sources, *where, strict=strict).rstrip()
+                texts[name] = told if told.endswith((".", "?", "!")) else f"{told}."
         except BookError as error:
             raise BookError(f"claim {claim.id}: {error}") from error
         done.append(replace(claim, **texts))

@@ -10,12 +10,13 @@ import pytest
 from PIL import Image
 
 import authors
+import filled
 import readme
 from _ext import claims, numbers, pages, reference
 from safescreen_book.protocols import judging
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = sorted((ROOT / "docs").rglob("*.md"))
+DOCS = sorted(set((ROOT / "docs").rglob("*.md")) - set((ROOT / "docs" / "filled").rglob("*.md")))
 
 
 def test_each_number_that_a_page_names_is_known():
@@ -42,8 +43,40 @@ def test_the_readme_is_as_the_results_are():
     assert readme.written(readme.FILE.read_text(encoding="utf-8")) == readme.FILE.read_text(
         encoding="utf-8"
     )
-    changed = readme.FILE.read_text(encoding="utf-8").replace(" s here.**", " s there.**")
+    changed = readme.FILE.read_text(encoding="utf-8").replace(" times faster**", " times slower**")
     assert readme.written(changed) != changed
+
+
+def test_the_filled_pages_are_as_the_results_are():
+    made = filled.pages()
+    there = {path.relative_to(filled.FOLDER).as_posix() for path in filled.FOLDER.rglob("*.md")}
+    assert there == set(made)
+    old = [name for name in made if (filled.FOLDER / name).read_text("utf-8") != made[name]]
+    assert not old, "python docs/filled.py"
+
+
+def test_a_forge_finds_nothing_to_fill_and_no_dead_link_in_the_filled_pages():
+    for path in [*filled.FOLDER.rglob("*.md"), readme.FILE]:
+        text = re.sub(
+            r"```(?:python|text)?\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.S
+        )
+        assert not re.search(r"\{[a-z]+\}`|^```\{|^:\w+:", text, flags=re.M), path
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            file, _, anchor = target.partition("#")
+            if target.startswith("http"):
+                continue
+            found = (path.parent / file).resolve() if file else path
+            assert found.exists(), (path, target)
+            if anchor and found.suffix == ".md":
+                there = found.read_text(encoding="utf-8")
+                names = [
+                    re.sub(r"[^\w -]", "", head.lower())
+                    for head in re.findall(r"(?m)^#+ (.*)$", there)
+                ]
+                names = {name.replace(" ", "-") for name in names} | set(
+                    re.findall(r'<a name="([^"]+)', there)
+                )
+                assert anchor in names, (path, target)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +87,7 @@ def test_numbers_have_two_digits(value, text):
 
 
 def test_the_picture_is_that_of_the_rows():
+    assert authors.SETS == numbers.PAPERS_SETS
     assert Image.open(authors.PICTURE).text["Source"] == authors.checksum()
 
 
