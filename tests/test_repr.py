@@ -50,6 +50,7 @@ def test_what_is_shown(records):
     path, last, found, ball = (records[number] for number in (0, 1, 3, 4))
     assert repr(path).startswith("Path(10 solutions, lam ")
     assert f"Solution(x=<array (30, 30)>, lam={last.lam:.6g}, gap={last.gap:.6g}" in repr(last)
+    assert repr(last).endswith(f", relative_gap={last.gap / last.primal:.2g})")
     assert repr(found).startswith(
         f"Certificate(in_L=<{found.n_L} of 1800>, in_R=<{found.n_R} of 1800>, lam={found.lam:.6g}"
     )

@@ -109,6 +109,7 @@ def test_svc_is_the_problem_of_the_library():
         rebuilt[model.support_] = model.dual_coef_[0]
         assert model.screening_[0].rate > 0.3
         assert model.dual_gap_ == model.solutions_[0].gap
+        assert model.relative_gap_ == model.dual_gap_ / model.solutions_[0].primal
         assert np.abs(rebuilt).max() <= 0.3 * (1 + 1e-12)
 
 

@@ -38,6 +38,7 @@ def test_it_is_the_solution_of_the_penalised_problem(options):
     x = np.diag(metric.get_mahalanobis_matrix())
     assert np.linalg.norm(x - best.x) <= metric.solution_.eps + best.eps + 1e-9
     assert metric.dual_gap_ <= 1e-8 * metric.solution_.primal
+    assert metric.relative_gap_ == metric.dual_gap_ / metric.solution_.primal
     assert 0 < np.count_nonzero(x) < 8
     if options.get("screening") is None and not options.get("product"):
         assert metric.solution_.zero_features is not None

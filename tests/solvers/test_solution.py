@@ -1,5 +1,7 @@
 """What a solve returns: dual points and masks as they are stored, the loss, why it ended."""
 
+import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,6 +66,13 @@ def solution(n_terms, n_L, n_R, status=None, **fields):
         packed=None if status is None else pack(np.array(status, dtype=np.int8)),
         **fields,
     )
+
+
+def test_a_gap_is_told_relative_to_the_size_of_the_objective():
+    one = solution(1, 0, 0)
+    assert one.relative_gap == 0.0
+    assert replace(one, gap=0.5, primal=-4.0).relative_gap == 0.125
+    assert replace(one, gap=0.5).relative_gap == math.inf
 
 
 def test_rates():

@@ -125,6 +125,7 @@ def keep(model, setup, solutions) -> None:
     model.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
     model.reason_ = _reason(solutions)
     model.dual_gap_ = max(s.gap for s in solutions)
+    model.relative_gap_ = max(s.relative_gap for s in solutions)
     model.screening_ = [s.screened for s in solutions]
     weights = [1.0 if prob.terms.weights is None else prob.terms.weights for prob in setup.problems]
     signed = np.array(

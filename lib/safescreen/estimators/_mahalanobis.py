@@ -147,6 +147,7 @@ def keep(model, posed, solution, path=None) -> None:
     model.n_iter_ = solution.n_iter
     model.reason_ = solution.reason
     model.dual_gap_ = solution.gap
+    model.relative_gap_ = solution.relative_gap
     model.screening_ = solution.screened
     factor = _factor(solution.x, model.n_components)
     factor = factor if posed.basis is None else factor @ posed.basis.T

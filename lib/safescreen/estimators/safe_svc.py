@@ -154,6 +154,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         first problem that did not converge.
     dual_gap_ : float
         Largest certified duality gap of the problems, in units of the objective divided by C.
+    relative_gap_ : float
+        Largest certified duality gap of a problem relative to its objective, as `tol` is.
     screening_ : list of Screened
         Which samples were screened in each problem.
     solutions_ : list of Solution

@@ -119,6 +119,8 @@ class TripletMetric(Mahalanobis, Metric):
     dual_gap_ : float
         Certified duality gap, in units of the objective. With more features than points, it
         certifies the problem in the coordinates of the points in their span, which are rounded.
+    relative_gap_ : float
+        The same relative to the objective, as `tol` is.
     screening_ : Screened or None
         Which triplets were screened; None for products, and after a path over more than 100,000
         triplets, of which `solution_` has the numbers ``n_L`` and ``n_R``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -61,6 +62,8 @@ class Solution:
     lam : float
     gap : float
         Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included.
+    relative_gap : float
+        The gap relative to the objective.
     primal, loss : float
         ``P(x; lam)`` and its loss term.
     n_iter : int
@@ -114,7 +117,17 @@ class Solution:
     solver: str = field(default="", repr=False)
     decisions: tuple = field(default=(), repr=False)
 
-    __repr__ = brief_repr
+    def __repr__(self) -> str:
+        return f"{brief_repr(self)[:-1]}, relative_gap={self.relative_gap:.2g})"
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap relative to the objective, ``gap / |P(x; lam)|``, which `rtol` bounds; 0 if the
+        gap is 0.
+        """
+        if self.gap == 0.0:
+            return 0.0
+        return self.gap / abs(self.primal) if self.primal != 0.0 else math.inf
 
     @property
     def converged(self) -> bool:
