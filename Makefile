@@ -82,7 +82,8 @@ peers: install ## run the tests of scikit-learn, metric-learn and skglm on the c
 # notebooks/jupytext.toml has a notebook saved as its .py too. The address that is printed leads to notebook 00.
 lab: install ## open the book in JupyterLab (LAB="--no-browser --port 8889", or whatever else it understands)
 	@$(IN) export JUPYTER_CONFIG_PATH="$$PWD/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}"; \
-	$(PY) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb $(LAB)
+	root="$$([ "$$(id -u)" = 0 ] && echo --allow-root || true)"; \
+	$(PY) -m jupyterlab $$root --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb $(LAB)
 
 notebooks: install ## write the .ipynb files anew from their .py sources, and execute them
 	@$(IN) $(PY) -m safescreen notebooks

@@ -2,6 +2,7 @@
 committed.
 """
 
+import warnings
 from pathlib import Path
 
 from safescreen_book.runner.notebooks import METADATA
@@ -27,4 +28,6 @@ def bare(model, path, contents_manager, **_):
     model["content"] = {**model["content"], "metadata": METADATA, "cells": cells}
 
 
+# JupyterLab reads this file twice, and says so when the hook takes its own place.
+warnings.filterwarnings("ignore", r"Overriding existing pre_save_hook \(bare\) with .* \(bare\)")
 c.FileContentsManager.pre_save_hook = bare  # noqa: F821

@@ -26,7 +26,7 @@ from safescreen_book.runner import replay as replaying
 from safescreen_book.runner import show as showing
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES, RECORDS
-from safescreen_book.runner.progress import Pages
+from safescreen_book.runner.progress import Pages, duration
 from safescreen_book.runner.worker import uncoloured
 
 
@@ -356,7 +356,7 @@ def _headlines(folder: Path) -> list[str]:
 
 
 def _replay(options) -> int:
-    """Replay records; return 1 where one of them differs."""
+    """Replay records; return 1 where one of them differs, or lacks its data."""
     manifest, outputs = _load(options)
     plans = batch.plan(manifest, manifest.select(options.names, RECORDS), RECORDS, outputs)
     counts = Counter()
@@ -365,6 +365,11 @@ def _replay(options) -> int:
         obstacle = _obstacle(plan, manifest, options.embedded)
         if obstacle:
             counts[obstacle] += 1
+            if obstacle == "data missing":
+                names = " ".join(plan.missing)
+                print(f"{plan.run}: data missing: {names} ({datasets.advice(plan.missing)})")
+            elif options.names:
+                print(f"{plan.run}: {obstacle}")
         else:
             todo.append(plan)
     replays = {name: experiment.replay for name, experiment in manifest.experiments.items()}
@@ -391,7 +396,8 @@ def _replay(options) -> int:
                 replaying.append(plan.folder, replaying.entry(found, git, seconds))
     summary = ", ".join(f"{number} {what}" for what, number in counts.items())
     print(f"{summary} in {time.perf_counter() - began:.0f} s")
-    return int(counts["differ"] + counts["ended by the system"] > 0)
+    failed = counts["differ"] + counts["ended by the system"] + counts["data missing"]
+    return int(failed > 0)
 
 
 def _show(options) -> int:
@@ -429,10 +435,10 @@ def _obstacle(plan, manifest, embedded: bool) -> str:
         return "not replayed"
     if not plan.state.done:
         return plan.state.status
-    if plan.missing:
-        return "data missing"
     if embedded and not all(datasets.info(name).embedded for name in plan.data):
         return "left out"
+    if plan.missing:
+        return "data missing"
     asked = {**plan.run.parameters, **replay.parameters_of(plan.run.name)}
     manifest.check_parameters(replace(plan.run, parameters=asked))
     return ""
@@ -486,7 +492,7 @@ def _pages(options) -> int:
 
 
 def _list(options) -> int:
-    (manifest, outputs), total = _load(options), {}
+    (manifest, outputs), total, found = _load(options), {}, {}
     for experiment in manifest:
         claims = f"  ({', '.join(experiment.claims)})" if experiment.claims else ""
         print(f"{experiment.name}  {experiment.title}{claims}")
@@ -496,8 +502,13 @@ def _list(options) -> int:
                 total[name] = total.get(name, 0.0) + profile.seconds
                 for item in batch.plan(manifest, profile.runs, name, outputs):
                     print(f"    {item.run}  {item.status}")
+                    found.setdefault(name, Counter())[item.state.status] += 1
+    print()
     for name, seconds in total.items():
-        print(f"{name}, one after the other with all data: about {seconds / 60:.0f} minutes")
+        states = ", ".join(f"{number} {status}" for status, number in found[name].most_common())
+        length = duration(seconds)
+        print(f"{name}: {found[name].total()} runs, {states}; all of them take about {length}")
+    print("To run all of a size: safescreen run --profile laptop; one: safescreen run NAME")
     return 0
 
 

@@ -58,7 +58,8 @@ def test_list(said, book):
     code, text = said("list", *book.options)
     assert code == 0
     assert "tiny  A tiny one  (STS19-F9)" in text and "smoke: about 1 s, 100 MB" in text
-    assert "smoke, one after the other with all data: about 0 minutes" in text
+    assert "smoke: 2 runs, 2 not run; all of them take about 1 s" in text.splitlines()
+    assert text.splitlines()[-1].startswith("To run all of a size: safescreen run")
     assert "tiny/a  not run" in text and "tiny/b  not run" in text
 
 

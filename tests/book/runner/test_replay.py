@@ -351,3 +351,14 @@ def test_what_is_not_replayed(story, capsys, entry, said):
     code, printed = replayed(book, capsys)
     assert code == 0 and said in printed and lines.read_bytes() == before
     write(book)
+
+
+def test_data_that_are_not_here_are_named(story, capsys, monkeypatch):
+    book, _ = story
+    plans = batch.plan
+    lacking = lambda *given: [replace(plan, missing=("mnist",)) for plan in plans(*given)]  # noqa: E731
+    monkeypatch.setattr(batch, "plan", lacking)
+    code, printed = replayed(book, capsys)
+    assert code == 1 and "1 data missing" in printed
+    assert "tiny/a: data missing: mnist (try: safescreen data fetch mnist)" in printed
+    assert replayed(book, capsys, "--embedded")[0] == 1  # no data are named, so all are embedded
