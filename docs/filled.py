@@ -105,7 +105,7 @@ def filled(app, name: str, text: str) -> str:
     text = re.sub(r"\{number\}`([^`]*)`", lambda m: numbers.numbers()[m[1]], text)
     text = re.sub(r"\{term\}`([^`]*)`", lambda m: _term(app, m[1]), text)
     text = re.sub(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)]*)?\)", lambda m: _linked(app, m), text)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    return text.strip() + "\n"
 
 
 def _directive(app, found) -> str:
