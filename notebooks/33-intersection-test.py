@@ -120,8 +120,8 @@ figures.show(
 # \xi \le 2\langle m_k, w\rangle + r_k^2 - \|m_k\|^2,\ k = 1, 2 . \tag{1}$$
 #
 # Nothing is lost: from $(w, \xi)$ drop $\xi$ and $\|w\|^2 \le \xi \le \dots$ says that $w$ is in both balls; and from
-# $w$ take $\xi = \|w\|^2$. **The $w$ that occur are the same, so is the minimum of anything that depends on $w$
-# alone.** (SSS14 Lemma 10. It is short, but it is why there is a single curved constraint with one multiplier below.)
+# $w$ take $\xi = \|w\|^2$. **Both problems have the same feasible $w$. So a function of $w$ alone has the same minimum
+# in both.** (SSS14 Lemma 10. It is short, but it is why there is a single curved constraint with one multiplier below.)
 # On a line of $w$, where a ball is an interval:
 
 # %%

@@ -353,8 +353,9 @@ assert lost > 60
 # ## Break it: solutions that are not exact
 #
 # A solver stops before it reaches $w_a$. Then its $w_a$ is not the shortest vector with its loss, and its
-# $w_b$ may be shorter than the true one. Sixty small machines, trained to a relative gap of $10^{-2}$: take
-# the rough solutions for exact ones and compare with the library, which does not.
+# $w_b$ may be shorter than the true one. We train sixty small
+# machines to a relative gap of $10^{-2}$ and screen twice: as if the rough solutions were exact, and with the library, which knows that
+# they are not.
 
 
 # %%

@@ -424,7 +424,7 @@ assert after < printed and known.low[2] <= after <= known.high[2]
 #
 # ## What rounding leaves open
 #
-# A margin of exactly 0 is on neither side, whatever the gap. Nor is one that is nearer to 0 than the allowance for rounding:
+# A margin of exactly 0 is on neither side, whatever the gap. Neither is a margin that is nearer to 0 than the allowance for rounding:
 
 # %%
 tiny = ss.HeldOut(line, ss.Samples([[1e-9], [0.0], [1.0]], [1, -1, 1]))

@@ -2,7 +2,7 @@
 # # Screening whole ranges of lambda
 #
 # STS19 Figure 8: one reference, solved at $\lambda_0$, proves for each triplet an interval of $\lambda$ over which its
-# category is certain. A map shows which share of the triplets is decided at $\lambda$ (vertical) by the reference of
+# category is certain. A map shows what share of the triplets is decided at $\lambda$ (vertical) by the reference of
 # $\lambda_0$ (horizontal), for references of two accuracies.
 #
 # The paper draws the ranges of `RRPB`. We add those of the duality gap and the midpoint ball (`DGB`, `MGB`), which need

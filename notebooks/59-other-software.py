@@ -531,7 +531,7 @@ print("rows in the comparison:", len(comparison) == len(names))
 #
 # * **Error.** Iris, wine and breast-cancer have 30 to 114 instances in a test part. Most methods lie within the intervals of
 #   each other there, which says that a method is not broken, not that it is better. On segment and digits learning lowers the error.
-# * **mlpack.** Its LMNN takes many times as many CPU seconds on segment and on breast-cancer. The conclusions say for each set whether
+# * **mlpack.** Its LMNN takes several times the CPU time of `TripletMetric` on segment and on breast-cancer. The conclusions say for each set whether
 #   the splits tell its error from that of `TripletMetric`. On breast-cancer and digits they do, and mlpack is worse.
 # * **Would other settings lower the error?** The last three rows ask. On no set does a changed number of neighbours, a finer path or a
 #   second round with neighbours by the learned metric lower it by more than its interval. So `TripletMetric` has no parameter for

@@ -25,6 +25,7 @@ from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import CustomReSTDispatcher
 
+from _ext.plumbing import FOLDED, is_plumbing
 from _ext.stage import PICTURES
 from safescreen_book.runner.notebooks import METADATA
 
@@ -80,12 +81,16 @@ _log = logging.getLogger(__name__)
 def bare(text: str) -> str:
     """Return a notebook with what a page shows: texts, code, tags and outputs, but no settings."""
     cells = []
-    for cell in nbformat.reads(text, as_version=4).cells:
-        tags = filter(_CLASS.fullmatch, cell.metadata.get("tags", ()))  # they become classes
+    given = nbformat.reads(text, as_version=4).cells
+    is_experiment = any("parameters" in cell.metadata.get("tags", ()) for cell in given)
+    for cell in given:
+        tags = [*filter(_CLASS.fullmatch, cell.metadata.get("tags", ()))]  # they become classes
+        if cell.cell_type == "code" and is_plumbing(cell.source, tags, is_experiment=is_experiment):
+            tags.append(FOLDED)
         kept = {
             "cell_type": cell.cell_type,
             "source": cell.source,
-            "metadata": {"tags": list(tags)},
+            "metadata": {"tags": tags},
         }
         if cell.cell_type == "markdown":
             cells.append(kept)

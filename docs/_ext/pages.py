@@ -38,11 +38,22 @@ def _link(app, pagename, templatename, context, doctree) -> None:
         context.update(links(app.config.repository, file))
 
 
+WIDE, WIDEST = 92, 118
+"""Characters of a line: more do not fit on a page, and more do not in smaller letters."""
+
+
 def wrap(app, doctree) -> None:
-    """Mark printed outputs that are no tables, those without three blanks in a row."""
+    """Mark printed outputs that are no tables, those without three blanks in a row; and tables that
+    fit in smaller letters.
+    """
     for block in doctree.findall(nodes.literal_block):
-        if "output" in block["classes"] and "   " not in block.astext():
+        if "output" not in block["classes"]:
+            continue
+        text = block.astext()
+        if "   " not in text:
             block["classes"].append("sentences")
+        elif WIDE < max(map(len, text.splitlines()), default=0) <= WIDEST:
+            block["classes"].append("dense")
 
 
 def setup(app) -> dict[str, bool]:

@@ -210,8 +210,8 @@ def path(
     Warns
     -----
     ConvergenceWarning
-        Once, if a solve did not reach the tolerance: where a path without `lams` ends, or for how
-        many of the given `lams`.
+        Once, if a solve did not reach the tolerance. The message says at which lam the path ended,
+        or, with `lams`, for how many of them.
 
     Examples
     --------

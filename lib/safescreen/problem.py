@@ -363,9 +363,7 @@ class Problem:
         return self if terms is self.terms else self._copy(terms, self.loss)
 
     def with_terms(self, terms: Terms, loss: Loss) -> Problem:
-        """Return the problem of other terms, such as the same with other thresholds, and another
-        loss, with the same linear term.
-        """
+        """Return this problem with other terms and another loss; the linear term is kept."""
         return self._copy(terms, loss)
 
     def _copy(self, terms, loss):

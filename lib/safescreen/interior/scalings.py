@@ -85,8 +85,8 @@ class SemidefiniteScaling:
         return self._divided(goal - 0.5 * (product + product.T))
 
     def correct(self, dx: NDArray, dS: NDArray, length: float, low: float, high: float) -> NDArray:
-        """Return what to add to that sum so that the eigenvalues of the product after a step are
-        between `low` and `high` again.
+        """Return a correction of that sum: with it, the eigenvalues of the product lie between
+        `low` and `high` again after the step.
         """
         values, Q = np.linalg.eigh(self.products(dx, dS, length))
         change = np.maximum(np.clip(values, low, high) - values, -high)

@@ -215,8 +215,8 @@ class ProductTriplets(Terms):
         return self._products.widest_margin(x) if len(self) else -np.inf
 
     def screen_blocks(self, ball: Any, loss: Loss) -> BlockScreening:
-        """Screen every pair whose triplets with all remaining pairs of the anchor's other list are
-        certain; no single triplet is looked at.
+        """Screen whole blocks. A block is one pair with all remaining pairs of the anchor's other
+        list; it is screened if all its triplets are certain. No triplet is looked at by itself.
 
         Returns
         -------

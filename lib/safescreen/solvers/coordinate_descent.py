@@ -130,7 +130,7 @@ class CoordinateDescent:
         return Point(x, iterations=n_sweeps, alpha=state.alpha), state
 
     def reduce(self, problem: Problem, state: Sweeps, kept: Any) -> Sweeps:
-        """Go on with the entries of the terms that are kept."""
+        """Continue with the remaining terms."""
         state.alpha = np.array(state.alpha[kept])
         state.H = dual_sum(problem, state.alpha)
         return state

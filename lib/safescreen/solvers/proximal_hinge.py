@@ -130,7 +130,7 @@ class ProximalHinge:
         return self._solve(problem, trace, state, self.accuracy * max(best.gap, least_gap))
 
     def reduce(self, problem: Problem, state: Rounds, kept: Any) -> Rounds:
-        """Go on with the entries of the terms that are kept."""
+        """Continue with the remaining terms."""
         if state.alpha is not None:
             state.alpha = state.alpha[kept]
         return state

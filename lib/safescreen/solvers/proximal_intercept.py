@@ -101,7 +101,7 @@ class ProximalIntercept:
         return self._solve(problem, trace, state, accuracy * max(state.lowest, goal))
 
     def reduce(self, problem: Problem, state: Centre, kept: Any) -> Centre:
-        """Go on with the entries of the terms that are kept."""
+        """Continue with the remaining terms."""
         if state.alpha is not None:
             state.alpha = state.alpha[kept]
         return state

@@ -142,9 +142,9 @@ class Reduction:
         return kept
 
     def apply(self, *balls: Sphere, rule: str = "sphere") -> Any:
-        """Screen the terms that are left with one ball, or with the points of two; return the
-        numbers, among those that were left, of the terms that are kept, or None where the problem
-        has not changed. Of terms in blocks all are kept, with smaller blocks: ``slice(None)``.
+        """Screen the remaining terms with one ball, or with the points that two balls share. Return
+        which of them are kept, by their numbers, or None if the problem has not changed. Terms in
+        blocks are all kept, as ``slice(None)``: their blocks get smaller.
         """
         if not self.explicit:
             (ball,) = balls

@@ -77,8 +77,8 @@ class Moment:
 
 
 class Plan(NamedTuple):
-    """The tests to screen with, none where that does not pay, and what is known after this
-    decision.
+    """A decision: the tests to screen with, which are none if screening does not pay, and what the
+    policy knows from now on.
     """
 
     tests: tuple[Test, ...]
