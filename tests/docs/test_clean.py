@@ -258,9 +258,27 @@ def test_a_picture_has_its_alternative_text_and_no_caption():
     assert len(second.outputs) == 1
 
 
+def test_plumbing_is_folded_in_texts_and_experiments():
+    from _ext.clean import bare
+
+    sources = ["import a\nimport b", "figures.show('x')", "f(1)\n" * 12, "n = 1"]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    folded = [True, True, False, False]
+    for tags in ([], ["parameters"]):
+        cells[3].metadata["tags"] = tags
+        folded[2] = bool(tags)
+        text = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+        shown = nbformat.reads(bare(text), as_version=4).cells
+        assert ["hide-input" in cell.metadata["tags"] for cell in shown] == folded
+
+
 @pytest.mark.parametrize(
     ("text", "classes"),
-    [("one sentence  of words", ["output", "sentences"]), ("a    b\n1    2", ["output"])],
+    [
+        ("one sentence  of words", ["output", "sentences"]),
+        ("a    b\n1    2", ["output"]),
+        ("a    " + 100 * "b", ["output", "dense"]),
+    ],
 )
 def test_printed_sentences_are_wrapped_and_tables_are_not(text, classes):
     block = nodes.literal_block("", text, classes=["output"])
