@@ -1,6 +1,7 @@
 """What SafeSVCCV calls certain is so: references in extended precision judge it, and fractions."""
 
 from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -43,6 +44,7 @@ def problem(seed):
     if rng.integers(2):
         weights = rng.integers(0, 3, n).astype(float)
         weights[: 3 * n_classes] = 1.0
+    options["multi_class"] = ("ovo", "ovr")[seed % 2]
     return X, y, weights, options, CS["many" if rng.integers(4) == 0 else "few"]
 
 
@@ -57,26 +59,35 @@ def kernel(options, X, Z):
 
 def reference_bounds(X, y, weights, options, C, train, test):
     """Return bounds of the accuracy of one fold at the exact solutions; of equal decision values
-    the first class is predicted.
+    or votes the first class is predicted.
     """
     weights = np.ones(y.size) if weights is None else weights
     train = train[weights[train] > 0.0]
     K, rows = kernel(options, X[train], X[train]), kernel(options, X[test], X[train])
     norms = np.sqrt(np.diag(kernel(options, X[test], X[test])))
     lows, highs = [], []
-    for label in [1] if y.max() == 1 else range(y.max() + 1):
-        signs = np.where(y[train] == label, 1.0, -1.0)
+    pairs = list(combinations(range(y.max() + 1), 2))
+    in_pairs = options["multi_class"] == "ovo" and len(pairs) > 1
+    classes = [1] if y.max() == 1 else range(y.max() + 1)
+    for first, *others in pairs if in_pairs else [(k,) for k in classes]:
+        own = np.isin(y[train], [first, *others]) if others else np.ones(train.size, dtype=bool)
+        signs = np.where(y[train] == first, 1.0, -1.0)[own]
+        among = K[np.ix_(own, own)]
         coefs, radius = machines.reference(
-            K, signs, weights[train], C, options["loss"] == "squared_hinge"
+            among, signs, weights[train][own], C, options["loss"] == "squared_hinge"
         )
-        rounding = 1e-14 * np.sqrt(abs(coefs) @ abs(K) @ abs(coefs))  # of kernel values
-        values = rows.astype(np.longdouble) @ coefs
+        rounding = 1e-14 * np.sqrt(abs(coefs) @ abs(among) @ abs(coefs))  # of kernel values
+        values = rows[:, own].astype(np.longdouble) @ coefs
         lows.append(values - norms * (radius + rounding))
         highs.append(values + norms * (radius + rounding))
     if len(lows) == 1:
         lows, highs = [-highs[0], lows[0]], [-lows[0], highs[0]]
     right, possible = np.empty(test.size, dtype=bool), np.empty(test.size, dtype=bool)
     for i, own in enumerate(y[test]):
+        if in_pairs:
+            winners = possible_winners(pairs, [low[i] for low in lows], [high[i] for high in highs])
+            right[i], possible[i] = winners == {own}, own in winners
+            continue
         others = [k for k in range(len(lows)) if k != own]
         right[i] = all(
             lows[own][i] > highs[k][i] if k < own else lows[own][i] >= highs[k][i] for k in others
@@ -86,6 +97,16 @@ def reference_bounds(X, y, weights, options, C, train, test):
         )
     parts = weights[test].astype(int)
     return [Fraction(int(parts[where].sum()), int(parts.sum())) for where in (right, possible)]
+
+
+def possible_winners(pairs, lows, highs):
+    """Return the classes that may have the most votes, of equal ones the first."""
+    choices = [
+        [*([first] if high > 0.0 else []), *([second] if low <= 0.0 else [])]
+        for (first, second), low, high in zip(pairs, lows, highs, strict=True)
+    ]
+    n_classes = pairs[-1][1] + 1
+    return {int(np.argmax(np.bincount(votes, minlength=n_classes))) for votes in product(*choices)}
 
 
 def contradictions(seed):

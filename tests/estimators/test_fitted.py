@@ -218,7 +218,7 @@ def test_errors_of_the_call():
         ),
     ):
         ss.screen_fitted("svc", X, y)
-    with pytest.raises(ValueError, match="two classes, got 3"):
+    with pytest.raises(ValueError, match="no sample of class 2"):
         ss.screen_fitted(SVC(kernel="linear").fit(X, np.arange(y.size) % 3), X, y)
     with pytest.raises(ValueError, match="must be positive"):
         ss.screen_fitted(model, X, y, sample_weight=np.zeros(y.size))
@@ -445,10 +445,6 @@ def test_pipelines(last):
 
 def test_what_safe_svc_is_refused_for():
     X, y = data(n=60)
-    with pytest.raises(
-        ValueError, match="two classes, got 3: fit and screen each class against the others"
-    ):
-        ss.screen_fitted(ss.SafeSVC().fit(X, np.arange(60) % 3), X, np.arange(60) % 3)
     model = ss.SafeSVC(kernel="rbf").fit(X, y)
     with pytest.raises(
         ValueError, match=f"gamma='scale' would change .* gamma={1.0 / (5 * X.var()):.6g}"

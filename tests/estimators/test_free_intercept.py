@@ -116,7 +116,7 @@ def test_bounds_of_searches_know_the_intercept_is_not_exact(kernel, tol):
 def test_several_classes():
     X, _ = made()
     y = np.random.default_rng(0).integers(0, 3, 60)
-    model = SafeSVC(kernel="rbf", gamma=0.3, tol=1e-9).fit(X, y)
+    model = SafeSVC(kernel="rbf", gamma=0.3, tol=1e-9, multi_class="ovr").fit(X, y)
     for k in range(3):
         alone = SafeSVC(kernel="rbf", gamma=0.3, tol=1e-9).fit(X, y == k)
         scores = model.decision_function(X)[:, k]

@@ -45,7 +45,7 @@ def test_they_change_nothing(options):
         ({"penalty": "l1"}, ValueError, r"LinearSVC\(penalty='l1'"),
         ({"penalty": "l1"}, ValueError, "Unsupported set of arguments.*'l1'.*'hinge'.*'auto'"),
         ({"multi_class": "crammer_singer"}, ValueError, "crammer_singer"),
-        ({"decision_function_shape": "all"}, ValueError, "OneVsOneClassifier"),
+        ({"decision_function_shape": "all"}, ValueError, "multi_class='ovo' trains pairs"),
         ({"probability": True}, ValueError, "CalibratedClassifierCV"),
         ({"dual": 3}, ValueError, "method"),
         ({"kernel": "sigmoid"}, ValueError, "not positive semidefinite"),
@@ -58,9 +58,12 @@ def test_what_is_refused_says_what_does_it(options, error, advice):
         SafeSVC(**options).fit(*made())
 
 
-def test_one_against_one_is_refused_for_three_classes():
-    with pytest.raises(ValueError, match="must be 'ovr', got 'ovo'.*\n.*OneVsOneClassifier"):
-        SafeSVC(decision_function_shape="ovo").fit(*load_iris(return_X_y=True))
+def test_decision_values_of_pairs_need_pairs():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="must be 'ovr', got 'ovo': .*multi_class='ovo' trains"):
+        SafeSVC(decision_function_shape="ovo").fit(X, y)
+    model = SafeSVC(decision_function_shape="ovo", multi_class="ovo").fit(X, y)
+    assert model.decision_function(X).shape == (150, 3)
 
 
 def test_a_sparse_kernel_matrix_is_refused():

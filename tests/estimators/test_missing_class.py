@@ -16,9 +16,10 @@ FOUR = np.where((Y == 2) & (np.arange(150) % 2 == 0), 3, Y)
 def test_two_of_three_classes_are_one_problem(kernel, missing):
     points = X @ X.T if kernel == "precomputed" else X
     keep = missing != Y
-    model = SafeSVC(kernel=kernel, gamma=0.1).fit(points, Y, keep.astype(float))
+    options = {"kernel": kernel, "gamma": 0.1, "multi_class": "ovr"}
+    model = SafeSVC(**options).fit(points, Y, keep.astype(float))
     part = points[np.ix_(keep, keep)] if kernel == "precomputed" else X[keep]
-    alone = SafeSVC(kernel=kernel, gamma=0.1).fit(part, Y[keep])
+    alone = SafeSVC(**options).fit(part, Y[keep])
     f = alone.decision_function(points[:, keep] if kernel == "precomputed" else X)
     values = model.decision_function(points)
     first, second = np.flatnonzero(np.arange(3) != missing)

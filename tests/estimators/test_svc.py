@@ -283,7 +283,7 @@ def test_several_classes_are_each_against_the_others():
     X, y = load_wine(return_X_y=True)
     X = minmax_scale(X)
     names = np.array(["white", "red", "rose"])[y]
-    model = SafeSVC(kernel="rbf", tol=1e-9).fit(X, names)
+    model = SafeSVC(kernel="rbf", tol=1e-9, multi_class="ovr").fit(X, names)
     assert (
         model.dual_coef_.shape == (3, model.support_.size)
         and model.n_support_.sum() == model.support_.size
@@ -294,7 +294,7 @@ def test_several_classes_are_each_against_the_others():
         dual = np.zeros((2, len(X)))
         dual[0, model.support_], dual[1, alone.support_] = model.dual_coef_[k], alone.dual_coef_[0]
         assert np.array_equal(dual[0], dual[1])
-    together = SafeSVC(kernel="rbf", tol=1e-9, n_jobs=2)
+    together = SafeSVC(kernel="rbf", tol=1e-9, multi_class="ovr", n_jobs=2)
     with parallel_backend("threading"):
         assert np.array_equal(
             together.fit(X, names).decision_function(X), model.decision_function(X)

@@ -69,8 +69,10 @@ class Features:
     error: float
 
     @classmethod
-    def of(cls, model, points):
-        """Return the features of the training points of a SafeSVC, or of their kernel matrix."""
+    def of(cls, model, points, whole=None):
+        """Return the features of the training points of a SafeSVC, or of their kernel matrix.
+        `whole` is that of :func:`~safescreen.kernels.checked.kernel_matrix`.
+        """
         kernel = KERNELS[model.kernel]
         is_free = has_free_intercept(model)
         origin = error = 0.0
@@ -82,7 +84,7 @@ class Features:
             function = kernel_of(points.shape[1], kernel, gamma, model.degree, model.coef0)
             constant = _constant_of(model, is_free, function.diagonal(squares(moved)))
             function = replace(function, constant=constant**2)
-            data, error = kernel_matrix(moved, function, model.max_gigabytes)
+            data, error = kernel_matrix(moved, function, model.max_gigabytes, whole)
         elif kernel == "precomputed":
             constant = _constant_of(model, is_free, np.diagonal(points))
             data = np.ascontiguousarray(points + constant**2)
@@ -111,14 +113,25 @@ class Features:
         """Return the kernel values of new points with all training points, with the constant."""
         return self.function.values(self._moved(X), self._moved(self.points))
 
-    def terms(self, signs, weights):
-        """Return the terms of the problem with these signs and weights."""
+    def terms(self, signs, weights, places=slice(None)):
+        """Return the terms of the problem of the points at these places, with these signs and
+        weights.
+        """
         weights = check_weights(weights, len(signs))
         if self.kernel == "linear":
-            terms = Samples(self.data, signs, weights=weights)
+            data = self.data if isinstance(places, slice) else self.data[places]
+            terms = Samples(data, signs, weights=weights)
         else:
-            terms = KernelSamples.of_matrix(self.data, self.error, signs, weights)
+            terms = KernelSamples.of_matrix(*self._matrix(places), signs, weights)
         return FreeIntercept(terms, signs, self.constant) if self.is_free else terms
+
+    def _matrix(self, places):
+        """Return the kernel matrix of the points at these places, and its error."""
+        if isinstance(places, slice):
+            return self.data, self.error
+        if isinstance(self.data, np.ndarray):
+            return self.data[np.ix_(places, places)], self.error
+        return kernel_matrix(self.data.X[places], self.function, self.data.gigabytes)
 
     def _moved(self, X):
         if not np.ndim(self.origin):
@@ -138,7 +151,8 @@ class SharedFeatures(Features):
     held_out : list of Terms
         The held-out points in the space of the terms that have been made, one for each problem.
         Their labels count as 1, so that margins are decision values. So do those of other points in
-        the kernel matrix, in all of which an element is an expansion.
+        the kernel matrix, in all of which an element is an expansion. A pair of classes has a space
+        of its own.
     """
 
     numbers: NDArray
@@ -151,19 +165,28 @@ class SharedFeatures(Features):
         points = None if whole.points is None else whole.points[numbers]
         return cls(**{**vars(whole), "points": points}, numbers=numbers, test=test)
 
-    def terms(self, signs, weights):
+    def terms(self, signs, weights, places=slice(None)):
         """Return the terms of one problem, and keep the held-out ones."""
+        at = slice(None)
         n = self.data.shape[0]
+        own = self.numbers
+        others = self.test
+        if not self._is_of_all(places):
+            # a space of the points of the problem and, once more, of all that are held out
+            at = np.concatenate((own[places], others))
+            n = at.size
+            own = slice(0, n - others.size)
+            others = slice(own.stop, n)
         every = np.ones(n)
-        every[self.numbers] = signs
-        if self.kernel == "linear":
-            family = Samples(self.data, every)
-        else:
-            family = KernelSamples.of_matrix(self.data, self.error, every)
-        is_held_out = np.zeros(n, dtype=bool)
-        is_held_out[self.test] = True
+        every[own] = signs
         is_own = np.zeros(n, dtype=bool)
-        is_own[self.numbers] = True
+        is_own[own] = True
+        is_held_out = np.zeros(n, dtype=bool)
+        is_held_out[others] = True
+        if self.kernel == "linear":
+            family = Samples(self.data if isinstance(at, slice) else self.data[at], every)
+        else:
+            family = KernelSamples.of_matrix(*self._matrix(at), every)
         terms = family.select(is_own)
         terms.weights = check_weights(weights, len(signs))
         if not self.is_free:
@@ -172,6 +195,14 @@ class SharedFeatures(Features):
         family = FreeIntercept(family, every, self.constant)
         self.held_out.append(family.select(is_held_out))
         return FreeIntercept(terms, signs, self.constant)
+
+    def own(self, x, places):
+        """Return the coefficients of the points of a problem, from those of its space."""
+        return x[self.numbers] if self._is_of_all(places) else x[: self.numbers[places].size]
+
+    def _is_of_all(self, places):
+        """Return whether the space of a problem is that of all points."""
+        return isinstance(places, slice) and not np.isin(self.test, self.numbers).any()
 
 
 def _constant_of(model, is_free, diagonal):

@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection._validation import _score
 from sklearn.utils.validation import _check_method_params
 
+from safescreen.estimators import _votes
 from safescreen.estimators._training import farthest
+from safescreen.estimators._votes import ordered
 from safescreen.rounding import upper
 from safescreen.solvers import Solution
 from safescreen.validation import HeldOut
@@ -120,6 +122,20 @@ class Fold:
         return {"short": short, **bounds}
 
 
+class Votes(NamedTuple):
+    """How many classes pairs vote for, and whether ties are decided by more than the order of the
+    classes.
+    """
+
+    n_classes: int
+    break_ties: bool
+
+    def bounds(self, low: NDArray, high: NDArray) -> tuple[NDArray, NDArray]:
+        """Return bounds of a value for each class, the largest of which decides."""
+        fewest, most = _votes.bounds(low, high, self.n_classes)
+        return (fewest, most) if self.break_ties else (ordered(fewest), ordered(most))
+
+
 class Proof:
     """Bounds of the share of held-out points that are classified right, at the exact solutions.
 
@@ -127,7 +143,7 @@ class Proof:
     ----------
     held_out : list of HeldOut
         The held-out points in each problem. Their margins are the decision values of the classes;
-        of two classes those of the second.
+        of two classes those of the second; or of pairs of classes those of the first of each.
     codes : int array of shape (n_points,)
         Numbers of the classes of the points; -1 for a class that is never predicted.
     counts : array of shape (n_points,)
@@ -135,15 +151,23 @@ class Proof:
     n_cells : int
         Into how many cells the interval between two values is divided; with 0 nothing is proved of
         it.
+    votes : Votes, optional
+        Of problems that are pairs of classes.
     """
 
     def __init__(
-        self, held_out: Sequence[HeldOut], codes: NDArray, counts: NDArray, n_cells: int = 0
+        self,
+        held_out: Sequence[HeldOut],
+        codes: NDArray,
+        counts: NDArray,
+        n_cells: int = 0,
+        votes: Votes | None = None,
     ):
         self.held_out = held_out
         self.codes = codes
         self.counts = counts
         self.n_cells = n_cells
+        self.votes = votes
         self.lam: float | None = None  # the last one
 
     def add(self, solutions: Sequence[Solution]) -> dict:
@@ -162,6 +186,8 @@ class Proof:
         margins = [held_out.margins(low, high) for held_out in self.held_out]
         lows = np.column_stack([one.low for one in margins])
         highs = np.column_stack([one.high for one in margins])
+        if self.votes is not None:
+            lows, highs = self.votes.bounds(lows, highs)
         right, possible = certain(lows, highs, self.codes)
         total = int(self.counts.sum())
         least = Fraction(int(self.counts[right].sum()), total)

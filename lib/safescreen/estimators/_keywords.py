@@ -15,14 +15,12 @@ ONLY = {
         "LinearSVC(penalty='l1', dual=False) of sklearn.svm has the penalty that selects features",
     ),
     "multi_class": (
-        ("ovr",),
+        ("auto", "ovr", "ovo"),
         "LinearSVC(multi_class='crammer_singer') of sklearn.svm solves for all classes together",
     ),
     "decision_function_shape": (
         ("ovr",),
-        "for one class against one write\n"
-        "from sklearn.multiclass import OneVsOneClassifier\n"
-        "OneVsOneClassifier(SafeSVC(...)).fit(X, y)",
+        "each class is trained against the others: multi_class='ovo' trains pairs of classes",
     ),
     "probability": (
         (False, "deprecated"),
@@ -30,7 +28,7 @@ ONLY = {
         "from sklearn.calibration import CalibratedClassifierCV\n"
         "CalibratedClassifierCV(SafeSVC(...)).fit(X, y)",
     ),
-    "break_ties": ((False, True), "the class with the largest decision value is predicted anyway"),
+    "break_ties": ((False, True), "it says which of classes with equal votes is predicted"),
     "shrinking": ((False, True), "leaving out samples for a while is up to `method`"),
     "dual": ((False, True, "auto"), "which problem is solved is up to `method`"),
 }
@@ -51,6 +49,16 @@ HARD_MARGIN = (
 """A solution with all dual coefficients below C is the solution for every larger C."""
 
 
+def are_pairs(model, n_classes: int) -> bool:
+    """Return whether a SafeSVC trains three classes or more in pairs, and not each against the
+    others.
+    """
+    is_asked_for = model.multi_class == "ovo"
+    return n_classes > 2 and (
+        is_asked_for or (model.multi_class == "auto" and model.kernel != "linear")
+    )
+
+
 def check_C(C):
     """Return C as a positive finite float; the error for infinity says what to do instead."""
     if isinstance(C, numbers.Real) and C == math.inf:
@@ -62,8 +70,8 @@ def check_keywords(model, n_classes):
     """Raise a ValueError for a value that is not supported; it says what to do instead."""
     for name, (values, advice) in ONLY.items():
         value = getattr(model, name)
-        if name == "decision_function_shape" and n_classes == 2:
-            values = ("ovr", "ovo")  # one class against the other either way
+        if name == "decision_function_shape" and (n_classes == 2 or are_pairs(model, n_classes)):
+            values = ("ovr", "ovo")
         # 1 == True, but 1 is not a value that is supported
         if not isinstance(value, str | bool | np.bool_) or value not in values:
             shown = " or ".join(map(repr, values))

@@ -5,6 +5,7 @@ solutions.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,61 @@ from safescreen._checks import check_scalar
 from safescreen.estimators._atomic import earlier
 from safescreen.estimators._data import class_factors, label
 from safescreen.estimators._features import Features
+from safescreen.estimators._keywords import are_pairs
+from safescreen.estimators._votes import pairs
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.solvers.solution import DualPoint
+
+WHOLE_FOR_PAIRS = 10_000
+"""Points, dense, up to which pairs of classes share a kernel matrix that is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One problem of a classifier: some of the training points, with the labels 1 and -1.
+
+    Attributes
+    ----------
+    places : array or slice
+        Which training points.
+    signs : array
+        Their labels.
+    rows : array or int
+        In which row of the table of all coefficients each has its own.
+    """
+
+    places: Any
+    signs: NDArray
+    rows: Any
+
+
+def tasks_of(codes: NDArray, present: NDArray, in_pairs: bool) -> list[Task]:
+    """Return the problems of points with these numbers of classes, of which some are present.
+
+    Of two classes the second has the label 1. Of more each has it in its problem against all
+    others. In pairs the first of the two has it, and a point has a row for each other class, in the
+    order of the classes, as in SVC.
+    """
+    everything = slice(None)
+    if not in_pairs:
+        positive = present[1:] if present.size == 2 else present
+        return [
+            Task(places=everything, signs=np.where(codes == k, 1.0, -1.0), rows=number)
+            for number, k in enumerate(positive)
+        ]
+    own = [np.flatnonzero(codes == k) for k in present]
+    tasks = []
+    for i, j in zip(*pairs(present.size), strict=True):
+        sizes = own[i].size, own[j].size
+        tasks.append(
+            Task(
+                places=np.concatenate((own[i], own[j])),
+                signs=np.repeat((1.0, -1.0), sizes),
+                rows=np.repeat((j - 1, i), sizes),
+            )
+        )
+    return tasks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,17 +85,31 @@ class Setup:
         The number of the class of each.
     present : array
         The numbers of the classes that have a sample.
-    signs : list of arrays of shape (n,)
-        The labels of each problem.
-    problems : list of Problem
+    weights : array of shape (n,) or None
+    loss : Loss
+    tasks : list of Task
     """
 
     features: Features
     numbers: NDArray
     codes: NDArray
     present: NDArray
-    signs: list
-    problems: list
+    weights: NDArray | None
+    loss: Loss
+    tasks: list[Task]
+
+    def problem(self, task: Task) -> Problem:
+        """Return the problem of a task."""
+        weights = None if self.weights is None else self.weights[task.places]
+        return Problem(self.features.terms(task.signs, weights, task.places), self.loss)
+
+    def table(self, values):
+        """Return coefficients of the points, one array a task, in the rows of the tasks."""
+        n_rows = 1 + max(int(np.max(task.rows)) for task in self.tasks)
+        table = np.zeros((n_rows, self.numbers.size))
+        for task, own in zip(self.tasks, values, strict=True):
+            table[task.rows, task.places] = own
+        return table
 
     def used(self, coefs):
         """Return the numbers of the columns that are not all 0, class by class."""
@@ -69,22 +136,24 @@ def pose(model, X, y, numbers, weights, part=None) -> Setup:
         _refuse(model, present)
     if part is None:
         given = model.kernel == "precomputed"
-        features = Features.of(model, X[np.ix_(numbers, numbers)] if given else X[numbers])
+        points = X[np.ix_(numbers, numbers)] if given else X[numbers]
+        features = Features.of(model, points, whole_of(model))
     else:
         features = part(numbers)
-    loss = loss_of(model)
-    signs = [
-        np.where(codes == k, 1.0, -1.0) for k in (present[1:] if present.size == 2 else present)
-    ]
-    problems = [Problem(features.terms(sign, weights), loss) for sign in signs]
     return Setup(
         features=features,
         numbers=numbers,
         codes=codes,
         present=present,
-        signs=signs,
-        problems=problems,
+        weights=weights,
+        loss=loss_of(model),
+        tasks=tasks_of(codes, present, are_pairs(model, model.classes_.size)),
     )
+
+
+def whole_of(model) -> int | None:
+    """Return up to how many dense points keep their kernel matrix if pairs of classes share it."""
+    return WHOLE_FOR_PAIRS if are_pairs(model, model.classes_.size) else None
 
 
 def _refuse(model, present):
@@ -114,12 +183,13 @@ def keep(model, setup, solutions) -> None:
     """Set the coefficients and all other attributes of a fit, from the solutions of a setup."""
     features = setup.features
     numbers = setup.numbers
-    signs = setup.signs
+    tasks = setup.tasks
     if model.keep_problem:
         model.solutions_ = solutions
     alphas = [s.alpha for s in solutions]
     model._dual_points_ = [DualPoint(alpha) for alpha in alphas]
     model._present_ = setup.present
+    model._are_pairs_ = are_pairs(model, model.classes_.size)
     n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
     as_in_svc = features.kernel != "linear" or features.is_free
     model.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
@@ -127,38 +197,39 @@ def keep(model, setup, solutions) -> None:
     model.dual_gap_ = max(s.gap for s in solutions)
     model.relative_gap_ = max(s.relative_gap for s in solutions)
     model.screening_ = [s.screened for s in solutions]
-    weights = [1.0 if prob.terms.weights is None else prob.terms.weights for prob in setup.problems]
-    signed = np.array(
-        [
-            sign * alpha / s.lam * w
-            for s, alpha, sign, w in zip(solutions, alphas, signs, weights, strict=True)
-        ]
+    signed = setup.table(
+        task.signs * alpha / s.lam for s, alpha, task in zip(solutions, alphas, tasks, strict=True)
     )
+    if setup.weights is not None:
+        signed *= setup.weights
     used = setup.used(signed)
     model.support_ = numbers[used]
     model.dual_coef_ = signed[:, used]
     model.n_support_ = np.bincount(setup.codes[used], minlength=model.classes_.size)
     model.support_vectors_ = np.empty((0, 0)) if features.points is None else features.points[used]
     constant = features.constant
-    elements = np.array([np.asarray(s.x) for s in solutions])
+    elements = [np.asarray(s.x) for s in solutions]
     model._free_intercepts_ = np.array([s.intercept or 0.0 for s in solutions])
     if features.kernel == "linear":
+        elements = np.array(elements)
         model.coef_ = np.zeros((len(solutions), model.n_features_in_))
         model.coef_[:, features.columns] = elements[:, :-1] if constant else elements
         model.intercept_ = model._free_intercepts_.copy()
         if constant:
             model.intercept_ += constant * elements[:, -1]
         return
-    coefs = elements * np.array(signs)
+    own = [x * task.signs for x, task in zip(elements, tasks, strict=True)]
+    coefs = setup.table(own)
     others = setup.used(coefs)  # mostly the same as those of the dual point
     model._weights_ = coefs[:, others]
     model._places_ = others
     model._numbers_ = numbers[others]
+    model._classes_of_weights_ = setup.codes[others]
     points = model.support_vectors_
     if features.points is not None and not np.array_equal(used, others):
         points = features.points[others]
     model._features_ = replace(features, points=points, data=None)
-    model.intercept_ = constant**2 * coefs.sum(axis=1) + model._free_intercepts_
+    model.intercept_ = constant**2 * np.array([c.sum() for c in own]) + model._free_intercepts_
 
 
 def _reason(solutions):
@@ -174,26 +245,32 @@ def starts_of(model, setup):
     points = getattr(last, "_dual_points_", [])
     features = setup.features
     is_linear = features.kernel == "linear"
+    tasks = setup.tasks
+    if hasattr(last, "coef_") is not is_linear:
+        return {}
     if is_linear:
-        is_of_use = getattr(last, "n_features_in_", 0) == model.n_features_in_
+        is_of_use = last.n_features_in_ == model.n_features_in_
     else:
-        is_of_use = all(point.packed[0] == setup.numbers.size for point in points)
-    if not is_of_use or hasattr(last, "coef_") is not is_linear:
+        sizes = [point.packed[0] for point in points]
+        is_of_use = sizes == [task.signs.size for task in tasks]
+    if not is_of_use:
         return {}
     return {
-        k: last_point(last, k, features, sign) for k, sign in enumerate(setup.signs[: len(points)])
+        k: last_point(last, k, features, task, setup.numbers.size)
+        for k, task in enumerate(tasks[: len(points)])
     }
 
 
-def last_point(model, k, features, signs):
+def last_point(model, k, features, task, n):
     """Return the element, in the space of these features, and the dual point of the solution of the
-    problem of this number, by the names of the keywords of :func:`~safescreen.solve`.
+    problem of this number, by the names of the keywords of :func:`~safescreen.solve`; n is the
+    number of training points.
     """
     alpha = model._dual_points_[k].unpack()
     if features.kernel != "linear":
-        x = np.zeros(alpha.size)
-        x[model._places_] = model._weights_[k] * signs[model._places_]
-        return {"x0": x, "alpha0": alpha}
+        table = np.zeros((len(model._weights_), n))
+        table[:, model._places_] = model._weights_
+        return {"x0": table[task.rows, task.places] * task.signs, "alpha0": alpha}
     coef = model.coef_[[k]]
     x = (coef.toarray() if sparse.issparse(coef) else coef)[0, features.columns]
     if features.constant:

@@ -5,7 +5,7 @@ The intercept of LinearSVC is penalised, that of SVC is free, and that of SafeSV
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
 from safescreen._threads import with_small_blas
+from safescreen.estimators._data import label
 from safescreen.estimators._features import Features
-from safescreen.estimators._machines import last_point, loss_of
+from safescreen.estimators._machines import Setup, last_point, loss_of, tasks_of, whole_of
 from safescreen.estimators.hdsl import HDSL
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
@@ -46,7 +47,7 @@ class InterceptCertificate(Certificate):
     Attributes
     ----------
     intercept : tuple of float
-        Lower and upper bound of every optimal intercept.
+        Lower and upper bound of every optimal intercept; of several problems a tuple for each.
     """
 
     intercept: tuple = (-np.inf, np.inf)
@@ -67,7 +68,7 @@ def screen_fitted(
     Parameters
     ----------
     model : sklearn.svm.LinearSVC, sklearn.svm.SVC, SafeSVC, SafeSVCCV or sklearn.pipeline.Pipeline
-        Fitted to X and y with two classes, accurately or not. LinearSVC with either loss, with or
+        Fitted to X and y, accurately or not. LinearSVC with either loss, with or
         without its penalised intercept. SVC with the kernel "linear", "poly" or "rbf". SafeSVC with
         any kernel and loss. SafeSVCCV, which stands for its `best_estimator_`. A Pipeline that ends
         in one of these.
@@ -95,11 +96,10 @@ def screen_fitted(
     Raises
     ------
     ValueError, TypeError
-        The model is another one, is not fitted, or has more than two classes. Or a parameter
-        depends on which samples are left: ``class_weight="balanced"``, or ``gamma="scale"`` of a
-        kernel. Or X, y or `sample_weight` are not what the model was fitted to, as far as its
-        support vectors and coefficients show. For a metric or a search the TypeError says what to
-        call instead.
+        The model is another one, or is not fitted. Or a parameter depends on which samples are
+        left: ``class_weight="balanced"``, or ``gamma="scale"`` of a kernel. Or X, y or
+        `sample_weight` are not what the model was fitted to, as far as its support vectors and
+        coefficients show. For a metric or a search the TypeError says what to call instead.
 
     Notes
     -----
@@ -132,11 +132,6 @@ def screen_fitted(
     _check_kind(model)
     if not hasattr(model, "classes_"):
         raise ValueError("model must be fitted: call model.fit(X, y) first")
-    if model.classes_.size != 2:
-        raise ValueError(
-            f"model must have two classes, got {model.classes_.size}: fit and screen each class "
-            "against the others"
-        )
     X = check_points(X, allow_sparse=True)
     y = check_labels(y, X.shape[0])
     if kept is None:
@@ -167,13 +162,25 @@ def screen_fitted(
         )
     own = model.C_ if isinstance(model, SafeSVC) else model.C
     C = check_lam(own if C is None else C, "C")
-    signs = np.where(y == model.classes_[1], 1.0, -1.0)
     weights = None if (weights == 1.0).all() else weights
+    codes = np.searchsorted(model.classes_, y)
+    present = np.unique(codes)
+    known = model._present_ if isinstance(model, SafeSVC) else np.arange(model.classes_.size)
+    if not np.array_equal(present, known):
+        missing = label(model.classes_[np.setxor1d(present, known)[0]])
+        text = f"one of both has no sample of class {missing}"
+        raise ValueError(f"X and y must be what the model was fitted to, {text}")
     if isinstance(model, LinearSVC):
-        return _linear(model, X, signs, C, weights)
-    if isinstance(model, SafeSVC):
-        return _safe(model, X, signs, C, weights, numbers)
-    return _free(model, X, signs, C, weights, numbers)
+        screened = _linear
+        in_pairs = False
+    elif isinstance(model, SafeSVC):
+        screened = _safe
+        in_pairs = model._are_pairs_
+    else:
+        screened = _free
+        in_pairs = True
+    tasks = tasks_of(codes, present, in_pairs and model.classes_.size > 2)
+    return _together(screened(model, X, codes, tasks, C, weights, numbers), tasks, y.size)
 
 
 def _check_kind(model):
@@ -212,48 +219,104 @@ def _of_metric(model):
     return f"{name}, which has triplets: use {triplets}, or after keep_problem=True {with_problem}"
 
 
-@with_small_blas
-def _safe(model, X, signs, C, weights, numbers):
-    """Return the certificate of a SafeSVC, from the problem of all samples and its solution.
+def _together(certificates, tasks, n):
+    """Return one certificate of the problems of all classes."""
+    first = certificates[0]
+    if len(tasks) == 1 and isinstance(tasks[0].places, slice):
+        return first
+    in_L = np.ones(n, dtype=bool)
+    in_R = np.ones(n, dtype=bool)
+    for found, task in zip(certificates, tasks, strict=True):
+        in_L[task.places] &= found.in_L
+        in_R[task.places] &= found.in_R
+    more = {}
+    if isinstance(first, InterceptCertificate):
+        more["intercept"] = tuple(found.intercept for found in certificates)
+    return replace(
+        first,
+        in_L=in_L,
+        in_R=in_R,
+        gap=max(found.gap for found in certificates),
+        gap_rounding=max(found.gap_rounding for found in certificates),
+        balls=tuple(ball for found in certificates for ball in found.balls),
+        **more,
+    )
 
-    It is safe whatever the solution is: the problem is that of the given X, signs, weights and C.
+
+@with_small_blas
+def _safe(model, X, codes, tasks, C, weights, numbers):
+    """Return the certificates of a SafeSVC, from the problems of all samples and their solutions.
+
+    They are safe whatever the solutions are: the problems are those of the given X, y, weights and
+    C.
     """
-    n = signs.size
+    n = codes.size
     if model.kernel == "precomputed" and X.shape != (n, n):
         raise ValueError(f"X must be the kernel matrix of all {n} samples, got shape {X.shape}")
     if model.kernel not in ("linear", "precomputed"):
         _need_number(model.gamma, model._features_.function.gamma)
-    features = Features.of(model, X)
-    last = last_point(model, 0, features, signs[numbers])
-    if last["alpha0"].size != numbers.size:
-        sizes = f"{last['alpha0'].size} samples, found {numbers.size}"
-        raise ValueError(f"X must be what the model was fitted to, {sizes}; {USE_KEPT}")
-    alpha = np.zeros(n)
-    alpha[numbers] = last["alpha0"]
-    coef = signs * alpha * model.C_ * (1.0 if weights is None else weights)
-    used = np.flatnonzero(coef)
-    by_class = used[np.argsort(signs[used], kind="stable")]
+    whole = Setup(
+        features=Features.of(model, X, whole_of(model)),
+        numbers=np.arange(n),
+        codes=codes,
+        present=model._present_,
+        weights=weights,
+        loss=loss_of(model),
+        tasks=tasks,
+    )
+    own = replace(
+        whole,
+        numbers=numbers,
+        codes=codes[numbers],
+        weights=None if weights is None else weights[numbers],
+        tasks=tasks_of(codes[numbers], model._present_, model._are_pairs_),
+    )
+    points = _last_points(model, own)
+    signed = own.table(
+        task.signs * point["alpha0"] * model.C_
+        for point, task in zip(points, own.tasks, strict=True)
+    )
+    if own.weights is not None:
+        signed *= own.weights
+    used = own.used(signed)
     if model.kernel != "precomputed":
-        _check_support(X[by_class], model)
-    if not np.allclose(coef[by_class], model.dual_coef_[0], rtol=1e-9, atol=0.0):
+        _check_support(X[numbers[used]], model)
+    if not np.allclose(signed[:, used], model.dual_coef_, rtol=1e-9, atol=0.0):
         difference = "found other coefficients of support vectors"
         raise ValueError(
             f"y and sample_weight must be what the model was fitted with, {difference}"
         )
-    x = last["x0"]
-    if features.kernel != "linear":
-        x = np.zeros(n)
-        x[numbers] = last["x0"]
-    problem = Problem(features.terms(signs, weights), loss_of(model))
-    if not features.is_free:
-        return screen(problem, x, 1.0 / C, alpha)
-    return _with_intercept(problem, x, C, alpha)
+    found = []
+    for task, its, point in zip(tasks, own.tasks, points, strict=True):
+        at = np.isin(whole.numbers[task.places], numbers[its.places])  # the same order
+        alpha = np.zeros(task.signs.size)
+        alpha[at] = point["alpha0"]
+        x = point["x0"]
+        if whole.features.kernel != "linear":
+            x = np.zeros(task.signs.size)
+            x[at] = point["x0"]
+        problem = whole.problem(task)
+        judge = _with_intercept if whole.features.is_free else _without_intercept
+        found.append(judge(problem, x, C, alpha))
+    return found
+
+
+def _last_points(model, setup):
+    """Return the solutions of a SafeSVC; ValueError if they are not of the problems of a setup."""
+    points = []
+    for k, task in enumerate(setup.tasks):
+        size = model._dual_points_[k].packed[0]
+        if size != task.signs.size:
+            sizes = f"{size} samples, found {task.signs.size}"
+            raise ValueError(f"X must be what the model was fitted to, {sizes}; {USE_KEPT}")
+        points.append(last_point(model, k, setup.features, task, setup.numbers.size))
+    return points
 
 
 def _coefficients(model):
-    """Return the coefficients of a linear machine, shape (d,), which may be sparsified."""
+    """Return the coefficients of a linear machine, one row a problem, which may be sparsified."""
     coef = model.coef_
-    return coef.toarray()[0] if sparse.issparse(coef) else coef[0]
+    return coef.toarray() if sparse.issparse(coef) else coef
 
 
 def _need_number(value, number):
@@ -276,28 +339,28 @@ def _check_support(points, model):
         raise ValueError(f"X must be what the model was fitted to, {difference}; {USE_KEPT}")
 
 
-def _linear(model, X, signs, C, weights):
+def _linear(model, X, codes, tasks, C, weights, numbers):
     if model.penalty != "l2":
         raise ValueError(f"model must have the penalty 'l2', got {model.penalty!r}")
-    b = float(model.intercept_[0]) if model.fit_intercept else None
+    if model.multi_class != "ovr":
+        text = "model must have a problem for each class"
+        raise ValueError(f"{text}: multi_class='ovr', got {model.multi_class!r}")
     options = {
         "C0": model.C,
-        "intercept": b,
         "intercept_scaling": model.intercept_scaling,
         "sample_weight": weights,
+        "loss": Hinge() if model.loss == "hinge" else SquaredHinge(0.5),
     }
-    return screen_samples(
-        X,
-        signs,
-        _coefficients(model),
-        C,
-        loss=Hinge() if model.loss == "hinge" else SquaredHinge(0.5),
-        **options,
-    )
+    coefs = _coefficients(model)
+    intercepts = model.intercept_ if model.fit_intercept else [None] * len(tasks)
+    return [
+        screen_samples(X, task.signs, w, C, intercept=None if b is None else float(b), **options)
+        for task, w, b in zip(tasks, coefs, intercepts, strict=True)
+    ]
 
 
-def _free(model, X, signs, C, weights, numbers):
-    """Return the certificate of an SVC, from the problem of all samples and its coefficients.
+def _free(model, X, codes, tasks, C, weights, numbers):
+    """Return the certificates of an SVC, from the problems of all samples and its coefficients.
 
     ``w = sum_j coef_j phi_j`` belongs to the dual point ``alpha_j = |coef_j|/(C0 c_j)``.
     """
@@ -307,9 +370,20 @@ def _free(model, X, signs, C, weights, numbers):
         _need_number(model.gamma, model._gamma)
     inside = model.support_[model.support_ < numbers.size]
     _check_support(X[numbers[inside]], model)
-    support = numbers[model.support_]
-    coef = sparse.csr_array(model.dual_coef_).toarray()[0] * signs[support]
-    largest = model.C if weights is None else model.C * weights[support]
+    dual = sparse.csr_array(model.dual_coef_).toarray()
+    table = np.zeros((len(dual), codes.size))
+    table[:, numbers[model.support_]] = dual
+    return [
+        _free_of_task(model, X, table[task.rows, task.places] * task.signs, k, task, C, weights)
+        for k, task in enumerate(tasks)
+    ]
+
+
+def _free_of_task(model, X, coef, k, task, C, weights):
+    """Return the certificate of one problem of an SVC."""
+    signs = task.signs
+    weights = None if weights is None else weights[task.places]
+    largest = np.full(signs.size, model.C) if weights is None else model.C * weights
     if not (np.abs(coef) <= largest * (1.0 + 8.0 * UNIT)).all():
         text = "found a coefficient above C times the weight"
         raise ValueError(f"sample_weight must be what the model was fitted with, {text}")
@@ -317,20 +391,24 @@ def _free(model, X, signs, C, weights, numbers):
         raise ValueError(
             "y must be what the model was fitted to, found a support vector of the other class"
         )
+    points = X[task.places]
     if model.kernel == "linear":
-        samples = Samples(add_intercept(X, SHORT), signs, weights=weights)
+        samples = Samples(add_intercept(points, SHORT), signs, weights=weights)
+        # the constant feature has no coefficient
+        x = np.append(_coefficients(model)[k], 0.0)
     else:
         kernel = (KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
-        samples = KernelSamples.from_points(X, signs, *kernel, constant=SHORT**2, weights=weights)
+        options = {"constant": SHORT**2, "weights": weights}
+        samples = KernelSamples.from_points(points, signs, *kernel, **options)
+        x = coef
     terms = FreeIntercept(samples, signs, SHORT)
-    alpha = np.zeros(signs.size)
-    alpha[support] = np.minimum(coef / largest, 1.0)
-    if model.kernel == "linear":
-        x = np.append(_coefficients(model), 0.0)  # the constant feature has no coefficient
-    else:
-        x = np.zeros(signs.size)
-        x[support] = coef
+    alpha = np.minimum(coef / largest, 1.0)
     return _with_intercept(Problem(terms, Hinge()), x, C, alpha)
+
+
+def _without_intercept(problem, x, C, alpha):
+    """Return the certificate of a problem whose intercept, if any, is penalised."""
+    return screen(problem, x, 1.0 / C, alpha)
 
 
 def _with_intercept(problem, x, C, alpha):

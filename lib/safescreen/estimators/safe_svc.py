@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar
+from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
+from safescreen.estimators import _votes
 from safescreen.estimators._atomic import atomic
 from safescreen.estimators._data import kept, read, read_labelled
 from safescreen.estimators._features import KERNELS
@@ -209,7 +211,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         keep_problem: bool = False,
         penalty="l2",
-        multi_class="ovr",
+        multi_class="auto",
         decision_function_shape="ovr",
         probability=False,
         break_ties=False,
@@ -312,25 +314,46 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return self._fit(*self._read(X, y, sample_weight))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return f(x) of the points X, shape (n,); with more than two classes shape (n,
-        n_classes).
+        """Return f(x) of the points X, shape (n,). With more than two classes shape (n, n_classes):
+        decision values against the others, or from pairs the votes for each class and, as a part of
+        less than 1/3, how sure they are. With ``decision_function_shape="ovo"`` the decision values
+        of the pairs, shape (n, n_classes (n_classes - 1)/2).
         """
+        scores = self._scores(X)
+        if self.classes_.size == 2:
+            return scores[:, 0]
+        if not self._are_pairs_:
+            return self._of_classes(scores)
+        if self.decision_function_shape == "ovo":
+            return self._of_pairs(scores)
+        return self._of_classes(_votes.confidences(scores, self._present_.size))
+
+    def _scores(self, X):
+        """Return the decision values of the problems, shape (n, n_problems)."""
         check_is_fitted(self)
         points: Any = read(self, X)
         if self.kernel == "linear":
-            scores = safe_sparse_dot(points, self.coef_.T, dense_output=True) + self.intercept_
-        elif self.kernel == "precomputed":
-            scores = points[:, self._numbers_] @ self._weights_.T + self.intercept_
-        else:
-            parts = [points[start : start + ROWS] for start in range(0, points.shape[0], ROWS)]
-            scores = np.concatenate(
-                [self._features_.values(part) @ self._weights_.T for part in parts]
-            )
-            scores += self._free_intercepts_
-        return scores[:, 0] if self.classes_.size == 2 else self._of_classes(scores)
+            return safe_sparse_dot(points, self.coef_.T, dense_output=True) + self.intercept_
+        if self.kernel == "precomputed":
+            return self._sums(points[:, self._numbers_]) + self.intercept_
+        parts = [points[start : start + ROWS] for start in range(0, points.shape[0], ROWS)]
+        sums = [self._sums(self._features_.values(part)) for part in parts]
+        return np.concatenate(sums) + self._free_intercepts_
+
+    def _sums(self, values):
+        """Return the sums of kernel values with the coefficients of each problem."""
+        if not self._are_pairs_:
+            return values @ self._weights_.T
+        # of each class with each other one
+        ends = np.searchsorted(self._classes_of_weights_, [*self._present_, self.classes_.size])
+        own = [slice(*pair) for pair in pairwise(ends)]
+        sums = [values[:, columns] @ self._weights_[:, columns].T for columns in own]
+        pairs = zip(*_votes.pairs(self._present_.size), strict=True)
+        return np.column_stack([sums[i][:, j - 1] + sums[j][:, i] for i, j in pairs])
 
     def _of_classes(self, scores):
-        """Return a decision value for each of three classes or more, from those of the problems.
+        """Return a decision value for each of three classes or more, from those of the problems or
+        of the classes that are there.
 
         A class that had no sample of positive weight has one less than the smallest value of the
         others, so that it is never predicted.
@@ -338,14 +361,34 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         present = self._present_
         if present.size == self.classes_.size:
             return scores
-        known = np.hstack((-scores, scores)) if present.size == 2 else scores
+        known = np.hstack((-scores, scores)) if scores.shape[1] == 1 else scores
         every = np.repeat(known.min(axis=1, keepdims=True) - 1.0, self.classes_.size, axis=1)
         every[:, present] = known
         return every
 
+    def _of_pairs(self, scores):
+        """Return a decision value for each pair of classes, from those of the classes that are
+        there: 1 or -1 for the class that is there, 0 if neither is.
+        """
+        n_classes = self.classes_.size
+        is_there = np.isin(np.arange(n_classes), self._present_)
+        first, second = _votes.pairs(n_classes)
+        every = np.tile(is_there[first] * 1.0 - is_there[second], (len(scores), 1))
+        every[:, is_there[first] & is_there[second]] = scores
+        return every
+
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the class of each of the points X, shape (n,)."""
-        scores = self.decision_function(X)
+        """Return the class of each of the points X, shape (n,): the one with the largest decision
+        value, or of pairs the one with the most votes, of equal ones the first. With `break_ties`
+        it is the one of them that is surest.
+        """
+        check_is_fitted(self)
+        if self._are_pairs_ and self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if self._are_pairs_ and not self.break_ties:
+            scores = self._of_classes(_votes.votes(self._scores(X), self._present_.size))
+        else:
+            scores = self.decision_function(X)
         return self.classes_[
             (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         ]
@@ -389,14 +432,21 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
         starts = starts_of(self, setup) if self.warm_start and factor is None else {}
         deadline = deadline_of(self)
-        tasks = (
-            delayed(_train)(self, prob, C, factor, starts.get(k, {}), deadline)
-            for k, prob in enumerate(setup.problems)
-        )
+        tasks = setup.tasks
+        bar = progress_bar(self.verbose and len(tasks) > 1, type(self).__name__, total=len(tasks))
         trained = {}
-        with quiet():
-            is_complete = collect(tasks, trained.__setitem__, self.n_jobs)
-        if not (is_complete or len(trained) == len(setup.problems) == 1):
+
+        def take(number, found):
+            trained[number] = found
+            bar.update()
+
+        work = (
+            delayed(_train)(self, setup, task, C, factor, starts.get(k, {}), deadline)
+            for k, task in enumerate(tasks)
+        )
+        with quiet(), bar as bar:
+            is_complete = collect(work, take, self.n_jobs)
+        if not (is_complete or len(trained) == len(tasks) == 1):
             raise KeyboardInterrupt
         self.path_ = [path for _, path in trained.values()] if self.with_path else None
         solutions = [solution for solution, _ in trained.values()]
@@ -406,12 +456,14 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return self
 
 
-def _train(model, prob, C, factor, start, deadline):
+def _train(model, setup, task, C, factor, start, deadline):
     """Return ``(solution, path or None)``, and whether the training came to its end or was
     interrupted.
     """
     options = {**solver_options(model, "method"), **watching(model)}
     options["max_seconds"] = seconds_until(deadline)
+    if len(setup.tasks) > 1:
+        options["bar"] = ""  # there is one of all problems
     with quiet():
-        solution, solutions = train(prob, 1.0 / C, factor, start, **options)
+        solution, solutions = train(setup.problem(task), 1.0 / C, factor, start, **options)
     return (solution, solutions), solutions is None or solutions.reason != "interrupted"

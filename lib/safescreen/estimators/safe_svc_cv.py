@@ -14,8 +14,9 @@ from safescreen._checks import check_grid
 from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values, kept
 from safescreen.estimators._features import Features, SharedFeatures, coefficient
-from safescreen.estimators._folds import Fold, Proof, counted
-from safescreen.estimators._machines import keep, pose
+from safescreen.estimators._folds import Fold, Proof, Votes, counted
+from safescreen.estimators._keywords import are_pairs
+from safescreen.estimators._machines import keep, pose, whole_of
 from safescreen.estimators._training import solver_options, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.paths import begin_path
@@ -195,7 +196,7 @@ class SafeSVCCV(CrossValidation):
             own = copy.copy(model)
             own.gamma = gamma
             # "scale" stands for another number in each fold
-            features = None if _is_scaled(own) else Features.of(own, data[0])
+            features = None if _is_scaled(own) else Features.of(own, data[0], whole_of(own))
             weights = judge.params.get("sample_weight")
             proof = (n_cells, weights) if judge.is_accuracy else None
             folds = [_Fold(own, data, split, features, proof) for split in splits]
@@ -236,13 +237,14 @@ class _Fold(Fold):
             features = self.features
             if features is None:
                 model.gamma = coefficient(model.gamma, X[numbers])
-                features = Features.of(model, X)
+                features = Features.of(model, X, whole_of(model))
             return SharedFeatures.part(features, numbers, test)
 
         self.setup = pose(model, X, y, numbers, weights, part)
         options = solver_options(model, "method")
         self.paths = [
-            begin_path(problem, keep_masks=False, **options) for problem in self.setup.problems
+            begin_path(self.setup.problem(task), keep_masks=False, **options)
+            for task in self.setup.tasks
         ]
         if self.wanted is not None and counts is not None:
             present = model.classes_[self.setup.present]
@@ -250,7 +252,9 @@ class _Fold(Fold):
             codes = np.where(present[places] == y[test], places, -1)
             pairs = zip(self.paths, self.setup.features.held_out, strict=True)
             held_out = [HeldOut(path.prob, terms) for path, terms in pairs]
-            self.proof = Proof(held_out, codes, counts, self.wanted[0])
+            self.proof = Proof(
+                held_out, codes, counts, self.wanted[0], _votes_of(model, present.size)
+            )
 
     def solve(self, value, n_to_come):
         if self.paths is None:
@@ -262,9 +266,19 @@ class _Fold(Fold):
         machine = copy.copy(self.model)
         machine.C = float(value)
         solutions = self.solutions
-        if self.setup.features.kernel != "linear":  # expansions in all points
-            numbers = self.setup.numbers
+        features = self.setup.features
+        if features.kernel != "linear":  # expansions in held-out points too
             alone = [solution.without_problem() for solution in solutions]
-            solutions = [replace(solution, x=solution.x[numbers]) for solution in alone]
+            solutions = [
+                replace(solution, x=features.own(solution.x, task.places))
+                for solution, task in zip(alone, self.setup.tasks, strict=True)
+            ]
         keep(machine, self.setup, solutions)
         return machine
+
+
+def _votes_of(model, n_present):
+    """Return what :class:`Proof` takes as `votes`."""
+    if not are_pairs(model, model.classes_.size):
+        return None
+    return Votes(n_present, bool(model.break_ties))

@@ -34,12 +34,12 @@ def default_error(K):
     return (4.0 * len(K) + 64.0) * max(float(unit), UNIT)
 
 
-def kernel_matrix(X, kernel, max_gigabytes):
+def kernel_matrix(X, kernel, max_gigabytes, whole=None):
     """Return ``(K, relative error)`` of checked points, dense or CSR. K is an array, or
     :class:`KernelRows` if that would be too large.
 
-    It is :class:`KernelRows` for more than `WHOLE` dense points too. No more memory is taken than
-    :func:`~safescreen.memory.kernel_limit` allows.
+    It is :class:`KernelRows` for more than `whole` dense points too, `WHOLE` if that is left out.
+    No more memory is taken than :func:`~safescreen.memory.kernel_limit` allows.
     """
     limit = kernel_limit(max_gigabytes)
     n = X.shape[0]
@@ -51,7 +51,7 @@ def kernel_matrix(X, kernel, max_gigabytes):
             f"{error:.1g}: center or scale X"
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        if (n > WHOLE and is_dense(X)) or matrix_bytes(n) > limit:
+        if (n > (whole or WHOLE) and is_dense(X)) or matrix_bytes(n) > limit:
             K = KernelRows(X, kernel, 1e-9 * limit)
         else:
             K = _products(X)

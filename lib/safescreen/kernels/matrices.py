@@ -100,6 +100,7 @@ class KernelRows:
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
+        self.gigabytes = gigabytes
         self.squares = squares(X)
         length = row_length(X)
         n_roundings = roundings(X)
