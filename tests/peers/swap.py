@@ -6,8 +6,7 @@ These are the translations, all of them:
 
 * `tol`: theirs bounds a violation of optimality conditions, of which our gap is about the square.
   The square is asked for, at most 1e-14 for SVC: its tests compare two solutions digit by digit.
-* ``decision_function_shape="ovo"`` with several classes: ``OneVsOneClassifier(SafeSVC(...))``. Its
-  attributes are those of the machines of the pairs, one after the other, in the order of SVC.
+* ``multi_class="ovo"``: SVC trains pairs of classes for the linear kernel too.
 * A kernel that is a function: ``SafeSVC(kernel="precomputed")``, fitted to ``kernel(X, X)``, asked
   for ``kernel(X_new, X)``.
 * ``probability=True``: left out, where a test asks for no probabilities; there is no
@@ -27,10 +26,8 @@ import types
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.multiclass import OneVsOneClassifier
 
 import safescreen as ss
 
@@ -86,10 +83,6 @@ class AsSVC(Squared):
         return self._features_.function.gamma
 
     def fit(self, X, y, sample_weight=None):
-        self.__dict__.pop("_pairs", None)
-        is_paired = self.decision_function_shape == "ovo" and np.unique(y).size > 2
-        if is_paired and sample_weight is None:
-            return self._fit_pairs(X, y)
         given = self.get_params()
         known = X
         if self.probability is True:
@@ -108,37 +101,15 @@ class AsSVC(Squared):
                 self.sparsify()
         return self
 
-    def decision_function(self, X):
-        if "_pairs" in self.__dict__:  # SVC's sign: the first of two classes is the positive one
-            return -np.column_stack([one.decision_function(X) for one in self._pairs.estimators_])
+    def _scores(self, X):
         if not callable(self.kernel):
-            return super().decision_function(X)
+            return super()._scores(X)
         function = self.kernel
         self.kernel = "precomputed"
         try:
-            return super().decision_function(_values(function, X, self._fitted_to))
+            return super()._scores(_values(function, X, self._fitted_to))
         finally:
             self.kernel = function
-
-    def predict(self, X):
-        return self._pairs.predict(X) if "_pairs" in self.__dict__ else super().predict(X)
-
-    def _fit_pairs(self, X, y):
-        options = {**self.get_params(), "decision_function_shape": "ovr"}
-        self._pairs = OneVsOneClassifier(type(self)(**options)).fit(X, y)
-        machines = self._pairs.estimators_
-        self.classes_ = self._pairs.classes_
-        self.support_ = np.concatenate([one.support_ for one in machines])
-        stacked = {"coef_": -1.0} if self.kernel == "linear" else {}
-        for name, sign in {**stacked, "support_vectors_": 1.0}.items():
-            values = [sign * getattr(one, name) for one in machines]
-            is_sparse = any(sparse.issparse(value) for value in values)
-            setattr(self, name, sparse.vstack(values) if is_sparse else np.vstack(values))
-        values = [-one.dual_coef_ for one in machines]
-        is_sparse = any(sparse.issparse(value) for value in values)
-        self.dual_coef_ = sparse.hstack(values) if is_sparse else np.hstack(values)
-        self.intercept_ = -np.concatenate([one.intercept_ for one in machines])
-        return self
 
 
 def _values(kernel, X, Y):
@@ -154,7 +125,17 @@ def swap_scikit_learn(files):
     from sklearn import svm
 
     for name, kind, keywords in (
-        ("SVC", AsSVC, {"kernel": "rbf", "coef0": 0.0, "tol": 1e-3, "intercept": "free"}),
+        (
+            "SVC",
+            AsSVC,
+            {
+                "kernel": "rbf",
+                "coef0": 0.0,
+                "tol": 1e-3,
+                "intercept": "free",
+                "multi_class": "ovo",
+            },
+        ),
         ("LinearSVC", Squared, {"kernel": "linear", "loss": "squared_hinge", "tol": 1e-4}),
     ):
         meaningless = [("penalty", "l2"), ("max_iter", -1)]

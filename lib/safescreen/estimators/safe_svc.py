@@ -50,8 +50,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     safe screening.
 
     ``min_w ||w||^2/2 + C sum_i weight_i loss(y_i f(x_i))`` with the hinge, smoothed or squared
-    (SSS14 equation 1). With more than two classes there is one such problem for each class against
-    the others. Columns of very different scales, or far from 0, make the problem hard for any
+    (SSS14 equation 1). With more than two classes and a kernel there is one such problem for each
+    pair of classes, as in SVC; without a kernel for each class against the others, as in LinearSVC.
+    Columns of very different scales, or far from 0, make the problem hard for any
     solver: put a StandardScaler before it.
 
     Parameters
@@ -122,33 +123,40 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
         Keep the solutions and their problems, and so the training data or their kernel matrix.
-    penalty, multi_class, decision_function_shape, probability : "l2", "ovr", "ovr", False
+    multi_class : {"auto", "ovr", "ovo"}
+        What more than two classes are trained as: "ovr" each class against the others, "ovo" pairs
+        of classes. "auto" is "ovo" with a kernel and "ovr" without.
+    decision_function_shape : {"ovr", "ovo"}
+        Of pairs, whether :meth:`decision_function` has a column for each class or each pair.
+    break_ties : bool
+        Whether of classes with equal votes of pairs the surest is predicted, not the first.
+    penalty, probability : "l2", False
         Keywords of SVC and LinearSVC of which one value is supported. The error for another value
-        says what to do instead, such as ``OneVsOneClassifier(SafeSVC())``. With two classes
-        `decision_function_shape` may be "ovo" too, which is the same there.
-    break_ties, dual, shrinking, cache_size, random_state
-        Keywords of SVC and LinearSVC that have no effect here. The class with the largest decision
-        value is predicted, `method` chooses the solver, `max_gigabytes` is the size of its cache,
-        and nothing is random.
+        says what to do instead.
+    dual, shrinking, cache_size, random_state
+        Keywords of SVC and LinearSVC that have no effect here: `method` chooses the solver,
+        `max_gigabytes` is the size of its cache, and nothing is random.
 
     Attributes
     ----------
     classes_ : array
         The labels of y. A class whose samples all have weight 0 has no problem and is never
         predicted: its decision value is one less than the smallest of the others.
-    coef_ : array of shape (1 or n_classes, d)
+    coef_ : array of shape (n_problems, d)
         Only for the linear kernel. It may be changed. It is a CSR matrix after :meth:`sparsify`.
-    intercept_ : array of shape (1 or n_classes,)
-    dual_coef_ : array of shape (1 or n_classes, n_SV)
-        ``C weight_i alpha_i y_i`` of the support vectors, one row a problem. For two classes it is
-        as in SVC, for more each row is a class against the others.
+    intercept_ : array of shape (n_problems,)
+        Of two classes there is one problem, of pairs one for each in the order of SVC: (0, 1), (0,
+        2), ..., (1, 2), .... In these the first class has the positive decision values.
+    dual_coef_ : array of shape (n_rows, n_SV)
+        ``C weight_i alpha_i y_i`` of the support vectors. One row a problem; of pairs, as in SVC,
+        one row for each other class that the class of a support vector is paired with.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
         The support vectors of all problems, class by class: their numbers among the training
         samples, and the points. With "precomputed" there are no points. Copies and pickles of a
         linear machine of sparse points X leave the points out, which are ``X[model.support_]``.
     n_support_ : array of shape (n_classes,)
         Number of support vectors of each class.
-    n_iter_ : int or array of shape (1 or n_classes,)
+    n_iter_ : int or array of shape (n_problems,)
         The largest number of iterations of a problem, as in LinearSVC. With a kernel or a free
         intercept the number of each problem, as in SVC.
     reason_ : str
@@ -315,7 +323,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return f(x) of the points X, shape (n,). With more than two classes shape (n, n_classes):
-        decision values against the others, or from pairs the votes for each class and, as a part of
+        decision values against the others, or of pairs the votes for each class and, as a part of
         less than 1/3, how sure they are. With ``decision_function_shape="ovo"`` the decision values
         of the pairs, shape (n, n_classes (n_classes - 1)/2).
         """
