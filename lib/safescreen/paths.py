@@ -338,12 +338,38 @@ def _warn_if_not_converged(solved, limits):
     warn(f"{text}: take a larger tol, rtol or max_iter", ConvergenceWarning)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """What is carried from lam to lam: the last two solutions, a problem with its sums at the last
+    one, what was counted and remembered, and how many iterations the last lam took that took any,
+    and who made them.
+    """
+
+    last: Any = None
+    last_but_one: Solution | None = None
+    reference: Any = None
+    ledger: Ledger = Ledger()
+    memory: Any = None
+    n_iter: int = 0
+    solver: str = ""
+
+    def after(self, solution, outcome):
+        """Return what is known after the next lam, its solution and how that solve ended."""
+        has_moved = solution.n_iter > 0
+        return _Known(
+            last=replace(solution, x=copy.copy(solution.x)),  # a caller may change what it is given
+            last_but_one=self.last,
+            reference=(outcome.problem, outcome.sums),
+            ledger=outcome.ledger,
+            memory=outcome.memory,
+            n_iter=solution.n_iter if has_moved else self.n_iter,
+            solver=outcome.solver if has_moved else self.solver,
+        )
+
+
 @dataclass
 class _Walk:
-    """One path: how it is solved, and what is carried from lam to lam: the last two solutions, a
-    problem with its sums at the last one, what was counted and remembered, and how many iterations
-    the last lam took that took any, and who made them.
-    """
+    """One path: how it is solved, and what is known so far."""
 
     prob: Problem
     setup: Setup
@@ -353,82 +379,72 @@ class _Walk:
     keep_masks: bool = True
 
     def __post_init__(self):
-        self.last = None
-        self.last_but_one = None
-        self.reference = None
-        self.ledger = Ledger()
-        self.memory = None
-        self.n_iter = 0
-        self.solver = ""
+        self.known = _Known()
         self.ahead = _Ahead(self.prob) if self.ranges else None
 
     def step(self, lam, lams_to_come=0.0, seconds_left=np.inf):
         """Solve for the next lam; return its solution and the rate of screening before the first
         iteration.
         """
+        known = self.known
         policy = self.setup.policy if self.before is None else self.before
         if policy is not None:
-            self.memory = policy.begin(self.memory)
-        if self.last is None:
+            known = replace(known, memory=policy.begin(known.memory))
+        if known.last is None:
             reduction = Reduction(self.prob)
             x = self.prob.cone.zeros()
-            start = Start(x=x, lam=lam, lams_to_come=lams_to_come, memory=self.memory)
+            start = Start(x=x, lam=lam, lams_to_come=lams_to_come, memory=known.memory)
         else:
-            self.ledger = self.ledger.at_next_lam(self.n_iter)
+            known = replace(known, ledger=known.ledger.at_next_lam(known.n_iter))
             # the last solution, judged for the new lam
-            problem, sums = self.reference
-            at_last = problem.assemble(sums, self.last.x, lam)
-            reduction = self.screened_before(at_last, lams_to_come)
-            start = self._start(at_last, reduction, lams_to_come)
+            problem, sums = known.reference
+            at_last = problem.assemble(sums, known.last.x, lam)
+            reduction, known = self.screened_before(known, at_last, lams_to_come)
+            start = self._start(known, at_last, reduction, lams_to_come)
         rate = (reduction.n_L + reduction.n_R) / len(self.prob)
         limits = replace(self.setup.limits, max_seconds=seconds_left)
         outcome = drive(reduction, replace(self.setup, limits=limits), start)
         solution = solution_of(reduction, outcome, self.keep_masks)
-        self.reference = (outcome.problem, outcome.sums)
-        self.last_but_one = self.last
-        # a look at the solution completes its expansion, and so must not be one at this
-        self.last = replace(solution, x=copy.copy(solution.x))
-        self.ledger = outcome.ledger
-        self.memory = outcome.memory
-        if solution.n_iter:
-            self.n_iter = solution.n_iter
-            self.solver = outcome.solver
+        self.known = known.after(solution, outcome)
         return solution, rate
 
-    def screened_before(self, at_last, lams_to_come=0.0):
-        """Return what screening with the last solution as reference leaves of the problem."""
-        last = self.last
+    def screened_before(self, known, at_last, lams_to_come=0.0):
+        """Return what screening with the last solution as reference leaves of the problem, and what
+        is known then.
+        """
+        last = known.last
         if self.ahead is None:
             reduction = Reduction(self.prob)
         else:
             reduction = self.ahead.reduction(last, at_last.lam, self.setup.limits)
-        if self.before is not None:
-            moment = Moment(
-                problem=reduction.problem,
-                evaluation=at_last,
-                enlargement=self.setup.limits.enlargement(at_last),
-                left=last.n_iter + 1,  # the point that the solve starts from is evaluated too
-                lams_to_come=lams_to_come,
-                near=PathReference(x0=last.x, eps=last.eps, lam0=last.lam),
-                ledger=self.ledger,
-                memory=self.memory,
-            )
-            self.ledger, self.memory, _ = screen(reduction, self.before, moment)
-        return reduction
+        if self.before is None:
+            return reduction, known
+        moment = Moment(
+            problem=reduction.problem,
+            evaluation=at_last,
+            enlargement=self.setup.limits.enlargement(at_last),
+            left=last.n_iter + 1,  # the point that the solve starts from is evaluated too
+            lams_to_come=lams_to_come,
+            near=PathReference(x0=last.x, eps=last.eps, lam0=last.lam),
+            ledger=known.ledger,
+            memory=known.memory,
+        )
+        ledger, memory, _ = screen(reduction, self.before, moment)
+        return reduction, replace(known, ledger=ledger, memory=memory)
 
-    def _start(self, at_last, reduction, lams_to_come):
+    def _start(self, known, at_last, reduction, lams_to_come):
         """Return where to start: the line through the last two solutions, or the last one if
         that is no better.
         """
-        last = self.last
+        last = known.last
         alpha = None
         if last.dual_point is not None and self.prob.terms.explicit:
             alpha = reduction.restrict(last.dual_point.unpack())
         x = last.x
         evaluation = None
         starts_from_alpha = self.setup.starts_from_alpha and last.dual_point is not None
-        if self.extrapolate and self.last_but_one is not None and not starts_from_alpha:
-            before = self.last_but_one
+        if self.extrapolate and known.last_but_one is not None and not starts_from_alpha:
+            before = known.last_but_one
             factor = (at_last.lam - last.lam) / (last.lam - before.lam)
             x_ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
             ahead = reduction.problem.evaluate(x_ahead, at_last.lam)
@@ -443,11 +459,11 @@ class _Walk:
             step=last.step,
             evaluation=evaluation,
             tried=at_last.gap if is_same else np.inf,
-            expected=self.n_iter,
+            expected=known.n_iter,
             lams_to_come=lams_to_come,
-            solver=self.solver,
-            ledger=self.ledger,
-            memory=self.memory,
+            solver=known.solver,
+            ledger=known.ledger,
+            memory=known.memory,
         )
 
 

@@ -13,7 +13,7 @@ from instances import WITH_KERNEL, instance, points
 from naive.features import size
 from naive.harness import Truth, at_the_kink, truth
 from naive.loop import driven
-from safescreen.paths import _Ahead, _Walk
+from safescreen.paths import _Ahead, _Known, _Walk
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH, policy_of
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
@@ -168,9 +168,11 @@ def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
         walk = _Walk(prob, Setup(limits=limits, solver=gradient), before=policy)
         for lam in lams[30:]:
             last = ss.solve(prob, lam / 0.97, tol=0.0, rtol=rtol, screening=())
-            walk.last, here = last, prob.evaluate(last.x, lam)
+            known, here = _Known(last=last), prob.evaluate(last.x, lam)
             found = (
-                ahead.reduction(last, lam, limits) if ranges else walk.screened_before(here)
+                ahead.reduction(last, lam, limits)
+                if ranges
+                else walk.screened_before(known, here)[0]
             ).screened()
             spread = (last.lam - lam) / (2 * lam) * prob.cone.norm(
                 last.x
