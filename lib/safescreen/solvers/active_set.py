@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,8 @@ class ActiveSet:
         """Take `freq` steps, all but the first with the active terms only; fewer where these are
         solved, or the time is up.
         """
-        state.recent = []  # objective values of the active terms
-        following = self.solver.step(problem, trace, state)
+        # objective values are of the active terms from here on
+        following = self.solver.step(problem, trace, replace(state, recent=()))
         if following is None:
             return None
         active = self._active(problem, trace.evaluation.x)

@@ -113,7 +113,7 @@ def screening_of(
 
 def check_method(method: str, prob: Problem) -> str:
     """Return the name of a method; "auto" is hybrid where the terms allow it, then handover, and
-    gradient elsewhere.
+    elsewhere semismooth for the hinge, or gradient.
 
     ValueError for an unknown name, TypeError where the terms lack what the method needs for the
     loss. With a free intercept the method is that of the problems with a penalised one.
@@ -127,7 +127,10 @@ def check_method(method: str, prob: Problem) -> str:
         if "hybrid" in able:
             return "hybrid"
         interior: Any = solvers["interior"]
-        return "handover" if interior.is_able(prob) else "gradient"
+        if interior.is_able(prob):
+            return "handover"
+        is_kinked = prob.loss.smoothing == 0.0
+        return "semismooth" if is_kinked and "semismooth" in able else "gradient"
     if not isinstance(method, str) or method not in solvers:
         raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
     by = f"method={method!r}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from safescreen.problem import Evaluation, Problem
@@ -14,7 +14,7 @@ from safescreen.solvers.trace import Start, Trace
 Jump = Callable[[Evaluation, float], "ElementLike | None"]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Walk:
     """What the steps remember: the last x and its gradient, recent objective values, the length of
     the last step; how many steps and how many halvings of the last one there were; and, without
@@ -24,7 +24,7 @@ class Walk:
 
     length: float | None
     origin: tuple[ElementLike, ElementLike] | None = None
-    recent: list[float] = field(default_factory=list)
+    recent: tuple[float, ...] = ()
     n_steps: int = 0
     n_halvings: int = 0
     is_guarded: bool = False
@@ -32,20 +32,16 @@ class Walk:
     counted_at: int = 0
     halved_at: int = 0
 
-    def wait(self, trace: Trace) -> int:
-        """Return how many iterations have not halved the gap."""
-        if trace.fall.halved_at != self.halved_at:
-            self.halved_at = trace.fall.halved_at
-            self.waited = 0
-        else:
-            self.waited += trace.n_iter - self.counted_at
-        self.counted_at = trace.n_iter
-        return self.waited
+    def at(self, trace: Trace) -> Walk:
+        """Return the walk that has counted how many iterations have not halved the gap."""
+        waited = 0
+        if trace.fall.halved_at == self.halved_at:
+            waited = self.waited + trace.n_iter - self.counted_at
+        return replace(self, waited=waited, counted_at=trace.n_iter, halved_at=trace.fall.halved_at)
 
-    def forget(self) -> None:
-        """Forget what holds for the last problem, or before a restart, only."""
-        self.origin = None
-        self.recent = []
+    def forgetting(self) -> Walk:
+        """Return the walk without what holds for the last problem, or before a restart, only."""
+        return replace(self, origin=None, recent=())
 
 
 @dataclass(frozen=True)
@@ -90,20 +86,16 @@ class ProjectedGradient:
         """Take one step; ``jump(evaluation, s)`` may return another point to go on to."""
         e = trace.evaluation
         if state.origin is not None and self._is_too_high(e, state):
-            state.n_halvings += 1
-            state.counted_at = trace.n_iter + 1
             back = state.origin[0]
             halfway = back + 0.5 * (e.x - back)
-            return Point(halfway, iterations=1, step=state.length), state
-        state.n_halvings = 0
+            halved = replace(state, n_halvings=state.n_halvings + 1, counted_at=trace.n_iter + 1)
+            return Point(halfway, iterations=1, step=state.length), halved
         if trace.n_iter - trace.fall.fell_at >= self.hopeless and trace.is_rounding:
             return None
-        patience = self.patience * (5 if state.is_guarded else 1)
-        if state.wait(trace) >= patience:
+        state = state.at(trace)
+        if state.waited >= self.patience * (5 if state.is_guarded else 1):
             e = trace.best.evaluation
-            state.forget()
-            state.is_guarded = True
-            state.waited = 0
+            state = replace(state.forgetting(), is_guarded=True, waited=0)
         gradient = e.gradient
         length = _length(problem.cone, state, e.x, gradient, e.lam)
         ahead = None if jump is None else jump(e, length)
@@ -111,16 +103,19 @@ class ProjectedGradient:
             ahead = e.x_alpha
         elif ahead is None:
             ahead = problem.cone.project(e.x - length * gradient)
-        state.length = length
-        state.origin = (e.x, gradient)
-        state.recent = [*state.recent[1 - self.memory :], e.primal]
-        state.n_steps += 1
-        return Point(ahead, iterations=1, step=length), state
+        following = replace(
+            state,
+            length=length,
+            origin=(e.x, gradient),
+            recent=(*state.recent[1 - self.memory :], e.primal),
+            n_steps=state.n_steps + 1,
+            n_halvings=0,
+        )
+        return Point(ahead, iterations=1, step=length), following
 
     def reduce(self, problem: Problem, state: Walk, kept: Any) -> Walk:
         """Go on without what holds for the larger problem only."""
-        state.forget()
-        return state
+        return state.forgetting()
 
     def _is_too_high(self, e, state):
         if not (state.is_guarded and state.recent) or state.n_halvings >= self.halvings:

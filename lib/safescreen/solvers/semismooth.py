@@ -97,11 +97,14 @@ class Semismooth:
             return self._jump(problem, trace, state, e, length)
 
         following = self.gradient.step(problem, trace, state.walk, jump)
-        return None if following is None else (following[0], state)
+        if following is None:
+            return None
+        point, state.walk = following
+        return point, state
 
     def reduce(self, problem: Problem, state: NewtonWalk, kept: Any) -> NewtonWalk:
         """Go on from the last point, wherever it came from."""
-        self.gradient.reduce(problem, state.walk, kept)
+        state.walk = self.gradient.reduce(problem, state.walk, kept)
         state.origin = None
         return state
 
