@@ -60,7 +60,7 @@ def leave_one_out_faults(kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_refits_never_contradict(kind):
     n_decided, n_all = 0, 0
-    for seed in range(20):
+    for seed in range(10):
         if kind.startswith("free") and seed % 5 == 0:
             continue
         faults, decided, size = leave_one_out_faults(kind, seed)
@@ -79,7 +79,7 @@ def test_refits_never_contradict_in_200_problems(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_refits_in_extended_precision_never_contradict(seed):
     """The machine without one sample, by its definition: both losses, linear and with a kernel."""
     rng = np.random.default_rng([seed, 13])
@@ -187,7 +187,7 @@ def grid_errors(folds, lams):
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_lam_of_a_dense_grid_is_better_than_proved(kind):
     n_proved = 0
-    for seed in (1, 2, 3, 4):
+    for seed in (1, 2, 3):
         folds = folds_of(kind, seed)
         size = max(float(folds[0].problem.terms.norms.max()) ** 2, 1e-12)
         epsilon = (0.0, 0.05, 0.1)[seed % 3]
@@ -196,7 +196,7 @@ def test_no_lam_of_a_dense_grid_is_better_than_proved(kind):
         assert choice.ends[0] == 0.05 * size and choice.ends[-1] == 5.0 * size
         assert (np.diff(choice.ends) > 0.0).all() and len(choice.lams) <= 12
         n_proved += choice.epsilon <= epsilon
-        lams = np.geomspace(0.05 * size, 5.0 * size, 25)
+        lams = np.geomspace(0.05 * size, 5.0 * size, 13)
         lows, highs = grid_errors(folds, lams)
         assert (highs >= choice.error[1] - choice.epsilon - 1e-12).all()
         cells = np.clip(np.searchsorted(choice.ends, lams) - 1, 0, len(choice.lows) - 1)
