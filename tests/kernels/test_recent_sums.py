@@ -65,3 +65,34 @@ def test_what_begins_afresh_remembers_nothing_and_leaves_nothing():
     assert samples._recent.expansions[: len(known)] == known
     assert solution.problem.terms._recent.expansions and path[-1].problem.terms is not samples
     assert len(samples._recent.expansions) == 1, "of lam_max() alone"
+
+
+def test_what_is_left_is_summed_from_the_whole():
+    """A solver has summed H; what it is without the terms that have left costs no column. Twice
+    terms leave.
+    """
+    samples, Q = integer_samples()
+    count = Counting(samples.cone)
+    rng = np.random.default_rng(8)
+    numbers = np.arange(N)
+    left = samples
+    linear = samples.cone.zeros()
+    alpha = rng.integers(0, 2**20, N) * 2.0**-20
+    for _ in range(2):
+        status = rng.integers(0, 3, len(left)).astype(np.int8)
+        alpha[numbers[status == 1]] = 1.0
+        alpha[numbers[status == 2]] = 0.0
+        left, total, _, kept = left.partition(status)
+        samples.weighted_sum(alpha)
+        linear = linear + total
+        numbers = numbers[kept]
+        before = count.columns
+        found, error = left.weighted_sum(alpha[numbers])
+        assert count.columns == before
+        coef = np.zeros(N)
+        coef[numbers] = alpha[numbers]
+        assert np.array_equal(found.coef, coef)
+        assert np.array_equal(found.image[numbers], (Q @ coef)[numbers])
+        assert np.array_equal((linear + found).image[numbers], (Q @ alpha)[numbers])
+        assert error == 0.0
+    assert numbers.size > 10

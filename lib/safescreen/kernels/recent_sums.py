@@ -22,19 +22,32 @@ class RecentSums(threading.local):
     def __reduce__(self):
         return RecentSums, ()
 
+    def n_changes(self, coef):
+        """Return in how many coefficients a sum differs from the nearest remembered one, or from 0
+        if that is nearer.
+        """
+        changes = [np.count_nonzero(coef != known.coef) for known in self.expansions]
+        return min([np.count_nonzero(coef), *changes])
+
     def expansion(self, space, coef, at=None, near=None):
         """Return ``sum_j coef_j z_j`` and remember it. It is computed from the nearest remembered
         one if few coefficients differ.
 
         `near` is one more expansion that is known; it stands in for a remembered one with its
-        coefficients. See :meth:`KernelSpace.expansion` for `at`, and for the cost that this saves.
+        coefficients, unless that is known better. See :meth:`KernelSpace.expansion` for `at`, and
+        for the cost that this saves.
         """
         n_used = int(np.count_nonzero(coef))
         if n_used == 0:
             return space.zeros()
         expansions = self.expansions
         if near is not None:
-            others = [e for e in expansions if not np.array_equal(e.coef, near.coef)]
+            others = []
+            for known in expansions:
+                if not np.array_equal(known.coef, near.coef):
+                    others.append(known)
+                elif known.error < near.error and _knows_as_much(known, near):
+                    near = known
             expansions = [near, *others]
         changes = [int(np.count_nonzero(coef != known.coef)) for known in expansions]
         nearest = int(np.argmin(changes)) if changes else 0
@@ -48,3 +61,8 @@ class RecentSums(threading.local):
             expansions = expansions[:nearest] + expansions[nearest + 1 :]
         self.expansions = [*expansions[1 - REMEMBERED :], expansion]
         return expansion
+
+
+def _knows_as_much(one, other):
+    """Return whether the image of an expansion is known wherever that of another one is."""
+    return not (np.isnan(one.image) & ~np.isnan(other.image)).any()

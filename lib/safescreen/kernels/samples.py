@@ -204,6 +204,7 @@ class KernelSamples(Terms):
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
         # the samples at which products are computed: the terms, and the samples of the linear term
         self._view = view
+        self._left: Expansion | None = None  # the sum of the terms that have left as linear
         self._norms = space.norms if ids is None else space.norms[ids]
         self.threshold = threshold
         self.weights = weights
@@ -261,8 +262,27 @@ class KernelSamples(Terms):
             coef = np.zeros(self.cone.shape)
             coef[self._ids] = weights
             weights = coef
-        total = self._recent.expansion(self.cone, weights, view)
+        total = self._beside_what_left(weights, view)
+        if total is None:
+            total = self._recent.expansion(self.cone, weights, view)
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
+
+    def _beside_what_left(self, coef, view):
+        """Return a sum as ``H - c``, where c is the sum of the terms that have left as linear, if
+        H is nearer to a remembered sum; None if it is not, or if its error would be too large.
+
+        A solver has just summed H. Its coefficients are those of c where those of this sum are 0,
+        so that the difference has exactly the coefficients asked for.
+        """
+        left = self._left
+        if left is None:
+            return None
+        whole = coef + left.coef
+        if self._recent.n_changes(whole) >= self._recent.n_changes(coef):
+            return None
+        H = self._recent.expansion(self.cone, whole, view)
+        total = H - left
+        return total if total.error <= self.cone.drifted(H) else None
 
     def afresh(self) -> Self:
         """Return the same samples without any memory of earlier sums."""
@@ -288,7 +308,9 @@ class KernelSamples(Terms):
         undecided._view = np.setdiff1d(
             view, self._where(np.flatnonzero(status == 2)), assume_unique=True
         )
-        return undecided, *self._sum(status == 1, undecided._view), numbers
+        total, error = self._sum(status == 1, undecided._view)
+        undecided._left = total if self._left is None else self._left + total
+        return undecided, total, error, numbers
 
     def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of some samples with each other, shape (B, B)."""

@@ -282,6 +282,12 @@ class KernelSpace(Cone):
         image = known.image + self.product(changed, steps, at)
         return Expansion(self, coef, image, error, scale)
 
+    def drifted(self, x: Expansion) -> float:
+        """Return the largest error that an element with the coefficients of x may have when it is
+        computed from others that are known.
+        """
+        return DRIFT * self._product_error(np.count_nonzero(x.coef), x.scale)
+
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than
         `at` it may be NaN.
