@@ -149,6 +149,7 @@ def test_a_smaller_tol_proves_more():
     assert widths[0] > widths[1] > widths[2] and search.certified_
 
 
+@pytest.mark.slow
 def test_equal_means_are_no_proof():
     """Two values with 7 and 7, and with 8 and 6 of 13 points right in two folds: the first is the
     best, whatever the roundings of the means say.

@@ -122,6 +122,7 @@ def text(n=300, d=2**20):
     return X, rng.integers(0, 7, n)
 
 
+@pytest.mark.slow
 def test_a_model_of_text_is_small():
     """What is stored grows with the columns that have an entry, not with all of them, and each
     coefficient is stored once.

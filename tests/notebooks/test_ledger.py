@@ -62,10 +62,12 @@ def test_kind_agrees_with_the_number(ledger):
             assert claim.kind == other.get(claim.id, claim.id.partition("-")[2][0]), claim.id
 
 
+@pytest.mark.slow
 def test_marked_claims_have_a_cell_that_ran_and_asserts(ledger, folder):
     assert list(claims.problems(ledger, folder)) == []
 
 
+@pytest.mark.slow
 def test_no_number_of_the_evidence_is_typed(ledger, folder):
     """Each is a reference to a committed row or to what a named cell printed, and stands for it."""
     sources = evidence.Sources(folder)

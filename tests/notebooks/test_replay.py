@@ -48,6 +48,7 @@ def test_every_record_has_an_entry(manifest):
     assert not without and len(entries(manifest)) > 100
 
 
+@pytest.mark.slow
 def test_what_is_asked_of_notebooks_they_have(manifest):
     for experiment, run in entries(manifest):
         asked = {**run.parameters, **experiment.replay.parameters_of(run.name)}

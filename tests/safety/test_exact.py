@@ -27,19 +27,23 @@ def test_ball():
     rules.ball_rule(120).check()
 
 
+@pytest.mark.slow
 def test_halfspace():
     rules.halfspace_rule(120).check(0.9)
 
 
+@pytest.mark.slow
 def test_intersection():
     rules.intersection_rule(120).check()
 
 
+@pytest.mark.slow
 def test_pair_terms():
     for rule in (rules.ball_rule, rules.halfspace_rule):
         rule(100, 10, ("triplets", "diagonal", "quadruplets", "pairs")).check(0.9)
 
 
+@pytest.mark.slow
 def test_kernels():
     for rule in (rules.ball_rule, rules.halfspace_rule, rules.intersection_rule):
         rule(40, 11, ("kernel", "powers")).check(0.9)
@@ -64,6 +68,7 @@ def test_orthant():
     rules.orthant_rule(60).check()
 
 
+@pytest.mark.slow
 def test_semidefinite():
     rules.semidefinite_rule(200).check()
 
@@ -72,11 +77,13 @@ def test_path_ranges():
     regions.path_ranges(60).check(0.8)
 
 
+@pytest.mark.slow
 def test_ball_ranges():
     regions.ball_ranges(40).check(0.9)
     assert regions.ball_ranges(20, 13, ("diagonal",)).counts["unsafe"] == 0
 
 
+@pytest.mark.slow
 def test_blocks():
     regions.blocks(20).check(0.9)
     regions.blocks(30, 14, ("cancelling",)).check(0.8)  # sizes of pairs that nearly are points

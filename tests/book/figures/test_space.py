@@ -48,6 +48,7 @@ def test_sliders_survive_a_missing_ipywidgets(monkeypatch):
     assert drawn == [0.5]
 
 
+@pytest.mark.slow
 def test_sliders_redraw_the_figure_in_its_place(monkeypatch):
     """In a kernel: the output is a picture, so that a saved notebook has it, and moving a slider
     changes that very output; whether the function shows the figure or leaves it open.

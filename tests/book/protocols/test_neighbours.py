@@ -59,6 +59,7 @@ def test_the_interval_is_widened():
     np.testing.assert_allclose(half, 2.2621572 * np.sqrt(0.1 + 0.25) * gains.std(ddof=1), rtol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 60])
 def test_all_methods_on_a_few_rows(d):
     """Also with more features than rows, where all are compared in the span of the rows."""
@@ -84,6 +85,7 @@ def test_neighbours_are_the_same_in_the_span():
     np.testing.assert_array_equal(*near)
 
 
+@pytest.mark.slow
 def test_a_rare_class_counts_as_much_when_balanced():
     y = np.repeat(["stay", "go"], [97, 3])
     X = np.c_[RNG.normal(size=100), (y == "go") * 9.0]
@@ -104,6 +106,7 @@ def test_small_classes():
     ]
 
 
+@pytest.mark.slow
 def test_the_clock_ends_fits_or_leaves_methods_out(monkeypatch):
     """A fit that is ended has a metric all the same."""
     y = np.repeat(["a", "b"], 20)

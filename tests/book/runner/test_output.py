@@ -41,6 +41,7 @@ def test_table_figure_and_summary(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_what_is_dense_is_a_picture_inside_of_its_figure(tmp_path):
     from matplotlib.figure import Figure
 
