@@ -1,6 +1,7 @@
 """The free intercept, against optima in fractions and definitions."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -288,18 +289,13 @@ def test_spreads_are_norms_without_the_constant():
 
 
 def test_the_center_goes_a_proximal_step_then_along_a_line():
-    terms = pair()
-    solver = SMOOTH["hybrid"]
-    method = ProximalIntercept(solver)
-    state = Centre(b=0.5, x=None, alpha=None)
-    method._move(terms, 2.0, state, np.array([0.0, 0.0, 0.25, 0.0]))
-    first = 0.5 + terms.constant**2 * 0.25 / 2.0
-    assert state.b == pytest.approx(first) == state.low and state.high == np.inf
-    method._move(terms, 2.0, state, np.array([0.0, 0.0, 0.125, 0.0]))
-    assert state.b == pytest.approx(2.0 * first - 0.5)  # half as large a residual: as far again
-    state.b = 9.0
-    method._move(terms, 2.0, state, np.array([1e-3, 0.0, 0.0, 0.0]))
-    assert state.low < state.b < state.high < 9.0
+    method = ProximalIntercept(SMOOTH["hybrid"])
+    first = method._moved(Centre(b=0.5, x=None, alpha=None), 0.25, 1.0)
+    assert first.b == 1.5 == first.low and first.high == np.inf
+    second = method._moved(first, 0.125, 0.5)
+    assert second.b == pytest.approx(2.5)  # half as large a residual: as far again
+    third = method._moved(replace(second, b=9.0), -1e-3, -4e-3)
+    assert third.low < third.b < third.high < 9.0
 
 
 def test_the_tests_of_the_papers_know_the_intercept():

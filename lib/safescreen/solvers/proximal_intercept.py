@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from safescreen.solvers.setup import Setup, Solver
 from safescreen.solvers.trace import Start, Trace
 
 
-@dataclass
+@dataclass(frozen=True)
 class Centre:
     """Around which intercept the next problem is penalised, the last solution and its dual point
     (None for ``alpha(x)``), the last center and its residual, and between which numbers the best
@@ -87,24 +87,21 @@ class ProximalIntercept:
     def step(self, problem: Problem, trace: Trace, state: Centre) -> tuple[Point, Centre] | None:
         """Solve around the next center; None after many rounds that brought nothing."""
         gap = trace.evaluation.gap
-        state.n_stalled = 0 if gap < 0.9 * state.lowest else state.n_stalled + 1
-        state.lowest = min(gap, state.lowest)
-        if state.n_stalled:  # of solutions that were not accurate enough
-            state.low = -math.inf
-            state.high = math.inf
+        n_stalled = 0 if gap < 0.9 * state.lowest else state.n_stalled + 1
+        state = replace(state, n_stalled=n_stalled, lowest=min(gap, state.lowest))
+        if n_stalled:  # of solutions that were not accurate enough
+            state = replace(state, low=-math.inf, high=math.inf)
         if trace.ends_at_rounding:
             return None
-        if state.n_stalled > self.stalled or not gap <= self.lost * trace.best.evaluation.gap:
+        if n_stalled > self.stalled or not gap <= self.lost * trace.best.evaluation.gap:
             return None
         goal = trace.limits.goal(trace.best.evaluation.primal)
-        accuracy = self.accuracy ** (1 + state.n_stalled)
+        accuracy = self.accuracy ** (1 + n_stalled)
         return self._solve(problem, trace, state, accuracy * max(state.lowest, goal))
 
     def reduce(self, problem: Problem, state: Centre, kept: Any) -> Centre:
         """Continue with the remaining terms."""
-        if state.alpha is not None:
-            state.alpha = state.alpha[kept]
-        return state
+        return state if state.alpha is None else replace(state, alpha=state.alpha[kept])
 
     def _solve(self, problem, trace, state, tol, rtol=0.0):
         """Solve around the center, and choose the next one."""
@@ -113,40 +110,39 @@ class ProximalIntercept:
         limits = Limits(tol, rtol, left.max_iter, left.max_seconds)
         start = Start(x=state.x, lam=trace.lam, alpha=state.alpha)
         outcome = drive(Reduction(around), Setup(limits=limits, solver=self.inner), start)
-        state.x = outcome.evaluation.x
+        x = outcome.evaluation.x
         if outcome.dual_point is None:
-            alpha = around.alpha(state.x)
+            alpha = around.alpha(x)
         else:
             alpha = outcome.dual_point.unpack()
-        self._move(problem.terms, trace.lam, state, alpha)
+        terms = problem.terms
+        s = terms.residual(alpha)[0]
+        step = terms.constant * terms.constant * s / trace.lam
+        state = replace(self._moved(state, s, step), x=x)
         if problem.loss.smoothing > 0.0:
-            return Point(state.x, iterations=outcome.n_iter), state
-        state.alpha = alpha
-        balanced = problem.terms.balanced(alpha, state.x, problem.loss)
-        return Point(state.x, iterations=outcome.n_iter, alpha=balanced), state
+            return Point(x, iterations=outcome.n_iter), state
+        balanced = terms.balanced(alpha, x, problem.loss)
+        point = Point(x, iterations=outcome.n_iter, alpha=balanced)
+        return point, replace(state, alpha=alpha)
 
-    def _move(self, terms, lam, state, alpha):
-        """Move the center to where the line through the last two residuals is 0, as far as that
-        may be the best one.
+    def _moved(self, state, s, step):
+        """Return the state with the center where the line through the last two residuals is 0, as
+        far as that may be the best one; s is the last residual, and `step` the proximal step.
         """
         center = state.b
-        s = terms.residual(alpha)[0]
-        step = terms.constant * terms.constant * s / lam
         nearest = center + step
-        if s > 0.0:
-            state.low = max(state.low, nearest)
-        else:
-            state.high = min(state.high, nearest)
+        low = max(state.low, nearest) if s > 0.0 else state.low
+        high = state.high if s > 0.0 else min(state.high, nearest)
+        b = nearest
         last = state.last
-        state.last = (center, s)
-        state.b = nearest
         if last is not None and (center - last[0]) * (s - last[1]) < 0.0:
             root = center + s * (center - last[0]) / (last[1] - s)
             most = self.far * abs(step)
-            state.b = min(max(root, center - most), center + most)
-        if not state.low <= state.b <= state.high and state.low < state.high:
-            middle = 0.5 * (state.low + state.high)
-            state.b = middle if math.isfinite(middle) else nearest
+            b = min(max(root, center - most), center + most)
+        if not low <= b <= high and low < high:
+            middle = 0.5 * (low + high)
+            b = middle if math.isfinite(middle) else nearest
+        return replace(state, b=b, last=(center, s), low=low, high=high)
 
 
 def penalised(problem: Problem, b: float) -> Problem:
