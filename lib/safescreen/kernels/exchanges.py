@@ -48,7 +48,7 @@ def exchange(K, ridge, slopes, v, low, high, spread, updates):
             score[t] = gap * gap / max(size - 2.0 * row[t], NEARLY * size + 1e-300)
         j = i
         best = 0.0
-        most = 0.0
+        most = -np.inf
         for t in range(n):
             if score[t] > best:
                 best = score[t]

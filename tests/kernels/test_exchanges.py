@@ -1,0 +1,61 @@
+"""Exchanges of two coordinates over a kernel matrix in memory."""
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from safescreen.kernels.exchanges import exchange
+
+
+def problem(seed, n=40):
+    """Return ``(K, ridge, signs, low, high)`` of a balanced problem."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    signs = np.where(rng.permutation(n) % 2, 1.0, -1.0)
+    largest = rng.uniform(0.1, 3.0, n)
+    low = np.where(signs > 0.0, 0.0, -largest)
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    return K + 0.5, rng.uniform(0.0, 1.0, n), signs, low, low + largest
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("has_ridge", [False, True])
+def test_no_pair_is_steeper_than_it_says(seed, has_ridge):
+    K, ridge, signs, low, high = problem(seed)
+    ridge = ridge if has_ridge else np.zeros(signs.size)
+    v = np.zeros(signs.size)
+    slopes = -signs.copy()
+    steps = exchange(K, ridge, slopes, v, low, high, 1e-9, 10**6)
+    assert 0 < steps < 10**6 and (low <= v).all() and (v <= high).all()
+    assert abs(v.sum()) < 1e-12
+    exact = K @ v + ridge * v - signs
+    np.testing.assert_allclose(slopes, exact, atol=1e-9)
+    steepest = exact[v > low].max() - exact[v < high].min()
+    assert steepest <= 1e-8
+    assert ((v > low) & (v < high)).any() and ((v == low) | (v == high)).any()
+
+
+def test_updates_are_limited_and_balanced_values_stay():
+    K, ridge, signs, low, high = problem(0)
+    v = np.zeros(signs.size)
+    slopes = -signs.copy()
+    assert exchange(K, ridge, slopes, v, low, high, 1e-9, 6) == 6
+    assert np.count_nonzero(v) <= 6
+    assert exchange(K, ridge, slopes, v, low, high, 10.0, 6) == 0
+
+
+@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.3), ss.SquaredHinge(0.5)])
+def test_solutions_are_those_of_other_methods(loss):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0.0, 1.0, -1.0)
+    weights = rng.uniform(0.5, 2.0, 60)
+    for lam in (1e-3, 0.1, 10.0):
+        terms = ss.FreeIntercept.from_points(X, y, "rbf", gamma=0.5, weights=weights)
+        problem = ss.Problem(terms, loss)
+        found = ss.solve(problem, lam, rtol=1e-7)
+        other = ss.solve(problem, lam, rtol=1e-7, method="newton")
+        assert found.converged and other.converged
+        slack = 1e-12 * other.primal  # of two objectives that are rounded
+        assert found.primal - found.gap <= other.primal + slack
+        assert other.primal - other.gap <= found.primal + slack
