@@ -114,26 +114,23 @@ def improve(
         wanted = max(goal[0], goal[1] * max(rest + cost, dual))
         if spread <= tolerance or gap <= wanted or done >= updates:
             return spread, done
+        steps = 0
+        gained = 0.0
         if point.can_exchange and done < EXCHANGES * ids.size:
             steps, gained = point.exchange(max(tolerance, FALL * min(spread, FALL)), 2 * ids.size)
-            done += steps
-            dual += gained
-            if is_over is not None and is_over():
+        if steps == 0:
+            may_leave = shrinking and done >= ids.size // 4
+            if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
+                out = active[firm[active]]
+                active = active[~firm[active]]
+                rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
+                firm[out] = True
+            chosen = _choose(active, gains, firm, point, rng)
+            if not chosen.size:
                 return spread, done
-            if steps > 0:
-                continue
-        may_leave = shrinking and done >= ids.size // 4
-        if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
-            out = active[firm[active]]
-            active = active[~firm[active]]
-            rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
-            firm[out] = True
-        chosen = _choose(active, gains, firm, point, rng)
-        if not chosen.size:
-            return spread, done
-        most = min(INNER_UPDATES * chosen.size, updates - done)
-        enough = INNER * float(gains[chosen].mean())
-        steps, gained = point.solve_for(chosen, active, enough, most)
+            most = min(INNER_UPDATES * chosen.size, updates - done)
+            enough = INNER * float(gains[chosen].mean())
+            steps, gained = point.solve_for(chosen, active, enough, most)
         if steps == 0:
             return spread, done
         done += steps
