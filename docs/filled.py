@@ -195,7 +195,9 @@ def _markdown(node, level: int) -> str:
     if isinstance(node, nodes.table):
         return _table(node)
     if isinstance(node, nodes.container):
-        return "\n\n".join(filter(None, (_markdown(each, level) for each in node)))
+        inside = [_markdown(each, level) for each in node]
+        rule = ["---"] if "card" in node["classes"] else []
+        return "\n\n".join(filter(None, [*rule, *inside]))
     if isinstance(node, nodes.figure):
         return _inline(node[0])
     if isinstance(node, nodes.raw):

@@ -193,7 +193,7 @@ print("w:", np.round(slow_w, 4))
 # %% [markdown]
 # ## Does it match?
 #
-# Against the library, against cvxpy on the primal, and the two objectives against each other. The library's dual
+# We compare with the library, with cvxpy on the primal problem, and the two objectives with each other. The library's dual
 # variables times $C$ are those of the paper.
 
 # %%

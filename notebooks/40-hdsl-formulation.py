@@ -64,7 +64,7 @@ for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     title = f"{name}: {len(similarity)} atoms"
     figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
 figures.show(
-    "The atoms as pairs of pixels joined by lines, over the mean of two digits, after 1, 5, 20 "
+    "The atoms as pairs of pixels joined by lines, over the mean of 300 images, after 1, 5, 20 "
     "and 400 iterations: 2, 6, 19 and 73 atoms. The first join the upper and lower end of a "
     "stroke."
 )

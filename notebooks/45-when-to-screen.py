@@ -179,8 +179,8 @@ for one, two in zip(path, plain, strict=True):
     assert np.linalg.norm(one.x - two.x) <= one.eps + two.eps
 
 # %% [markdown]
-# With the passes counted, `auto` still needs far less than no screening, though most of what it needs is screening now. To screen always needs
-# a little less here: `auto` solves the first $\lambda$ without a pass, before it knows that the norms will pay.
+# With the passes counted, `auto` still needs far less than no screening, though most of what it needs is screening now. Screening at every
+# $\lambda$ needs slightly less here. `auto` solves the first $\lambda$ without screening, because it does not know yet that screening pays.
 
 # %%
 fig, axes = figures.panels(2)

@@ -286,8 +286,8 @@ for ax, (title, values, part) in zip(axes, sides, strict=True):
         ax.set_axis_off()
         continue
     figures.bars(values.to_dict(), ax=ax, title=title, xlabel="CPU seconds of the path")
-    ax.barh(range(len(values)), part, height=0.25, color="black", label="seconds of screening")
-    ax.legend(loc="lower right")
+    dark = ax.barh(range(len(values)), part, height=0.25, color="black")
+figure.legend([dark], ["seconds of screening"], loc="outside lower center")
 record.figure("seconds", figure)
 figures.show(
     "Bars of the CPU seconds of a path, one a method, left ours and right the paper's; a black bar inside is the part that screening takes. "
@@ -310,8 +310,9 @@ for ax, column, title in (
     for name in shown:
         curve = first[first["method"] == name].iloc[start:]
         lines[name] = curve["lam"].to_numpy(), (curve[column] / curve["removable"]).to_numpy()
-    first_axis = {"ylabel": "rate"} if ax is axes[0] else {"legend": None}
-    figures.lines(lines, ax=ax, title=f"{dataset}: {title}", path=True, share=True, **first_axis)
+    figures.lines(lines, ax=ax, title=f"{dataset}: {title}", path=True, share=True, legend=None)
+axes[0].set_ylabel("rate")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(lines))
 record.figure("rates", figure)
 figures.show(
     "Screening rates against lambda, which falls to the right, a curve a method: left before the first iteration, right at the end of each solve. "

@@ -220,8 +220,11 @@ def figure_6(chosen):
     figures.lines(whole, ax=axes[0], path=True, share=True, **labels)
     parts = {name: (lams[part], v[part]) for name, (lams, v) in whole.items() if (part := (lams >= zoom[0]) & (lams <= zoom[1])).any()}
     best = max((v.max() for _, v in parts.values()), default=0.0)
-    parts = {name: curve for name, curve in parts.items() if curve[1].min() > 0.6 * best}
-    figures.lines(parts, ax=axes[1], title="enlarged", path=True, legend=None)
+    parts = {name: curve for name, curve in parts.items() if curve[1].min() > 0.6 * best} or parts
+    if parts:
+        figures.lines(parts, ax=axes[1], title="enlarged", path=True, legend=None)
+    else:
+        axes[1].set_axis_off()
     smooth = ratios.rolling(5, center=True, min_periods=1).median()
     labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
     times = {name: smooth[name] for name in chosen}

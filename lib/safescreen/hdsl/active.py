@@ -48,7 +48,7 @@ def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
     """Atoms (i, j, sign) with i < j, and their positive weights of sum 1, arrays of the shapes (k,
-    3) and (k,). Neither is ever changed: a step returns others, in O(k).
+    3) and (k,). A step does not change these arrays, but returns new ones, in O(k).
 
     Examples
     --------

@@ -13,7 +13,7 @@ SCREENING = ("auto", "always", "none")
 
 
 class Looks(NamedTuple):
-    """When to look, and what has been counted for that: an immutable value.
+    """The rule that says when to try screening, with the counts that it needs; it is immutable.
 
     The gap has to halve between two looks. With ``"auto"`` the iterations since the last look have
     also taken `share` times the operations of a look, and one iteration takes at least `least`. A

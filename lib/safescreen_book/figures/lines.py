@@ -112,8 +112,6 @@ def logarithmic(ax, name):
     axis = getattr(ax, f"{name}axis")
     low, high = sorted(getattr(ax, f"get_{name}lim")())
     if high < 50.0 * low:
-        axis.set_major_locator(
-            LogLocator(subs=(1.0, 2.0, 5.0) if high < 12.0 * low else (1.0, 3.0))
-        )
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 8.0 * low else (1.0, 3.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

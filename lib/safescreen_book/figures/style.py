@@ -89,15 +89,14 @@ def styles(labels):
     """
     heads = [label if label in METHODS else re.split(r",|:| =| and ", label)[0] for label in labels]
     unknown = [label for label, head in zip(labels, heads, strict=True) if head not in METHODS]
-    places = list(range(len(unknown)))
-    if len(unknown) <= len(OTHERS):  # as far apart as there is room
-        places = [round(k * (len(OTHERS) - 1) / max(1, len(unknown) - 1)) for k in places]
+    hues = _spread(len(unknown))
     out = []
     seen = dict.fromkeys(heads, 0)
     for label, head in zip(labels, heads, strict=True):
         if head not in METHODS:
-            turn, place = divmod(places.pop(0), len(OTHERS))
-            out.append({"color": OTHERS[place], "linestyle": DASHES[turn % len(DASHES)]})
+            place = len(unknown) - len(hues)
+            dash = DASHES[place % 2] if len(unknown) > len(OTHERS) else DASHES[0]
+            out.append({"color": hues.pop(0), "linestyle": dash})
         elif label == head or label[len(head) :].startswith((" =", ":")):
             out.append(METHODS[head])
         else:
@@ -109,6 +108,24 @@ def styles(labels):
             out.append({"color": METHODS[head]["color"], "linestyle": dash})
             seen[head] += 1
     return out
+
+
+def _spread(n):
+    """Return n colours as far apart as `OTHERS` allow: some of them, or more than they are, mixed
+    of neighbours.
+
+    >>> _spread(2), _spread(9)[1]
+    (['#440154', '#B8A100'], '#402A70')
+    """
+    last = len(OTHERS) - 1
+    if n <= len(OTHERS):
+        return [OTHERS[round(k * last / max(1, n - 1))] for k in range(n)]
+    rgb = np.array([[int(hue[i : i + 2], 16) for i in (1, 3, 5)] for hue in OTHERS])
+    at = np.linspace(0.0, last, n)
+    mixed = [np.interp(at, np.arange(len(OTHERS)), channel) for channel in rgb.T]
+    return [
+        "#" + "".join(f"{round(value):02X}" for value in hue) for hue in zip(*mixed, strict=True)
+    ]
 
 
 def style_of(label):
