@@ -111,8 +111,8 @@ class SafeSVCCV(CrossValidation):
     `scores_` are those of the solutions as computed, `score_bounds_` hold for the exact ones. A
     solution makes a ball that contains the exact one, and so an interval for each decision value of
     the held-out points. A point is undecided if its interval contains 0. A smaller `tol` makes
-    intervals shorter and decides more points, as far as rounding allows. A point whose exact decision value
-    is 0 is never decided.
+    intervals shorter and decides more points, as far as rounding allows. A point whose exact
+    decision value is 0 is never decided.
 
     Bounds of validation errors over intervals of the regularization are due to Shibagaki, Suzuki,
     Karasuyama and Takeuchi (NIPS 2015). Those of `interval_bounds_` come from two balls for each
