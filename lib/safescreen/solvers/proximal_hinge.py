@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from safescreen.solvers.setup import Setup, Solver
 from safescreen.solvers.trace import Start, Trace
 
 
-@dataclass
+@dataclass(frozen=True)
 class Rounds:
     """The solution of the last smoothed problem, the dual point (None where terms have no numbers),
     the width of the next problem, the lowest gap, and how many rounds have not lowered it.
@@ -102,13 +102,15 @@ class ProximalHinge:
         if not problem.cone.is_whole_space:
             largest = self.widest * problem.lam_max() / start.lam
             if self.width < largest < np.inf:
-                state.width = max(self.width, self.near * largest)
+                state = replace(state, width=max(self.width, self.near * largest))
                 if state.alpha is None and problem.cone.norm(start.x) == 0.0:
-                    self._come_near(problem, trace, state, largest)
+                    state = self._come_near(problem, trace, state, largest)
+        alpha = state.alpha
         if not problem.terms.explicit:
-            state.alpha = None
-        elif state.alpha is None:
-            state.alpha = np.full(len(problem), 0.5)
+            alpha = None
+        elif alpha is None:
+            alpha = np.full(len(problem), 0.5)
+        state = replace(state, alpha=alpha)
         return self._solve(problem, trace, state, trace.limits.tol, rtol=1e-3)
 
     def step(self, problem: Problem, trace: Trace, state: Rounds) -> tuple[Point, Rounds] | None:
@@ -116,14 +118,16 @@ class ProximalHinge:
         gap = trace.evaluation.gap
         is_slow = state.lowest is not None and not gap < self.slow * state.lowest
         has_stalled = state.lowest is not None and not gap < 0.99 * state.lowest
-        state.n_stalled = state.n_stalled + 1 if has_stalled else 0
-        state.lowest = gap if state.lowest is None else min(gap, state.lowest)
-        if state.n_stalled >= self.stalled:
+        n_stalled = state.n_stalled + 1 if has_stalled else 0
+        if n_stalled >= self.stalled:
             return None
+        width = state.width
         explicit = problem.terms.explicit
         if is_slow or not explicit:
             least = self.narrowest if explicit else 1e-3 * self.narrowest
-            state.width = max(state.width * self.narrower, least)
+            width = max(width * self.narrower, least)
+        lowest = gap if state.lowest is None else min(gap, state.lowest)
+        state = replace(state, width=width, lowest=lowest, n_stalled=n_stalled)
         best = trace.best.evaluation
         limits = trace.limits
         least_gap = 10.0 * max(limits.tol, limits.rtol * abs(best.primal))
@@ -131,54 +135,49 @@ class ProximalHinge:
 
     def reduce(self, problem: Problem, state: Rounds, kept: Any) -> Rounds:
         """Continue with the remaining terms."""
-        if state.alpha is not None:
-            state.alpha = state.alpha[kept]
-        return state
+        return state if state.alpha is None else replace(state, alpha=state.alpha[kept])
 
     def _solve(self, problem, trace, state, tol, rtol=0.0):
         """Solve the smoothed problem around the dual point, and take its dual point."""
-        width = state.width
-        smoothed = around(problem, state.alpha, width)
-        state.alpha = None  # one array of length T less meanwhile
-        self._solve_smoothed(smoothed, trace, state, tol, rtol)
-        alpha = smoothed.alpha(state.x) if problem.terms.explicit else None
-        state.alpha = alpha
-        evaluation = evaluate_hinge(problem, state.x, trace.lam, alpha, width)
+        smoothed = around(problem, state.alpha, state.width)
+        state = self._solve_smoothed(smoothed, trace, state, tol, rtol)
+        explicit = problem.terms.explicit
+        alpha = smoothed.alpha(state.x) if explicit else None
+        evaluation = evaluate_hinge(problem, state.x, trace.lam, alpha, state.width)
         point = Point(
             evaluation.x,
             iterations=state.iterations,
             others=self.others,
             alpha=alpha,
-            width=0.0 if problem.terms.explicit else width,
+            width=0.0 if explicit else state.width,
             evaluation=evaluation,
             step=state.step,
         )
-        state.iterations = 0
-        return point, state
+        return point, replace(state, alpha=alpha, iterations=0)
 
     def _solve_smoothed(self, smoothed, trace, state, tol, rtol):
-        """Solve one smoothed problem from the last solution on."""
+        """Solve one smoothed problem from the last solution on; return the state with its
+        solution.
+        """
         left = trace.limits_left
         limits = Limits(tol, rtol, left.max_iter - state.iterations, left.max_seconds)
         start = Start(x=state.x, lam=trace.lam, step=state.step)
         outcome = drive(Reduction(smoothed), Setup(limits=limits, solver=self.inner), start)
-        state.x = outcome.evaluation.x
-        state.step = outcome.step
-        state.iterations += outcome.n_iter
+        iterations = state.iterations + outcome.n_iter
+        return replace(state, x=outcome.evaluation.x, step=outcome.step, iterations=iterations)
 
     def _come_near(self, problem, trace, state, largest):
-        """Move a start near the solution, by smoothed hinges from the largest width down, and give
-        it the dual point of the last one.
+        """Return a state near the solution, by smoothed hinges from the largest width down, with
+        the dual point of the last one.
         """
         n_problems = int(np.ceil(np.log(largest / state.width) / -np.log(self.narrower)))
         rtol = max(self.rough, trace.limits.rtol)
         for k in range(n_problems, -1, -1):
             smoothed = around(problem, None, state.width * self.narrower**-k)
-            self._solve_smoothed(smoothed, trace, state, trace.limits.tol, rtol)
+            state = self._solve_smoothed(smoothed, trace, state, trace.limits.tol, rtol)
             if trace.is_late:
                 break
-        if problem.terms.explicit:
-            state.alpha = smoothed.alpha(state.x)
+        return replace(state, alpha=smoothed.alpha(state.x)) if problem.terms.explicit else state
 
 
 def evaluate_hinge(problem, x, lam, alpha, width):
