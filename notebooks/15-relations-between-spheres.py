@@ -371,7 +371,7 @@ values = figures.sliders(lambda lam, position: pictures(lam, position) and None,
 #
 # (proofs in `28-midpoint-gap-bound`; the first because PGB and MGB come from moving the center of GB by an
 # element of the dual cone, and PGB by the best one). It follows that PGB too is never wider than
-# $0.71\,r_{\text{DGB}}$. Which ball lies in which? For a thousand random references near and far: *always*,
+# $r_{\text{DGB}}/\sqrt2$. Which ball lies in which? For random references near and far: *always*,
 # *sometimes* or *never*, the row inside the column.
 
 # %%
@@ -407,6 +407,7 @@ for instance, x, a, b in near_and_far(solved, rng):
         worst_ratio[key] = max(worst_ratio[key], of[one][1] / of[other][1])
 
 # %%
+print(f"{total} references")
 print("inside:  " + "".join(f"{name:>10}" for name in names))
 for name, row in zip(names, inside, strict=True):
     words = ["always" if v == total else "never" if v == 0 else "sometimes" for v in row]
@@ -542,11 +543,13 @@ radii = {name: [b[name].radius for b in of] for name in ("GB", "DGB", "PGB", "MG
 figures.lines(radii, shares, ax=axes[1], xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius", title="path, exact reference")
 axes[1].set_ylim(0.0, None)
 axes[1].invert_xaxis()
+last = {name: ball.radius for name, ball in along[-1].items()}
 figures.show(
-    "Left, radii during a solve, logarithmic: GB stays near 0.1, the others fall to a hundred-"
-    "thousandth, MGB and PGB lowest. Right, radii along a path from an exact reference: DGB "
-    "grows fastest, GB starts at 0.09, and PGB, MGB and RPB coincide at half of DGB."
+    f"Left, radii during a solve, logarithmic: GB stays, at {last['GB']:.2f} in the end, the others fall, to "
+    f"{last['DGB']:.0e} for DGB and {last['MGB']:.0e} for MGB. Right, radii along a path from an exact reference: DGB "
+    f"grows fastest, GB starts at {radii['GB'][-1]:.2f}, and PGB, MGB and RPB coincide at half of DGB."
 )
+assert max(last["MGB"], last["PGB"]) < last["DGB"] < 0.01 * last["GB"]
 
 # %% [markdown]
 # ## What the order of radii is worth

@@ -64,7 +64,7 @@ for ax, count in zip(axes, (1, 3, 6), strict=True):
     limits = limits or (ax.get_xlim(), ax.get_ylim())
     ax.set(xlim=limits[0], ylim=limits[1])
 figures.show(
-    "The plane of weights with a line for each of forty samples, after 1, 3 and 6 sweeps of a solver. The disc around the solution shrinks. After one sweep "
+    f"The plane of weights with a line for each of {len(forty)} samples, after 1, 3 and 6 sweeps of a solver. The disc around the solution shrinks. After one sweep "
     f"{n_decided[0]} lines miss it and are coloured, after three {n_decided[1]}, after six {n_decided[2]}."
 )
 assert n_decided[0] < n_decided[1] < n_decided[2] and n_decided[2] > 35
@@ -151,8 +151,8 @@ print("the gap of a sample, hinge: max(0, 1 - u) - alpha (1 - u)")
 # margin at the center is at least $u^\star_i - r\|z_i\|$, and the least margin over the ball is at least
 # $u_i^\star - 2 r \|z_i\|$. Hence **sample $i$ is decided as soon as $2 r \|z_i\| < |u^\star_i - 1|$**, and likewise
 # for L. The radius goes to 0 with the gap. So from some sweep on, only the samples exactly on a threshold are
-# undecided. (With the smoothed hinge the samples between the two thresholds stay undecided as well, because they are
-# neither on the flat nor on the linear piece.)
+# undecided. (With the smoothed hinge the samples between the two thresholds are neither on the flat nor on the linear
+# piece: they cannot leave, though a ball can prove that they are there, see [`47b-safe-keeping`](47b-safe-keeping.ipynb).)
 #
 # ### Step 3: from one C to an interval
 #
@@ -693,7 +693,7 @@ print(
 # ## Fine print
 #
 # * **What is known.** Screening of samples during a solve, by the gap, has been proposed after the papers of this book
-#   (Zimmert et al. 2015; Shibagaki et al. 2016), and MGB is very likely the ball that Tran, Elvira, Dang and Herzet
+#   (Zimmert et al. 2015; Shibagaki et al. 2016, whose Lemma 1 is DGB for samples), and MGB is very likely the ball that Tran, Elvira, Dang and Herzet
 #   call RYU in sparse regression (2023). Ranges of $C$ for samples, and references that need not be exact for all tests
 #   of SSS13 and SSS14, follow from treating the sample and the triplet papers as one problem.
 # * **SSS14 asks for the optimal reference**, and says so. What fails above is its formula with the result of a solver
@@ -702,7 +702,7 @@ print(
 #   With kernels it needs $Q\alpha$ only, which the solver keeps anyway.
 # * **Shrinking is something else.** Solvers that shrink leave samples out by a guess, and check all of them again in
 #   the end. A sample that a ball has decided is never checked again. The library does both for samples by default.
-# * **The smoothed hinge** leaves more samples between the thresholds, and none of them can be screened. So smoothing
+# * **The smoothed hinge** leaves more samples between the thresholds, and none of them can leave. So smoothing
 #   makes solvers faster, and screening decides less.
 # * **Floating point.** Each radius and each margin comes with a bound of its rounding errors (`24-floating-point`).
 #   With kernels this includes the rounding errors of the kernel matrix.
