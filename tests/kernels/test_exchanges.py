@@ -5,6 +5,7 @@ import pytest
 
 import safescreen as ss
 from safescreen.kernels.exchanges import exchange
+from safescreen.kernels.matrices import GivenMatrix, SomeRows
 
 
 def problem(seed, n=40):
@@ -25,7 +26,7 @@ def test_no_pair_is_steeper_than_it_says(seed, has_ridge):
     ridge = ridge if has_ridge else np.zeros(signs.size)
     v = np.zeros(signs.size)
     slopes = -signs.copy()
-    steps = exchange(K, ridge, slopes, v, low, high, 1e-9, 10**6)
+    steps = exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, 1e-9, 10**6)
     assert 0 < steps < 10**6 and (low <= v).all() and (v <= high).all()
     assert abs(v.sum()) < 1e-12
     exact = K @ v + ridge * v - signs
@@ -39,9 +40,9 @@ def test_updates_are_limited_and_balanced_values_stay():
     K, ridge, signs, low, high = problem(0)
     v = np.zeros(signs.size)
     slopes = -signs.copy()
-    assert exchange(K, ridge, slopes, v, low, high, 1e-9, 6) == 6
+    assert exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, 1e-9, 6) == 6
     assert np.count_nonzero(v) <= 6
-    assert exchange(K, ridge, slopes, v, low, high, 10.0, 6) == 0
+    assert exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, 10.0, 6) == 0
 
 
 @pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.3), ss.SquaredHinge(0.5)])
@@ -59,3 +60,27 @@ def test_solutions_are_those_of_other_methods(loss):
         slack = 1e-12 * other.primal  # of two objectives that are rounded
         assert found.primal - found.gap <= other.primal + slack
         assert other.primal - other.gap <= found.primal + slack
+
+
+def test_rows_are_copied_when_they_are_wanted():
+    K, *_ = problem(0)
+    ids = np.array([7, 3, 30, 12, 5, 9])
+    some = SomeRows(K, ids)
+    part = K[np.ix_(ids, ids)]
+    values = np.array([0.5, -2.0])
+    np.testing.assert_array_equal(some.diagonal(), np.diagonal(part))
+    np.testing.assert_allclose(some.product(np.array([1, 4]), values), part[:, [1, 4]] @ values)
+    assert some.known.tolist() == [False, True, False, False, True, False]
+    sums = np.zeros(2)
+    some.add(np.array([0, 4]), values, np.array([3, 5]), sums)
+    np.testing.assert_allclose(sums, values @ part[np.ix_([0, 4], [3, 5])])
+    columns = np.array([2, 5])
+    np.testing.assert_array_equal(some.block(columns, columns), part[np.ix_(columns, columns)])
+    np.testing.assert_array_equal(some.light_block(np.arange(6)), part)
+    v, slopes = np.zeros(6), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    copy = v.copy(), slopes.copy()
+    limits = np.zeros(6), np.minimum(slopes, 0.0), np.maximum(slopes, 0.0)
+    for matrix, (x, its) in ((SomeRows(K, ids), (v, slopes)), (GivenMatrix(part), copy)):
+        exchange(matrix.parts(), limits[0], its, x, -limits[2], -limits[1], 1e-6, 100)
+    np.testing.assert_array_equal(v, copy[0])
+    assert v.any()

@@ -14,7 +14,7 @@ from safescreen._checks import check_lam
 from safescreen.kernels import KernelSamples
 from safescreen.kernels.checked import check_kernel_matrix, default_error, kernel_matrix
 from safescreen.kernels.functions import Kernel, centred, kernel_of
-from safescreen.kernels.matrices import GivenMatrix
+from safescreen.kernels.matrices import SomeRows
 from safescreen.terms import FreeIntercept, Samples, add_intercept
 from safescreen.terms.base import check_weights
 from safescreen.terms.free_intercept import constant_for
@@ -131,7 +131,7 @@ class Features:
         if isinstance(places, slice):
             return self.data, self.error
         if isinstance(self.data, np.ndarray):
-            return GivenMatrix(self.data).block(places, places), self.error
+            return SomeRows(self.data, places), self.error
         return kernel_matrix(self.data.X[places], self.function, self.data.gigabytes)
 
     def _moved(self, X):

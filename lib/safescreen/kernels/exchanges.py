@@ -9,26 +9,29 @@ from __future__ import annotations
 import numpy as np
 
 from safescreen._numba import njit
+from safescreen.kernels.matrices import copy_row
 
 NEARLY = 1e-10
 """Smallest curvature along a pair, relative to what it is a difference of."""
 
 
 @njit
-def exchange(K, ridge, slopes, v, low, high, spread, updates):
+def exchange(parts, ridge, slopes, v, low, high, spread, updates):
     """Minimise ``v'(K + diag(ridge))v/2 - ...`` over ``low <= v <= high`` at the same ``sum v``,
     until the slopes of coordinates that can fall exceed those of coordinates that can rise by at
     most `spread`; return the number of updates.
 
     The first of a pair is the coordinate that would rise most, the second the one that gains most
-    by falling as far. `slopes` and `v` are overwritten. The coordinates are the first ones of K."""
+    by falling as far. `slopes` and `v` are overwritten. The coordinates are the first ones of K,
+    of which `parts` are given: its rows are copied when they are wanted."""
+    K, known, whole, ids = parts
     n = slopes.size
     diagonal = np.empty(n)
     rise = np.empty(n)  # the slopes of coordinates that can rise, others are infinite
     fall = np.empty(n)
     score = np.empty(n)
     for t in range(n):
-        diagonal[t] = K[t, t] + ridge[t]
+        diagonal[t] = whole[ids[t], ids[t]] + ridge[t]
         rise[t] = 0.0 if v[t] < high[t] else np.inf
         fall[t] = 0.0 if v[t] > low[t] else -np.inf
     done = 0
@@ -40,6 +43,8 @@ def exchange(K, ridge, slopes, v, low, high, spread, updates):
             if s < least:
                 least = s
                 i = t
+        if not known[i]:
+            copy_row(K, known, whole, ids, i)
         row = K[i]
         own = diagonal[i]
         for t in range(n):
@@ -56,6 +61,8 @@ def exchange(K, ridge, slopes, v, low, high, spread, updates):
             most = max(most, slopes[t] + fall[t])
         if not most - least > spread or j == i:
             return done
+        if not known[j]:
+            copy_row(K, known, whole, ids, j)
         other = K[j]
         size = own + diagonal[j]
         step = (slopes[j] - least) / max(size - 2.0 * row[j], NEARLY * size + 1e-300)

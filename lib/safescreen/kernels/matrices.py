@@ -48,6 +48,13 @@ class GivenMatrix:
         self.K = K
         self.most_rows = len(K)
 
+    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return the matrix, which of its rows are known, and the matrix and the numbers from which
+        others are copied.
+        """
+        everything = np.arange(self.most_rows)
+        return self.K, np.ones(self.most_rows, dtype=np.bool_), self.K, everything
+
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
         return np.diagonal(self.K)
@@ -78,6 +85,57 @@ class GivenMatrix:
         sums = np.zeros(len(self.K))
         _add_rows(self.K, used, values, slice(0, sums.size), sums)
         out += sums[at]
+
+
+class SomeRows(GivenMatrix):
+    """Some rows, and the same columns, of a kernel matrix in memory. A row is copied when it is first
+    wanted.
+    """
+
+    def __init__(self, whole: NDArray, ids: NDArray):
+        super().__init__(np.empty((ids.size, ids.size)))
+        self.whole = whole
+        self.ids = ids
+        self.known = np.zeros(ids.size, dtype=np.bool_)
+
+    def diagonal(self) -> NDArray:
+        """Return the diagonal."""
+        return np.diagonal(self.whole)[self.ids]
+
+    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return what :meth:`GivenMatrix.parts` returns."""
+        return self.K, self.known, self.whole, self.ids
+
+    def know(self, rows: NDArray) -> None:
+        """Copy those rows that are not known yet."""
+        for row in rows[~self.known[rows]]:
+            copy_row(*self.parts(), row)
+
+    def block(self, rows: NDArray, columns: NDArray) -> NDArray:
+        """Return the entries of some rows and columns, a copy."""
+        self.know(rows)
+        return super().block(rows, columns)
+
+    def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
+        """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples
+        whatever `at` says.
+        """
+        self.know(used)
+        out = np.zeros(self.ids.size)
+        _add_rows(self.K, used, values, slice(0, out.size), out)
+        return out
+
+    def add(
+        self,
+        used: NDArray,
+        values: NDArray,
+        at: NDArray,
+        out: NDArray,
+        passing: NDArray | None = None,
+    ) -> None:
+        """Add ``values @ K[used, at]`` to `out`."""
+        self.know(used)
+        super().add(used, values, at, out)
 
 
 class KernelRows:
@@ -386,6 +444,16 @@ def _add_entries(indptr, indices, data, factors, columns, out):
             row = out[i]
             for c in range(width):
                 row[start + c] = sums[c, i]
+
+
+@njit(nogil=True)
+def copy_row(K, known, whole, ids, number):
+    """Copy a row of some rows and the same columns of a whole matrix."""
+    row = whole[ids[number]]
+    own = K[number]
+    for t in range(ids.size):
+        own[t] = row[ids[t]]
+    known[number] = True
 
 
 @njit(nogil=True)

@@ -54,7 +54,11 @@ working set.
 """
 
 FALL = 0.1
-"""Exchanges end when slopes differ by at most this part of what they did, at first by its square.
+"""Exchanges end when slopes differ by at most this part of what they did, or of :data:`FIRST`."""
+
+FIRST = 0.01
+"""To look whether the gap is small enough takes as long as many exchanges, and it is not while
+slopes differ by this.
 """
 
 SHRINK = 0.5
@@ -117,7 +121,7 @@ def improve(
         steps = 0
         gained = 0.0
         if point.can_exchange and done < EXCHANGES * ids.size:
-            steps, gained = point.exchange(max(tolerance, FALL * min(spread, FALL)), 2 * ids.size)
+            steps, gained = point.exchange(max(tolerance, FALL * min(spread, FIRST)), 2 * ids.size)
         if steps == 0:
             may_leave = shrinking and done >= ids.size // 4
             if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
@@ -200,7 +204,7 @@ class _Point(NamedTuple):
         high = np.where(signs > 0.0, largest, 0.0)
         ridge = smoothing * lam / w
         spread = max(spread, self._rounded(slice(None)))
-        steps = exchange(self.matrix.K, ridge, slopes, v, low, high, spread, updates)
+        steps = exchange(self.matrix.parts(), ridge, slopes, v, low, high, spread, updates)
         change = v - before
         moved = np.flatnonzero(change)
         size = np.abs(v[moved])
