@@ -88,8 +88,8 @@ class GivenMatrix:
 
 
 class SomeRows(GivenMatrix):
-    """Some rows, and the same columns, of a kernel matrix in memory. A row is copied when it is first
-    wanted.
+    """Some rows, and the same columns, of a kernel matrix in memory; a row is copied when it is
+    first wanted.
     """
 
     def __init__(self, whole: NDArray, ids: NDArray):
