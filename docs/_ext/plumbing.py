@@ -13,7 +13,7 @@ FOLDED = "hide-input"
 def is_plumbing(source: str, tags=(), *, is_experiment: bool = False) -> bool:
     """Return whether the code of a cell is folded.
 
-    >>> is_plumbing("import numpy as np\\n\\nimport safescreen as ss\\n\\nrng = 3")
+    >>> is_plumbing("import numpy\\nimport safescreen as ss\\nplt.rcParams.update({})\\nn = 3")
     True
     >>> is_plumbing("axes.plot(x)\\nfigures.show('a line')")
     True
@@ -34,8 +34,11 @@ def is_plumbing(source: str, tags=(), *, is_experiment: bool = False) -> bool:
         return False
     imports = sum(isinstance(each, ast.Import | ast.ImportFrom) for each in statements)
     others = [each for each in statements if not isinstance(each, ast.Import | ast.ImportFrom)]
-    return imports > 1 and all(_is_constant(each) for each in others)
+    return imports > 1 and all(_is_setting(each) for each in others)
 
 
-def _is_constant(statement: ast.stmt) -> bool:
+def _is_setting(statement: ast.stmt) -> bool:
+    """Whether a statement names a constant or sets how figures look."""
+    if isinstance(statement, ast.Expr):
+        return ast.unparse(statement).startswith("plt.rcParams")
     return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
