@@ -183,11 +183,14 @@ class Absent(SphinxDirective):
             experiment = app.manifest.experiments.get(claim.notebook or "")
             if not lacks_data or experiment is None or RECORDS not in experiment.profiles:
                 continue
-            run = experiment.profiles[RECORDS].runs[0]
-            typed = f"safescreen run {run} --profile {RECORDS} -p dataset NAME"
-            rows.append(
-                [link_claim(app, claim.id), f"{_capital(claim.missing)}.", nodes.literal("", typed)]
-            )
+            found = app.judged[app.judged["claim"] == claim.id]
+            found = found[found["experiment"] == experiment.name]
+            found = found.sort_values("whose", key=lambda whose: whose != "paper", kind="stable")
+            run = str(experiment.profiles[RECORDS].runs[0])
+            if len(found):
+                run = f"{experiment.name}/{found['run'].iloc[0]}"
+            typed = nodes.literal("", f"safescreen run {run} --profile {RECORDS} -p dataset NAME")
+            rows.append([link_claim(app, claim.id), f"{claim.missing}.", typed])
         return [table(["item", "what is missing", "with the data"], rows, widths=(12, 48, 40))]
 
 

@@ -7,13 +7,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from docutils.nodes import Text
+from docutils.nodes import row as row_of_table
 from PIL import Image
 
 import authors
 import filled
 import readme
 from _ext import claims, numbers, pages, reference
+from safescreen_book import ledger
 from safescreen_book.protocols import judging
+from safescreen_book.runner.loading import load_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = sorted(set((ROOT / "docs").rglob("*.md")) - set((ROOT / "docs" / "filled").rglob("*.md")))
@@ -177,3 +181,23 @@ def test_a_rule_says_since_when_it_stands_and_what_was_changed():
         assert len(said) == 1 + len(rule.changed)
     (said,) = [list(claims._history(rule))[1] for rule in rules.rules if rule.id == "F8-wider"]
     assert "does not (0.442) → stands (1.43). Before: commit fbfc664d." in said.astext()
+
+
+def test_what_lacks_data_is_listed_with_a_command_for_a_run_that_there_is(monkeypatch):
+    folder = ROOT / "notebooks"
+    known = {claim.id: claim for claim in ledger.load_claims(folder)}
+    manifest = load_manifest(folder)
+    app = SimpleNamespace(claims=known, manifest=manifest, judged=ledger.judged(folder))
+    monkeypatch.setattr(claims, "link_claim", lambda app, name: Text(name))
+    listed = claims.Absent.__new__(claims.Absent)
+    environment = SimpleNamespace(settings=SimpleNamespace(env=SimpleNamespace(app=app)))
+    listed.state = SimpleNamespace(document=environment)
+    (found,) = listed.run()
+    rows = [[entry.astext() for entry in row.children] for row in found.findall(row_of_table)][1:]
+    lacking = [claim for claim in known.values() if claim.missing]
+    assert {name for name, *_ in rows} < {claim.id for claim in lacking} and len(rows) > 10
+    for name, missing, typed in rows:
+        assert missing == f"{known[name].missing}."
+        run = re.fullmatch(r"safescreen run (\S+) --profile paper -p dataset NAME", typed)[1]
+        (chosen,) = manifest.select([run], "paper")
+        assert "dataset" in chosen.parameters
