@@ -238,7 +238,7 @@ def test_every_figure_of_a_paper_has_a_card(read):
     assert 'href="results/paper/tiny.html#run-judged"' in card and 'loading="lazy"' in card
     assert 'alt="judged: seconds"' in card
     figures = re.findall(r">([A-Z]+\d+-[FB]\d+\w?)</a>", page)
-    assert page.count('class="card ') == len(set(figures)) + 1 == len(figures) + 1  # and "second"
+    assert page.count('class="card ') == len(set(figures)) == len(figures) > 40
     order = [page.index(f'id="figures-{name}"') for name in ("sts19", "sss13", "hdsl19", "beyond")]
     assert order == sorted(order)
 
