@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 
 import safescreen as ss
 from instances import ADVERSARIAL, KINDS, instance, points
@@ -152,6 +152,19 @@ def test_a_gap_that_roundings_keep_up_is_given_up(active_set):
             of.problem(0.05), of.lam(0.1), tol=1e-300, active_set=active_set, method="gradient"
         )
     assert 1000 <= solution.n_iter < 1500 and solution.gap < 1e-10 * solution.primal
+
+
+@pytest.mark.parametrize("part", [1e-2, 1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("seed", [23, 34])
+def test_a_working_set_does_not_go_round_in_a_circle(seed, part):
+    """On few points the terms with a loss at one look are not those of the next one."""
+    rng = np.random.default_rng(seed)
+    X, y = load_iris(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    some = rng.choice(150, int(rng.integers(9, 30)), replace=False)
+    problem = ss.Problem(ss.Triplets.from_labels(X[some], y[some], None), ss.SmoothedHinge(0.05))
+    lam = part * problem.lam_max()
+    assert ss.solve(problem, lam, rtol=1e-9, max_iter=3000, active_set=True).converged
 
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")

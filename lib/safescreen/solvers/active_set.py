@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen.problem import Problem
 from safescreen.solvers.point import Point
@@ -13,12 +14,24 @@ from safescreen.solvers.projected_gradient import ProjectedGradient, Walk
 from safescreen.solvers.trace import Start, Trace
 
 
+class Active(NamedTuple):
+    """What the looks remember: the walk of the solver, the terms of the working set, and the lowest
+    objective, on all terms, of any look.
+    """
+
+    walk: Walk
+    members: NDArray
+    lowest: float = np.inf
+
+
 @dataclass(frozen=True)
 class ActiveSet:
     """Iterate on terms with non-zero loss, and look at all of them each `freq` iterations
     (Weinberger & Saul 2009).
 
-    The other terms count as zero between two looks. Optimality is always judged on all terms.
+    The other terms count as zero between two looks. Optimality is always judged on all terms. Where
+    the objective on all terms has not fallen no term leaves the working set, which would else go
+    round in a circle. A set that has grown to all terms takes the steps of the solver.
 
     Attributes
     ----------
@@ -36,43 +49,54 @@ class ActiveSet:
     needs = ()
     pace = None
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Walk]:
+    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Active]:
         """Begin as the solver does."""
-        return self.solver.init(problem, start, trace)
+        point, walk = self.solver.init(problem, start, trace)
+        return point, Active(walk, np.zeros(len(problem), dtype=np.bool_))
 
-    def step(self, problem: Problem, trace: Trace, state: Walk) -> tuple[Point, Walk] | None:
+    def step(self, problem: Problem, trace: Trace, state: Active) -> tuple[Point, Active] | None:
         """Take `freq` steps, all but the first with the active terms only; fewer where these are
         solved, or the time is up.
         """
-        # objective values are of the active terms from here on
-        following = self.solver.step(problem, trace, replace(state, recent=()))
+        objective = trace.evaluation.primal
+        has_fallen = objective < state.lowest
+        members = self._active(problem, trace.evaluation.x)
+        if not has_fallen:
+            members |= state.members
+        walk = state.walk
+        most = min(self.freq, trace.limits.max_iter - trace.n_iter)
+        if not has_fallen and members.all():
+            most = 1
+        else:  # objective values are of the active terms from here on
+            walk = replace(walk, recent=())
+        following = self.solver.step(problem, trace, walk)
         if following is None:
             return None
-        active = self._active(problem, trace.evaluation.x)
-        point, state = following
+        point, walk = following
+        active = problem.reduce(np.zeros_like(members), ~members)
         n_steps = 1
-        most = min(self.freq, trace.limits.max_iter - trace.n_iter)
         while n_steps < most and not trace.is_late:
             inner = trace.moved(active, point._replace(iterations=0, others=0))
             if trace.limits.reached(inner.evaluation):
                 break
-            following = self.solver.step(active, inner, state)
+            following = self.solver.step(active, inner, walk)
             if following is None:
                 break
-            point, state = following
+            point, walk = following
             n_steps += 1
+        state = Active(walk, members, min(objective, state.lowest))
         return point._replace(iterations=n_steps, evaluation=None), state
 
-    def reduce(self, problem: Problem, state: Walk, kept: Any) -> Walk:
-        """Go on as the solver does."""
-        return self.solver.reduce(problem, state, kept)
+    def reduce(self, problem: Problem, state: Active, kept: Any) -> Active:
+        """Go on as the solver does, with what is left of the working set."""
+        return Active(self.solver.reduce(problem, state.walk, kept), state.members[kept])
 
     def _active(self, problem, x):
-        """Return the problem of the terms whose loss at x, or near it, is not zero."""
+        """Return which terms have a loss that is not zero at x, or near it."""
         terms = problem.terms
-        keep = np.zeros(len(problem), dtype=np.bool_)
+        is_active = np.zeros(len(problem), dtype=np.bool_)
         products = terms.inner_products(x)
         for start, stop in terms.chunks():
             margins = products.chunk(start, stop)[0]
-            keep[start:stop] = margins < terms.thresholds(start, stop) + self.buffer
-        return problem.reduce(np.zeros_like(keep), ~keep)
+            is_active[start:stop] = margins < terms.thresholds(start, stop) + self.buffer
+        return is_active
