@@ -15,7 +15,7 @@ MUTANTS ?=
 BENCH ?=
 PEERS ?=
 
-.PHONY: help install reproduce replay check test nightly nojit boundscheck mutants operators exhaustive peers lab notebooks site codecheck bench data lint clean
+.PHONY: help install reproduce replay check test experiments nightly nojit boundscheck mutants operators exhaustive peers lab notebooks site codecheck bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -52,10 +52,13 @@ check: install ## what to run while working: ruff, quick tests of every part, tw
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m ruff check .; $(PY) -m ruff format --check -q lib tests benchmarks docs; \
 	$(PY) -m pytest -q -n 2 --dist worksteal tests -m "not slow and not exhaustive"
 
-test: install ## run all tests, and all notebooks but experiments (ten to twenty minutes on two cores)
+test: install ## run all tests, and all notebooks but experiments (about ten minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup & $(PY) -m pytest -q -n 2 --dist loadscope
 
-nightly: exhaustive nojit boundscheck mutants operators peers bench ## what takes hours: these seven, one after the other
+experiments: install ## run the notebooks of all experiments, and compare what their cells print (a few minutes on two cores)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist loadscope notebooks/[567]*.ipynb
+
+nightly: exhaustive experiments nojit boundscheck mutants operators peers bench ## what takes hours: these eight, one after the other
 
 nojit: install ## the marked tests without the compiler
 	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q -n 2 tests -m nojit
@@ -70,9 +73,8 @@ operators: install ## make errors by operators of cosmic-ray where safety is dec
 	@$(IN) $(PY) -c 'import cosmic_ray' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[nightly]'; \
 	$(PY) tests/mutation/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
-exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches, 6,000 machines with a free intercept, the cells of all experiments (an hour on two cores)
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/terms/test_free_intercept.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive; \
-	$(PY) -m pytest -q -n 2 --dist loadscope notebooks/[567]*.ipynb
+exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches, 6,000 machines with a free intercept (an hour on two cores)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/terms/test_free_intercept.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive
 
 peers: install ## run the tests of scikit-learn, metric-learn and skglm on the classes of this project (PEERS="--suite skglm", or --update)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -c 'import metric_learn, skglm' 2>/dev/null \

@@ -311,7 +311,7 @@ def compare(problem, ball, by_hand, C, tau, best):
     (center, radius), gamma = by_hand, problem.loss.gamma
     norms, size = np.linalg.norm(C, axis=1), np.linalg.norm(center) + np.linalg.norm(best.x)
     assert np.linalg.norm(ball.center.ravel() - center) <= 1e-9 * size
-    assert -1e-9 * size <= ball.radius - radius <= 1e-6 * size
+    assert radius**2 - 1e-13 * size**2 <= ball.radius**2 and ball.radius - radius <= 1e-6 * size  # squares are what is rounded
     distance = np.linalg.norm(best.x - ball.center)
     assert distance <= ball.radius + best.eps
     found, q, reach = ss.rules.sphere(problem, ball), C @ center, ball.radius * norms

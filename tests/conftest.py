@@ -22,7 +22,7 @@ settings.load_profile("safescreen")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the cells of experiments (5x to 7x) to `make nightly`.
+    """Leave the cells of experiments (5x to 7x) to `make experiments`.
 
     What they compute is run again by `make reproduce` and replays, and what they say of their
     records is judged by test_show."""

@@ -5,7 +5,6 @@ import pytest
 
 import safescreen as ss
 from held_out import KINDS, apart, family, lam_of, truth
-from safescreen import validation
 
 # ------------------------------------------------------------------ intervals
 
@@ -102,11 +101,6 @@ def test_zero_is_on_no_side():
     bounds = ss.MarginBounds(np.array([0.0, -1.0]), np.array([1.0, 0.0]))
     assert not bounds.are_right.any() and not bounds.are_errors.any()
     assert bounds.error() == (0.0, 1.0)
-
-
-def test_a_broken_square_decides_nothing():
-    roots = validation._roots(np.array([4.0, -1e-30, np.nan]))
-    assert roots[0] >= 2.0 and np.isnan(roots[1:]).all()
 
 
 def test_what_nothing_is_known_of():

@@ -42,7 +42,7 @@ def test_same_optimum(kind, gamma):
     problem = of.problem(gamma)
     lam = of.lam(0.05)
     solution = ss.solve(
-        problem, lam, tol=0.0, rtol=1e-13 if gamma else 3e-12, screening=("RRPB", "PGB")
+        problem, lam, tol=0.0, rtol=1e-13 if gamma else 3e-13, screening=("RRPB", "PGB")
     )
     x, value = by_cvxpy(of, gamma, lam)
     size = np.linalg.norm(x)

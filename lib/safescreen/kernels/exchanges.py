@@ -35,7 +35,7 @@ def exchange(parts, ridge, slopes, v, low, high, spread, updates):
         rise[t] = 0.0 if v[t] < high[t] else np.inf
         fall[t] = 0.0 if v[t] > low[t] else -np.inf
     done = 0
-    while done < updates:
+    while done + 2 <= updates:
         i = 0
         least = np.inf
         for t in range(n):

@@ -121,7 +121,8 @@ def improve(
         steps = 0
         gained = 0.0
         if point.can_exchange and done < EXCHANGES * ids.size:
-            steps, gained = point.exchange(max(tolerance, FALL * min(spread, FIRST)), 2 * ids.size)
+            most = min(2 * ids.size, updates - done)
+            steps, gained = point.exchange(max(tolerance, FALL * min(spread, FIRST)), most)
         if steps == 0:
             may_leave = shrinking and done >= ids.size // 4
             if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:

@@ -208,12 +208,10 @@ class Trace:
     @property
     def ends_at_rounding(self) -> bool:
         """Whether :attr:`is_rounding` holds with an allowance above the gap to reach, and the last
-        look has not lowered the gap by a hundredth, or only being past the kinks keeps it up.
+        look has not lowered the gap by a hundredth.
         """
-        if not (self.is_rounding and self.allowance_above_goal > 0.0):
-            return False
         has_fallen = 0 < self.n_iter == self.fall.fell_at
-        return not has_fallen or _is_past_kinks(self.best.evaluation, self.best.past)
+        return self.is_rounding and self.allowance_above_goal > 0.0 and not has_fallen
 
     @property
     def allowance_above_goal(self) -> float:

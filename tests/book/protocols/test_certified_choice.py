@@ -7,6 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import safescreen as ss
 from held_out import KINDS, apart, family, lam_of, points, truth
 from naive import machines
+from safescreen_book.protocols import certified_choice
 from safescreen_book.protocols.certified_choice import choose_lam, leave_one_out_bounds
 
 
@@ -215,3 +216,8 @@ def test_a_choice_says_how_far_it_came():
     assert choice.n_solves == 3 and choice.lam == 2.0  # of equal ones the largest
     assert choose_lam(fold, 0.5, 2.0, 0.5).n_solves == 2
     assert choose_lam(fold, 1.0, 1.0, 0.5).n_solves == 1
+
+
+def test_a_broken_square_decides_nothing():
+    roots = certified_choice._roots(np.array([4.0, -1e-30, np.nan]))
+    assert roots[0] >= 2.0 and np.isnan(roots[1:]).all()
