@@ -58,7 +58,7 @@ test: install ## run all tests, and all notebooks but experiments (about ten min
 experiments: install ## run the notebooks of all experiments, and compare what their cells print (a few minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist loadscope notebooks/[567]*.ipynb
 
-nightly: exhaustive experiments nojit boundscheck mutants operators peers bench ## what takes hours: these eight, one after the other
+nightly: exhaustive nojit boundscheck mutants operators peers bench ## what takes hours: these seven, one after the other
 
 nojit: install ## the marked tests without the compiler
 	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q -n 2 tests -m nojit

@@ -154,9 +154,9 @@ def workflow(name):
     return job["strategy"]["matrix"], commands
 
 
-def test_the_workflow_and_the_check_run_lint_and_test():
+def test_the_workflow_and_the_check_run_the_same_commands():
     matrix, commands = workflow("ci")
-    assert commands == ["make lint", "make test"]
+    assert commands == ["make lint", "make test", "make experiments"]
     pythons = matrix["python"]
     assert pythons and all(
         SpecifierSet(PROJECT["requires-python"]).contains(python) for python in pythons
