@@ -208,10 +208,15 @@ class Trace:
     @property
     def ends_at_rounding(self) -> bool:
         """Whether :attr:`is_rounding` holds with an allowance above the gap to reach, and the last
-        look has not lowered the gap by a hundredth.
+        look has not lowered the gap by a hundredth. A gap that only being past the kinks keeps up
+        is given up at once where the allowance without that is above the gap to reach, too.
         """
+        if not (self.is_rounding and self.allowance_above_goal > 0.0):
+            return False
+        e, _, past = self.best
+        is_beyond = _allowance(e, 0.0) > self.limits.goal(e.primal)
         has_fallen = 0 < self.n_iter == self.fall.fell_at
-        return self.is_rounding and self.allowance_above_goal > 0.0 and not has_fallen
+        return not has_fallen or (is_beyond and _is_past_kinks(e, past))
 
     @property
     def allowance_above_goal(self) -> float:
