@@ -29,6 +29,16 @@ def both(X, y, weights=None, C=1.0, **options):
     return theirs.fit(X, y, weights), ours.fit(X, y, weights)
 
 
+def assert_same_answers(ours, theirs, points, atol):
+    for shape in ("ovr", "ovo"):
+        values = [
+            model.set_params(decision_function_shape=shape).decision_function(points)
+            for model in (ours, theirs)
+        ]
+        np.testing.assert_allclose(*values, atol=atol)
+    np.testing.assert_array_equal(ours.predict(points), theirs.predict(points))
+
+
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "precomputed"])
 @pytest.mark.parametrize("class_weight", [None, {"red": 3.0}, "balanced"])
@@ -49,13 +59,7 @@ def test_the_layout_is_that_of_svc(kernel, class_weight):
     assert ours.n_iter_.shape == theirs.n_iter_.shape == (3,)
     if kernel == "linear":
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
-    for shape in ("ovr", "ovo"):
-        values = [
-            model.set_params(decision_function_shape=shape).decision_function(points)
-            for model in (ours, theirs)
-        ]
-        np.testing.assert_allclose(*values, atol=1e-5)
-    np.testing.assert_array_equal(ours.predict(points), theirs.predict(points))
+    assert_same_answers(ours, theirs, points, atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
@@ -70,13 +74,7 @@ def test_four_classes_and_rows_that_are_computed_when_they_are_wanted(monkeypatc
     _, sparse_points = both(sparse.csr_array(X), y, kernel="rbf")
     for model in (ours, by_rows, sparse_points):
         np.testing.assert_allclose(model.intercept_, theirs.intercept_, atol=1e-4)
-        for shape in ("ovr", "ovo"):
-            values = [
-                machine.set_params(decision_function_shape=shape).decision_function(X)
-                for machine in (model, theirs)
-            ]
-            np.testing.assert_allclose(*values, atol=1e-4)
-        np.testing.assert_array_equal(model.predict(X), theirs.predict(X))
+        assert_same_answers(model, theirs, X, atol=1e-4)
     assert ours.intercept_.size == 6 and ours.dual_coef_.shape[0] == 3
     np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-3)
 

@@ -65,15 +65,16 @@ class ActiveSet:
             members |= state.members
         walk = state.walk
         most = min(self.freq, trace.limits.max_iter - trace.n_iter)
+        active = problem
         if not has_fallen and members.all():
             most = 1
         else:  # objective values are of the active terms from here on
             walk = replace(walk, recent=())
+            active = problem.reduce(np.zeros_like(members), ~members)
         following = self.solver.step(problem, trace, walk)
         if following is None:
             return None
         point, walk = following
-        active = problem.reduce(np.zeros_like(members), ~members)
         n_steps = 1
         while n_steps < most and not trace.is_late:
             inner = trace.moved(active, point._replace(iterations=0, others=0))
