@@ -115,7 +115,7 @@ def screening_of(name):
 def timed(problem, name, lams):
     """Return a path, its processor seconds, and those of them that went into screening."""
     policy = path_runs.TimedPolicy.of(screening_of(name), problem)
-    options = {"keep_masks": False, "extrapolate": False, **accuracy}
+    options = {"keep_masks": False, "extrapolate": False, **accuracy, **path_runs.algorithm(problem)}
     started = time.process_time()
     path = ss.path(problem, lams, screening=policy, **options)
     return path, time.process_time() - started, policy.seconds

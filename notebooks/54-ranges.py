@@ -127,7 +127,7 @@ if record.computes:
     for problem, grid in zip(problems, grids, strict=True):
         of_draw = {}
         for gap in gaps:
-            options = {"screening": ("RRPB", "PGB"), "keep_masks": False, **accuracy(gap)}
+            options = {"screening": ("RRPB", "PGB"), "keep_masks": False, **accuracy(gap), **path_runs.algorithm(problem)}
             path = ss.path(problem, grid.lams, **options)
             of_draw[gap] = rates_of((relaxed_path(problem, s) for s in path), grid)
         maps.append(of_draw)

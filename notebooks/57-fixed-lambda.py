@@ -85,7 +85,7 @@ def problems_of(draw):
 def solve(problems, at, name, active):
     """Return the solution of a row and the processor seconds it took."""
     target = problems["product" if name.startswith("product") else "list"]
-    options = {"screening": SCREENING.get(name, (name,)), "active_set": active}
+    options = {"screening": SCREENING.get(name, (name,)), "active_set": active, **path_runs.algorithm(target)}
     started = time.process_time()
     solution = ss.solve(target, at, rtol=rtol, tol=tol, max_iter=100_000, **options)
     return solution, time.process_time() - started

@@ -126,7 +126,7 @@ def timed_problems(number, k, lists, train):
 
 def timed_path(name, problem, lams):
     """Return a path and its processor seconds; the first of a method is run in part before."""
-    options = {"rtol": rtol, "tol": tol, "keep_masks": False, "extrapolate": False, **METHODS[name]}
+    options = {"rtol": rtol, "tol": tol, "keep_masks": False, "extrapolate": False, **path_runs.algorithm(problem), **METHODS[name]}
     if name not in compiled:
         ss.path(problem, lams[::4], **options)
         compiled.add(name)

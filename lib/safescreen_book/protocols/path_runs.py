@@ -98,7 +98,8 @@ class TimedPolicy:
     @classmethod
     def of(cls, screening, prob):
         """Return the timed policy of what a user may ask for by ``screening=``."""
-        return cls(policy_of(screening, prob, solver_of(check_method("auto", prob), prob)))
+        method = check_method(algorithm(prob)["method"], prob)
+        return cls(policy_of(screening, prob, solver_of(method, prob)))
 
     def is_due(self, trace):
         """Ask the policy."""
@@ -123,6 +124,15 @@ class TimedPolicy:
         memory = self.policy.learn(memory, before, after)
         self.seconds += time.process_time() - self._started
         return memory
+
+
+def algorithm(prob):
+    """Return the options that make :func:`safescreen.solve` take the steps of STS19 Algorithm 1.
+
+    They are projected gradient steps and need a smooth loss. For another loss, which the
+    algorithm does not cover, the library chooses.
+    """
+    return {"method": "gradient" if prob.loss.gamma > 0.0 else "auto"}
 
 
 @dataclass(frozen=True)
@@ -212,7 +222,7 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
         The number of timings of each method, and the number of lam of the first run; 0 for no first
         run.
     **options
-        For all paths.
+        For all paths. Their steps are those of :func:`algorithm` unless it says otherwise.
     """
     import pandas as pd
 
@@ -221,6 +231,7 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
             "prob": prob,
             "keep_masks": False,
             "extrapolate": False,
+            **algorithm(prob),
             **options,
             **methods[name],
         }
