@@ -406,13 +406,13 @@ assert max(value for (name, C), value in shares.items() if name != "linear" and 
 # ## What it costs
 #
 # Operations, not seconds: how many columns of $Q$ are read, $n$ numbers each. Cold, $Qa$ and $Qs$ are computed from their
-# non-zero entries; warm, $Qa$ comes from the solver and $Qs$ from the last $C$, and the columns that changed are read. So
-# the table needs three counts along a path, in units of $n$: of $\alpha$, of $s$, and of the changes of $s$.
+# non-zero entries; warm, $Qa$ comes from the solver, $Qs$ from $Qa$ or from the last $C$, and the columns that changed are
+# read. So the table needs three counts along a path, in units of $n$: of $\alpha$, of $s$, and of the changes of $s$.
 #
-# The library's columns are counted by putting a counter around its one product with $Q$: cold (nothing remembered,
-# $w_0$ made from $a$) and warm (in the order of a path, the solver having just been there). The samples remember a few sums and
-# make a new one from the nearest of them, which for $\hat s$ may be $\alpha_0$ itself: they differ in the samples with a fractional
-# weight and in those that change sides.
+# The library's columns are counted by putting a counter around its one product with $Q$: cold ($w_0$ made from $a$) and warm
+# ($w_0$ as the solver returns it). The solver's $w_0$ is $C_0$ times a sum, $\sum_i \alpha_{0,i} z_i$, which it keeps. The
+# library computes $\sum_i \hat s_i z_i$ from that sum: $\hat s$ and $\alpha_0$ differ in the samples with a fractional weight and in
+# those that change sides.
 
 
 # %%
@@ -445,12 +445,12 @@ def path_costs(terms, Cs):
     prob, count, last, rows = ss.Problem(terms, ss.Hinge()), Counter(terms.cone), None, []
     for C0, C in zip(Cs[:-1], Cs[1:], strict=True):
         solution = ss.solve(prob, 1 / C0, tol=1e-6, rtol=1e-10)
-        old, known = svm.reference(solution), solution.problem.terms  # these samples remember what the solver computed
-        warm = [count.of(test, known, C, old) for test in (svm.ball_test_1, svm.intersection_test)]
+        old = svm.reference(solution)
+        warm = [count.of(test, terms, C, old) for test in (svm.ball_test_1, svm.intersection_test)]
         s = svm.choose_s(terms, C, old)
         cold = []
         for test in (svm.ball_test_1, svm.intersection_test):
-            cold.append(count.of(from_nothing, test, terms.afresh(), C, old))
+            cold.append(count.of(from_nothing, test, terms, C, old))
         changes = np.nan if last is None else np.count_nonzero(s != last)
         near = np.count_nonzero(s != old.alpha)
         rows.append((np.count_nonzero(old.alpha), np.count_nonzero(s), changes, *cold, *warm, near))
@@ -717,9 +717,9 @@ assert abs(svm.c_min(alone) - 1) < 1e-9
 #   derived in `36b-dome-test`, and put into kernel form here. Which Gaussian widths and data its remark is
 #   about is not said; its "Interpretation", which bounds a change of margin by $\sqrt{(B - A)/A}$ times a factor that is
 #   largest across $w_a$, is the rim, for samples with $q_i \ge 0$.
-# * **The library's cache.** Samples with a kernel remember their last few sums and make a new one from the one that
-#   differs in the fewest coefficients, be it the last $\hat s$ or the reference itself; the error of an image grows
-#   with every update, and beyond eight times that of a fresh product it is computed anew.
+# * **The library's sums.** A vector $w = C \sum_i \alpha_i z_i$ of the library keeps the sum that it is a multiple of. A sum
+#   for other dual variables is computed from that one if few of them differ. The error of an image grows with every
+#   update, and beyond eight times that of a fresh product it is computed anew.
 # * **Without caches on both sides** the papers' $O(n^2)$ is $n(\|\alpha\|_0 + \|s\|_0)$.
 #
 # ## References

@@ -295,7 +295,7 @@ def begin_path(
 
     The parameters are those of :func:`path`.
     """
-    prob = check_problem(prob).afresh()
+    prob = check_problem(prob)
     setup = set_up(prob, freq=freq, **options)
     before = setup.policy
     if dynamic is not None:
@@ -414,7 +414,8 @@ class _Walk:
         """
         last = known.last
         if self.ahead is None:
-            reduction = Reduction(self.prob)
+            linear = known.reference[0].linear  # with terms that were linear for the last lam
+            reduction = Reduction(self.prob, () if linear is None else (linear,))
         else:
             reduction = self.ahead.reduction(last, at_last.lam, self.setup.limits)
         if self.before is None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -285,7 +286,7 @@ class Problem:
         distance = upper(D + difference_error + x_error, 4)
         x_alpha_error = upper((H_error + split_error) / lam + difference_error, 4)
         return Evaluation(
-            x=x,
+            x=cone.with_sum(x, H),
             lam=lam,
             primal=primal,
             dual=dual,
@@ -329,11 +330,11 @@ class Problem:
             )
         return self.reduce_by(in_L.view(np.int8) + 2 * in_R.view(np.int8))[0]
 
-    def reduce_by(self, status: NDArray) -> tuple[Problem, NDArray]:
+    def reduce_by(self, status: NDArray, near: Iterable[Any] = ()) -> tuple[Problem, NDArray]:
         """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1
-        linear, 2 zero; not checked.
+        linear, 2 zero; not checked. See :meth:`Terms.sum_near` for the elements `near`.
         """
-        undecided, total, error, numbers = self.terms.partition(status)
+        undecided, total, error, numbers = self.terms.partition(status, near)
         constant = self.terms.linear_constant(self.loss, status == 1)
         return self._with(undecided, total, error, constant), numbers
 
@@ -354,13 +355,6 @@ class Problem:
         if self.linear is not None:
             problem.linear = self.linear[keep]
         return problem
-
-    def afresh(self) -> Problem:
-        """Return the same problem for a solve of its own, whose last digits do not depend on what
-        was computed before; see :meth:`Terms.afresh`.
-        """
-        terms = self.terms.afresh()
-        return self if terms is self.terms else self._copy(terms, self.loss)
 
     def with_terms(self, terms: Terms, loss: Loss) -> Problem:
         """Return this problem with other terms and another loss; the linear term is kept."""

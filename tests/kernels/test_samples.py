@@ -342,7 +342,7 @@ def test_the_next_lam_costs_no_product(monkeypatch):
             assert (
                 ss.rules.sphere(kernel, SPHERES[name].build(Reference(kernel, e, near))).rate >= 0.0
             )
-    assert size(kernel.evaluate(best.x, lam).H) > 0.0
+        assert size(e.H) > 0.0
 
 
 def test_parts_share_the_matrix():

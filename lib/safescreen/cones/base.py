@@ -95,6 +95,12 @@ class Cone(ABC):
         """Return the nearest point of the cone, ``[H]_K``."""
         return self.split(H)[0]
 
+    def with_sum(self, x: ElementLike, total: ElementLike) -> ElementLike:
+        """Return x. In a space whose sums are dear it remembers `total`, a sum of terms that is
+        known, and sums near x are computed from that; see :meth:`Terms.sum_near`.
+        """
+        return x
+
     @abstractmethod
     def split(self, H: ElementLike) -> tuple[ElementLike, ElementLike]:
         """Return ``(plus, minus)`` with ``H = plus - minus`` and ``plus = [H]_K``."""

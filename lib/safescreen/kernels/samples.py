@@ -4,8 +4,8 @@ intercept.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -22,8 +22,7 @@ from safescreen.kernels.checked import (
 )
 from safescreen.kernels.functions import centred, kernel_of
 from safescreen.kernels.matrices import KernelRows
-from safescreen.kernels.recent_sums import RecentSums
-from safescreen.kernels.space import Expansion, KernelSpace
+from safescreen.kernels.space import Expansion, KernelSpace, n_changes
 from safescreen.kernels.working_sets import improve
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, upper
@@ -68,8 +67,9 @@ class KernelSamples(Terms):
     An element of the space is an :class:`~safescreen.kernels.Expansion` in *all* samples that this
     object was made from. A part of the family (:meth:`select`) keeps the space.
 
-    Cost: O(n) for the margins of an element. A sum costs O(n) for each non-zero weight, or for each
-    weight in which it differs from one of the last few sums.
+    Cost: O(n) for the margins of an element. A sum costs O(n) for each non-zero weight. A sum at an
+    element that is a multiple of another sum, such as ``H(alpha)/lam``, costs O(n) for each weight
+    in which the two differ.
 
     In the notation of the papers ``C = 1/lam``, and the dual variables are ``C alpha``. There is no
     intercept. A constant added to K gives one that is penalised, and
@@ -197,10 +197,8 @@ class KernelSamples(Terms):
         samples._set(KernelSpace(K, signs, error), weights=weights)
         return samples
 
-    def _set(self, space, ids=None, view=None, threshold=1.0, weights=None, recent=None):
+    def _set(self, space, ids=None, view=None, threshold=1.0, weights=None):
         self.cone = space
-        # shared with all parts of the family
-        self._recent = RecentSums() if recent is None else recent
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
         # the samples at which products are computed: the terms, and the samples of the linear term
         self._view = view
@@ -240,7 +238,7 @@ class KernelSamples(Terms):
         """Return sums over all samples. The margins are known already, and the adjoint is one
         sum.
         """
-        return margin_sums(self, self.inner_products(x), loss, alpha)
+        return margin_sums(self, self.inner_products(x), loss, alpha, near=(x,))
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return the margins at an expansion, and bounds of their errors."""
@@ -252,9 +250,15 @@ class KernelSamples(Terms):
         """Return ``(sum_i w_i weights_i z_i, error bound)``. The error is the rounding of
         ``w_i weights_i``; it is 0 for samples without weights.
         """
-        return self._sum(weights, self._view)
+        return self.sum_near(weights, ())
 
-    def _sum(self, weights, view):
+    def sum_near(self, weights: NDArray, near: Iterable[Expansion]) -> tuple[Expansion, float]:
+        """Return :meth:`weighted_sum`, computed from one of the sums that the elements `near` are
+        made of if few weights differ from its.
+        """
+        return self._sum(weights, self._view, near)
+
+    def _sum(self, weights, view, near):
         weights = np.asarray(weights, dtype=np.float64)
         if self.weights is not None:
             weights = self.weights * weights
@@ -262,43 +266,41 @@ class KernelSamples(Terms):
             coef = np.zeros(self.cone.shape)
             coef[self._ids] = weights
             weights = coef
-        total = self._beside_what_left(weights, view)
+        known = [expansion for element in near for expansion in element.known_sums]
+        total = self._beside_what_left(weights, view, known)
         if total is None:
-            total = self._recent.expansion(self.cone, weights, view)
+            total = self.cone.expansion(weights, view, known)
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
 
-    def _beside_what_left(self, coef, view):
+    def _beside_what_left(self, coef, view, sums):
         """Return a sum as ``H - c``, where c is the sum of the terms that have left as linear, if
-        H is nearer to a remembered sum; None if it is not, or if its error would be too large.
+        H is nearer to a known sum; None if it is not, or if its error would be too large.
 
-        A solver has just summed H. Its coefficients are those of c where those of this sum are 0,
-        so that the difference has exactly the coefficients asked for.
+        A solver knows H. Its coefficients are those of c where those of this sum are 0, so that the
+        difference has exactly the coefficients asked for.
         """
         left = self._left
         if left is None:
             return None
         whole = coef + left.coef
-        if self._recent.n_changes(whole) >= self._recent.n_changes(coef):
+        fewest = min([np.count_nonzero(coef), *(n_changes(coef, known) for known in sums)])
+        if not any(n_changes(whole, known) < fewest for known in sums):
             return None
-        H = self._recent.expansion(self.cone, whole, view)
-        total = H - left
+        H = self.cone.expansion(whole, view, sums)
+        total = replace(H - left, near=H)
         return total if total.error <= self.cone.drifted(H) else None
-
-    def afresh(self) -> Self:
-        """Return the same samples without any memory of earlier sums."""
-        terms = copy.copy(self)
-        terms._recent = RecentSums()
-        return terms
 
     def select(self, keep: NDArray) -> KernelSamples:
         """Return the samples of the mask `keep`, in the same space."""
         keep = check_mask(keep, len(self), "keep")
         ids = self._where(np.flatnonzero(keep))
         selected = KernelSamples.__new__(KernelSamples)
-        selected._set(self.cone, ids, ids, *self.levels_of(keep), self._recent)
+        selected._set(self.cone, ids, ids, *self.levels_of(keep))
         return selected
 
-    def partition(self, status: NDArray) -> tuple[KernelSamples, Expansion, float, NDArray]:
+    def partition(
+        self, status: NDArray, near: Iterable[Expansion] = ()
+    ) -> tuple[KernelSamples, Expansion, float, NDArray]:
         """Return what :meth:`Terms.partition` returns. Products at samples of status 2 are not
         computed any more.
         """
@@ -308,7 +310,8 @@ class KernelSamples(Terms):
         undecided._view = np.setdiff1d(
             view, self._where(np.flatnonzero(status == 2)), assume_unique=True
         )
-        total, error = self._sum(status == 1, undecided._view)
+        total, error = self._sum(status == 1, undecided._view, near)
+        total = replace(total, near=None)  # a part of the linear term: sums are near other sums
         undecided._left = total if self._left is None else self._left + total
         return undecided, total, error, numbers
 
@@ -378,7 +381,7 @@ class KernelSamples(Terms):
             done += steps
             coef = rest.copy()
             coef[ids] += weights * alpha
-            H = self._recent.expansion(self.cone, coef, self._view, near=H)
+            H = self.cone.expansion(coef, self._view, H.known_sums)
             if is_over is not None and is_over():
                 break
         return H, spread, -(-done // max(1, len(self))), state

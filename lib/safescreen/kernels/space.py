@@ -2,18 +2,20 @@
 kernel matrix alone.
 
 With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything
-about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``:
-``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions
-have sums and multiples of images, so that only a new c costs a product with Q, and one that differs
-from a known c in k entries costs k columns of it (:meth:`KernelSpace.updated`; what is known is for
-others to remember). Of a matrix that is not in memory an image is computed where it is wanted;
-whoever wants more of it gets another expansion (:meth:`Expansion.known_at`)."""
+about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q
+c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions have sums and
+multiples of images, so that only a new c costs a product with Q, and one that differs from a known
+c in k entries costs k columns of it (:meth:`KernelSpace.expansion`). Of a matrix that is not in
+memory an image is computed where it is wanted; whoever wants more of it gets another expansion
+(:meth:`Expansion.known_at`)."""
 
 from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,9 @@ class Expansion(Element):
         ``|image_i - <z_i, w>| <= ||z_i|| error`` for those that are there.
     scale : float
         At least ``sum_j ||z_j|| |c_j|``, and so at least ``||w||``.
+    near : Expansion, optional
+        The sum that this element is a multiple of, such as ``H(alpha)`` for ``H(alpha)/lam``. Sums
+        for dual points near that one are computed from it.
 
     Notes
     -----
@@ -72,6 +77,7 @@ class Expansion(Element):
     image: np.ndarray
     error: float
     scale: float
+    near: Expansion | None = None
 
     __array_ufunc__ = None  # so that numpy's numbers leave the arithmetic to this class
 
@@ -157,13 +163,26 @@ class Expansion(Element):
         coef = operation(self.coef, other.coef)
         scale = self.space.scale(coef)
         error = upper(self.error + other.error + 2.0 * UNIT * scale, 8)
-        return Expansion(self.space, coef, operation(self.image, other.image), error, scale)
+        image = operation(self.image, other.image)
+        near = other.near if self.near is None else self.near
+        return Expansion(self.space, coef, image, error, scale, near)
 
     def _multiple(self, operation, number, factor):
         coef = operation(self.coef, number)
         scale = self.space.scale(coef)
         error = upper(factor * self.error + 2.0 * UNIT * scale + self.space.underflow, 8)
-        return Expansion(self.space, coef, operation(self.image, number), error, scale)
+        image = operation(self.image, number)
+        return Expansion(self.space, coef, image, error, scale, self.sum_near)
+
+    @property
+    def sum_near(self) -> Expansion:
+        """The sum that this element is a multiple of, or made from; itself if it is one."""
+        return self if self.near is None else self.near
+
+    @property
+    def known_sums(self) -> tuple[Expansion, ...]:
+        """The expansions that sums near this element may be computed from, the best first."""
+        return (self,) if self.near is None else (self.near, self)
 
     def __add__(self, other):
         return self._combine(np.add, other)
@@ -248,15 +267,23 @@ class KernelSpace(Cone):
         """Return the zero element."""
         return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
 
-    def expansion(self, coef: ArrayLike, at: NDArray | None = None) -> Expansion:
-        """Return ``sum_j coef_j z_j``; `coef` is copied.
+    def expansion(
+        self, coef: ArrayLike, at: NDArray | None = None, known: Iterable[Expansion] = ()
+    ) -> Expansion:
+        """Return ``sum_j coef_j z_j``, computed from the nearest of some known expansions where
+        that is cheaper and accurate enough; `coef` is copied.
 
-        Cost: O(n) times the number of coefficients that are not 0; of a matrix that is not in
-        memory the image is computed at the samples `at` only."""
+        Cost: O(n) times the number of coefficients that are not 0, or that differ from the known
+        ones; of a matrix that is not in memory the image is computed at the samples `at` only."""
         coef = np.array(coef, dtype=np.float64)
         used = np.flatnonzero(coef)
         if used.size == 0:
             return self.zeros()
+        nearest = min(known, key=partial(n_changes, coef), default=None)
+        if nearest is not None and 2 * n_changes(coef, nearest) <= used.size:
+            updated = self.updated(nearest, coef, at)
+            if updated is not None:
+                return updated
         scale = self.scale(coef)
         image = self.product(used, coef[used], at)
         return Expansion(self, coef, image, self._product_error(used.size, scale), scale)
@@ -363,8 +390,17 @@ class KernelSpace(Cone):
             raise ValueError(f"{name} must be finite, got coefficients of total size {x.scale:g}")
         return x
 
+    def with_sum(self, x: Expansion, total: Expansion) -> Expansion:
+        """Return x, near which sums are computed from `total`."""
+        return replace(x, near=total.sum_near)
+
     def split(self, H: Expansion) -> tuple[Expansion, Expansion]:
         """Return ``(H, 0)``; the image is computed anew where steps have worn it out."""
         if H.error > WORN * self._product_error(np.count_nonzero(H.coef), H.scale):
             H = self.expansion(H.coef, np.flatnonzero(~np.isnan(H.image)))
         return H, self.zeros()
+
+
+def n_changes(coef: NDArray, known: Expansion) -> int:
+    """Return in how many coefficients a sum differs from a known one."""
+    return int(np.count_nonzero(coef != known.coef))

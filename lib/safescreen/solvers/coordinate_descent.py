@@ -92,7 +92,7 @@ class CoordinateDescent:
         is_costly = problem.terms.costly and problem.cone.magnitude(start.x) == 0.0
         if problem.loss.smoothing > 0.0 and not is_costly:
             return Point(start.x, evaluation=start.evaluation), state
-        return Point((1.0 / lam) * dual_sum(problem, alpha), alpha=alpha), state
+        return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
 
     def step(self, problem: Problem, trace: Trace, state: Sweeps) -> tuple[Point, Sweeps] | None:
         """Sweep until the next look; None where the last one has given up."""
@@ -132,7 +132,8 @@ class CoordinateDescent:
     def reduce(self, problem: Problem, state: Sweeps, kept: Any) -> Sweeps:
         """Continue with the remaining terms."""
         state.alpha = np.array(state.alpha[kept])
-        state.H = dual_sum(problem, state.alpha)
+        if state.H is not None:
+            state.H = dual_sum(problem, state.alpha, state.H)
         return state
 
     def _patience(self, terms):
@@ -177,9 +178,9 @@ class CoordinateDescent:
         return Stop(self.least * tolerance, gap, is_early)
 
 
-def dual_sum(problem: Problem, alpha: NDArray) -> ElementLike:
-    """Return ``H(alpha)``."""
-    total = problem.terms.weighted_sum(alpha)[0]
+def dual_sum(problem: Problem, alpha: NDArray, near: ElementLike) -> ElementLike:
+    """Return ``H(alpha)``; see :meth:`Terms.sum_near` for the element `near`."""
+    total = problem.terms.sum_near(alpha, (near,))[0]
     return total if problem.linear is None else problem.linear + total
 
 

@@ -194,7 +194,7 @@ def judged_later(reduction: Reduction, trace: Trace) -> Callable[[], Values]:
         dual = dual_point
         if dual is not None and dual.packed:
             dual = DualPoint(now.expand(dual.unpack()))
-        at_x = _evaluate(now.whole.afresh(), x, lam, dual)
+        at_x = _evaluate(now.whole, x, lam, dual)
         return Values(at_x.primal, at_x.gap)
 
     return values

@@ -78,7 +78,8 @@ class Reduction:
     Attributes
     ----------
     whole, problem : Problem
-        The problem passed in, and the one that is left.
+        The problem passed in, and the one that is left. Sums of terms that leave as linear are
+        computed from `sums` where that saves work, see :meth:`Terms.sum_near`.
     status : int8 array of shape (T,)
         0 undecided, 1 certainly linear, 2 certainly zero; empty when terms are screened in blocks.
     enlargement : float
@@ -89,12 +90,13 @@ class Reduction:
         Which coordinates are certainly 0; None as long as nobody has asked.
     """
 
-    def __init__(self, whole: Problem):
+    def __init__(self, whole: Problem, sums: Iterable[ElementLike] = ()):
         self.whole = self.problem = whole
         self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
         self.enlargement = np.inf
         self._ids = None
+        self._sums = tuple(sums)
         self.status = np.zeros(len(whole) if self.explicit else 0, dtype=np.int8)
         self.zero_features: NDArray | None = None
         self._columns: dict[int, NDArray] = {}  # those that were left, by their number
@@ -161,7 +163,7 @@ class Reduction:
             self.status[self._ids] = status
         if n_decided < max(1.0, SHRINK * status.size):
             return None
-        problem, kept = self.problem.reduce_by(status)
+        problem, kept = self.problem.reduce_by(status, (balls[0].center, *self._sums))
         ids = kept if self._ids is None else self._ids[kept]
         self.problem, self._ids = problem, ids  # together: Ctrl-C may come between statements
         return kept

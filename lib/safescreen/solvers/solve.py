@@ -118,7 +118,6 @@ def solve(
     """
     prob = check_problem(prob)
     lam = check_lam(lam)
-    prob = prob.afresh()
     setup = set_up(
         prob,
         tol=tol,

@@ -258,7 +258,8 @@ class Trace:
         terms.
         """
         alpha = None if self.point.alpha is None else self.point.alpha[kept]
-        point = self.point._replace(iterations=0, others=0, alpha=alpha, evaluation=None)
+        x = problem.cone.with_sum(self.point.x, self.evaluation.H)
+        point = self.point._replace(x=x, iterations=0, others=0, alpha=alpha, evaluation=None)
         fewer = replace(self, has_new_problem=True, left_out=Trial())
         return fewer.moved(problem, point)
 

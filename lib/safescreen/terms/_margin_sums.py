@@ -8,9 +8,9 @@ from safescreen.rounding import UNIT, upper
 from safescreen.terms.base import LossSums
 
 
-def margin_sums(terms, products, loss, alpha=None):
+def margin_sums(terms, products, loss, alpha=None, near=()):
     """Return the :class:`LossSums` of terms from their :class:`InnerProducts`; the errors of the
-    margins are charged. Cost: O(T) and one ``weighted_sum``.
+    margins are charged. Cost: O(T) and one ``sum_near`` the elements `near`.
     """
     n = len(terms)
     has_alpha = alpha is not None
@@ -21,7 +21,7 @@ def margin_sums(terms, products, loss, alpha=None):
     for start, stop in terms.chunks():
         chunk = *products.chunk(start, stop), tau[start:stop], w[start:stop]
         _add_sums(*chunk, *shape, alpha[start:stop], has_alpha, sums)
-    adjoint, error = terms.weighted_sum(alpha)
+    adjoint, error = terms.sum_near(alpha, near)
     total, fenchel, height, square = map(float, sums)
     return LossSums(
         loss=total,

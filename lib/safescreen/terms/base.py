@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -239,20 +239,22 @@ class Terms(ABC):
         """
         return x
 
-    def afresh(self) -> Self:
-        """Return the same terms without any memory of earlier sums.
-
-        Such a memory changes the last digits of later sums. Terms that have none return themselves.
+    def sum_near(self, weights: NDArray, near: Iterable[Any]) -> tuple[ElementLike, float]:
+        """Return :meth:`weighted_sum`. A family whose sums are dear may compute it from what the
+        elements `near` are made of; others do not look at them.
         """
-        return self
+        return self.weighted_sum(weights)
 
-    def partition(self, status: NDArray) -> tuple[Terms, ElementLike, float, NDArray]:
+    def partition(
+        self, status: NDArray, near: Iterable[Any] = ()
+    ) -> tuple[Terms, ElementLike, float, NDArray]:
         """Return ``(undecided, total, error, numbers)``: the terms of status 0, the sum of those of
         status 1, a bound of the rounding error of that sum, and the numbers of the undecided terms.
 
-        `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero.
+        `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero. The sum may be
+        computed as :meth:`sum_near` does.
         """
-        total, error = self.weighted_sum(status == 1)
+        total, error = self.sum_near(status == 1, near)
         return self.select(status == 0), total, error, np.flatnonzero(status == 0).astype(np.int32)
 
     def total(self) -> tuple[ElementLike, float]:

@@ -7,8 +7,8 @@ d + T), and never d^2 for each term.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -258,7 +258,9 @@ class PairDifferences(Terms):
         keep = check_mask(keep, len(self), "keep")
         return self._part(self.same[keep], self.other[keep], self.norms[keep], keep)
 
-    def partition(self, status: NDArray) -> tuple[Self, NDArray, float, NDArray]:
+    def partition(
+        self, status: NDArray, near: Iterable[Any] = ()
+    ) -> tuple[Self, NDArray, float, NDArray]:
         """Return what :meth:`Terms.partition` returns, in one pass over the terms."""
         n = int(np.count_nonzero(status == 0))
         same = np.empty(n, dtype=np.int32)

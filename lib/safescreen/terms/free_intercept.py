@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -229,6 +229,10 @@ class FreeIntercept(Terms):
         """Return ``(sum_t w_t weights_t a_t, error bound)``."""
         return self.penalised_terms.weighted_sum(weights)
 
+    def sum_near(self, weights: NDArray, near: Iterable[Any]) -> tuple[ElementLike, float]:
+        """Return what :meth:`Terms.sum_near` returns."""
+        return self.penalised_terms.sum_near(weights, near)
+
     # ------------------------------------------------------------------ the intercept
 
     def intercept(self, x: ElementLike, loss: Loss) -> float:
@@ -335,7 +339,7 @@ class FreeIntercept(Terms):
         slack = tau - margins
         given = loss.alpha(margins, tau) if alpha is None else np.asarray(alpha, dtype=float)
         balanced = self._balanced(given, slack, loss)
-        sums = margin_sums(self, InnerProducts.of(margins, errors), loss, balanced)
+        sums = margin_sums(self, InnerProducts.of(margins, errors), loss, balanced, near=(x,))
         total, size = self.residual(balanced)
         rest = abs(total) * (1.0 + 4.0 * UNIT) + (2.0 * UNIT + gamma(n + 4) ** 2) * size
         rest = upper(rest + self._offset_error, 8)
@@ -467,11 +471,13 @@ class FreeIntercept(Terms):
         part.offset = self.offset * len(part) / max(len(self), 1)
         return part
 
-    def partition(self, status: NDArray) -> tuple[FreeIntercept, ElementLike, float, NDArray]:
+    def partition(
+        self, status: NDArray, near: Iterable[Any] = ()
+    ) -> tuple[FreeIntercept, ElementLike, float, NDArray]:
         """Return what :meth:`Terms.partition` returns. The samples of status 1 are added to the
         offset.
         """
-        undecided, total, error, numbers = self.penalised_terms.partition(status)
+        undecided, total, error, numbers = self.penalised_terms.partition(status, near)
         _, w = levels(self)
         offset, size = balanced_sum(self.signs, w, (status == 1).astype(float), self.offset)
         rounding = 4.0 * UNIT * abs(offset) + (2.0 * UNIT + gamma(len(self) + 4) ** 2) * size
@@ -479,12 +485,6 @@ class FreeIntercept(Terms):
             rounding = 0.0  # a sum of integers
         offset_error = self._offset_error + upper(rounding, 4)
         return self._part(undecided, numbers, offset, offset_error), total, error, numbers
-
-    def afresh(self) -> Self:
-        """Return the same samples without any memory of earlier sums."""
-        terms = copy.copy(self)
-        terms.penalised_terms = self.penalised_terms.afresh()
-        return terms
 
 
 def _linear(X, y, *_, weights, **__):

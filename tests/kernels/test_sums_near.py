@@ -1,8 +1,6 @@
-"""What samples with a kernel remember: it saves columns of the matrix, and no solve sees what
-others left behind.
+"""Sums of samples with a kernel that are computed from a sum that an element is made of: it saves
+columns of the matrix.
 """
-
-import pickle
 
 import numpy as np
 
@@ -33,38 +31,31 @@ class Counting:
 
 
 def test_few_changes_cost_few_columns():
+    """A sum near a multiple of another one is computed from that one."""
     samples, Q = integer_samples()
     rng = np.random.default_rng(6)
     count = Counting(samples.cone)
-    s = (rng.uniform(size=N) < 0.5).astype(float)
     alpha = rng.integers(0, 2**20, N) * 2.0**-20
-    samples.adjoint(s)
-    samples.adjoint(alpha)
+    other = samples.adjoint(rng.integers(0, 2**20, N) * 2.0**-20)
+    x = samples.adjoint(alpha) / 3.0
     start = count.columns
-    for _ in range(30):  # two sequences that take turns
-        s[rng.integers(N)] = rng.integers(2)
+    for _ in range(30):
         alpha[rng.integers(N, size=3)] = 2.0 ** -rng.integers(1, 20, 3)
-        pair = samples.adjoint(s), samples.adjoint(alpha)
-        for x, coef in zip(pair, (s, alpha), strict=True):
-            assert np.array_equal(x.coef, coef) and np.array_equal(x.image, Q @ coef)
-    assert count.columns - start <= 30 * 4
-    assert samples.adjoint(s) is pair[0]
+        H, error = samples.sum_near(alpha, (other, x))
+        assert error == 0.0
+        assert np.array_equal(H.coef, alpha) and np.array_equal(H.image, Q @ alpha)
+        x = H / 3.0
+    assert count.columns - start <= 30 * 3
+    assert samples.sum_near(alpha, (x,))[0] is H
 
 
-def test_what_begins_afresh_remembers_nothing_and_leaves_nothing():
+def test_a_sum_is_computed_from_what_it_is_told_alone():
     samples, _ = integer_samples()
-    samples.adjoint(np.ones(N))
-    known = samples._recent.expansions
-    for others in (samples.afresh(), pickle.loads(pickle.dumps(samples))):
-        assert others._recent.expansions == [] and len(others) == N
-        others.adjoint(np.ones(N))
-    assert samples.afresh().cone is samples.cone
-    problem = ss.Problem(samples, ss.Hinge())
-    solution = ss.solve(problem, 0.5 * problem.lam_max())
-    path = ss.path(problem, problem.lam_max() * np.array([0.5, 0.25]))
-    assert samples._recent.expansions[: len(known)] == known
-    assert solution.problem.terms._recent.expansions and path[-1].problem.terms is not samples
-    assert len(samples._recent.expansions) == 1, "of lam_max() alone"
+    alpha = np.random.default_rng(7).uniform(size=N)
+    count = Counting(samples.cone)
+    samples.adjoint(alpha)
+    samples.adjoint(alpha)
+    assert count.columns == 2 * N
 
 
 def test_what_is_left_is_summed_from_the_whole():
@@ -83,11 +74,11 @@ def test_what_is_left_is_summed_from_the_whole():
         alpha[numbers[status == 1]] = 1.0
         alpha[numbers[status == 2]] = 0.0
         left, total, _, kept = left.partition(status)
-        samples.weighted_sum(alpha)
+        H = samples.adjoint(alpha)
         linear = linear + total
         numbers = numbers[kept]
         before = count.columns
-        found, error = left.weighted_sum(alpha[numbers])
+        found, error = left.sum_near(alpha[numbers], (0.5 * H,))
         assert count.columns == before
         coef = np.zeros(N)
         coef[numbers] = alpha[numbers]
