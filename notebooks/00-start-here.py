@@ -182,7 +182,7 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | CDGB | STS19 App. F | `ss.spheres.constrained_duality_gap_bound` |  | the same at $x(\alpha)$ |
 # | RPB; BT1 | STS19 Theorem 5; SSS14 Theorem 6 | `ss.spheres.path_bound` |  | path bound |
 # | RRPB | STS19 Theorem 6 | `ss.spheres.relaxed_path_bound` |  | path bound, inexact reference |
-# | MGB | `28-midpoint-gap-bound` | `ss.spheres.midpoint_gap_bound` |  | midpoint gap bound, known in sparse regression |
+# | MGB | [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) | `ss.spheres.midpoint_gap_bound` |  | midpoint gap bound, known in sparse regression |
 # | sphere rule | STS19 sec. 4.1; SSS14 Lemma 1 | `ss.rules.sphere` |  | over a ball |
 # | linear rule; dome | STS19 Theorem 9; SSS14 Theorem 11 | `ss.rules.halfspace` |  | ball and half-space |
 # | semidefinite rule | STS19 sec. 4.2 | `ss.rules.semidefinite` |  | ball and cone |

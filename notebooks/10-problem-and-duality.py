@@ -253,7 +253,7 @@ print(f"parts of the gap: {fenchel.sum():.4f} + {product:.4f} + {square:.4f}")
 # %% [markdown]
 # The sum pays off near the optimum, where $P - D$ is the difference of two nearly equal numbers. We walk
 # towards the solution: the nearer, the fewer digits of the subtraction are right
-# (`24-floating-point` goes on to where none is).
+# ([`24-floating-point`](24-floating-point.ipynb) goes on to where none is).
 
 # %%
 target, unit = solution.x.ravel(), np.spacing(solution.primal)
@@ -551,7 +551,7 @@ assert min(lower) >= -1e-9 and reduced.gap(half, lam) < problem.gap(half, lam)
 
 # %% [markdown]
 # Whoever stops at a small gap of the reduced problem has to make sure that it is a gap of the whole one as
-# well. Notebook `23-algorithms` takes this up.
+# well. Notebook [`23-algorithms`](23-algorithms.ipynb) takes this up.
 #
 # ## Break it
 #

@@ -218,8 +218,9 @@ assert sp.expand(left - right) == 0 and sp.expand(left - thales) == 0
 # most the gap of Fenchel's inequality (whichever $\alpha_t \in [0, 1]$ is used):
 #
 # $$\varphi = \sum_t \ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t)
-# + \alpha_t \langle a_t, x\rangle \;\ge\; 0, \qquad
-# \varphi = 0 \text{ exactly when all } -\alpha_t \text{ are slopes at } x .$$
+# + \alpha_t \langle a_t, x\rangle \;\ge\; 0,$$
+#
+# with $\varphi = 0$ exactly when all $-\alpha_t$ are slopes at $x$.
 #
 # Carrying it along, (1) gets $\varphi$ on its right side, (3) too, and step 4 ends with
 #
@@ -576,7 +577,7 @@ assert n_new == 0 < n_certified
 #   collects the triplets known to be in L, and for the pull term of LMNN.
 # * **Where it leads.** Projecting the center removes the defect at the solution (PGB, STS19 Theorem 2).
 #   Replacing the reference's own slopes by an arbitrary dual point and the inequality (2) by its dual
-#   form gives the midpoint gap bound (`28-midpoint-gap-bound`, very likely the RYU ball of sparse regression), of
+#   form gives the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb), very likely the RYU ball of sparse regression), of
 #   which GB is the special case $K$ = whole space.
 #
 # ## References

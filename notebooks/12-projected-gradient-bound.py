@@ -72,7 +72,7 @@ figures.show(
 # ## The claims
 #
 # Let $Q = x - \frac{1}{2\lambda}g$ and $r_{GB} = \frac1{2\lambda}\|g\|$ be the gradient bound at a point $x \in K$ with
-# a subgradient $g$ (notebook `11-gradient-bound`), and split $Q = Q_+ - Q_-$ with $Q_+ = [Q]_K$.
+# a subgradient $g$ (notebook [`11-gradient-bound`](11-gradient-bound.ipynb)), and split $Q = Q_+ - Q_-$ with $Q_+ = [Q]_K$.
 #
 # > **Projected gradient bound** (STS19 Theorem 2; STS18 Theorem 3.3). The solution $x^\star$ satisfies
 # >
@@ -184,7 +184,7 @@ assert np.allclose(from_GB, 1.0, atol=1e-8) and from_PGB.max() <= 1.0
 # $$r_{PGB}^2 = r_{GB}^2 - \|Q_-\|^2 = \|x - Q_+\|^2 + 2\langle x, Q_-\rangle . \tag{2}$$
 #
 # The right side is a sum of non-negative numbers, and the library computes this sum. If the dual point $\alpha$ is not
-# the slope at $x$, both sides get the Fenchel gap $\varphi/\lambda \ge 0$ of notebook `11-gradient-bound` in addition.
+# the slope at $x$, both sides get the Fenchel gap $\varphi/\lambda \ge 0$ of notebook [`11-gradient-bound`](11-gradient-bound.ipynb) in addition.
 # A solver of the hinge has such dual points.
 #
 # ### Step 5: when is the radius zero?
@@ -412,7 +412,7 @@ assert share["PGB"][-1] > share["GB"][-1] + 0.1
 # all of the gain. The half-space adds little to it, and costs two inner products a triplet in place of one. And the
 # radius of PGB is always the same part of the norm of its reference, $\frac{1 - 0.9}{2 \cdot 0.9} = 0.0556$. The reason
 # is that from the exact solution for another $\lambda$, PGB *is* the regularization path bound (STS19 Theorem 7,
-# notebook `15-relations-between-spheres`).
+# notebook [`15-relations-between-spheres`](15-relations-between-spheres.ipynb)).
 #
 # ## The radius at the solution
 #

@@ -279,9 +279,9 @@ assert 1.0 - 1e-6 < min(attained.values()) and max(attained.values()) <= 1.0
 # STS19 (appendix F) treats the gap as a function of the primal point alone. For each $x$ it takes the best dual point
 # among those that have $x_\Gamma = x$:
 #
-# $$G(x) = P(x) - \max_{\alpha, \Gamma\,:\; x_\Gamma = x} D(\alpha,\Gamma)
-# = \sum_t \ell(\langle a_t, x\rangle) + \lambda\|x\|^2 + f(x), \qquad
-# f(x) = \min_{H(\alpha) \preceq_K \lambda x} \sum_t \ell^*(-\alpha_t) ,$$
+# $$\begin{gathered} G(x) = P(x) - \max_{\alpha, \Gamma\,:\; x_\Gamma = x} D(\alpha,\Gamma)
+# = \sum_t \ell(\langle a_t, x\rangle) + \lambda\|x\|^2 + f(x), \\
+# f(x) = \min_{H(\alpha) \preceq_K \lambda x} \sum_t \ell^*(-\alpha_t) , \end{gathered}$$
 #
 # where $H(\alpha) \preceq_K \lambda x$ says that the difference is in $K^*$. Both objectives contribute
 # $\frac\lambda2\|x\|^2$, the dual because of the constraint. The minimum of a convex function over a constraint that is
@@ -598,7 +598,7 @@ except ValueError as error:
 #
 # Theorem 4 holds for the gap of any problem with the same solution. Triplets that are known to be in $L$ or $R$ may be
 # taken out of the problem. The reduced problem has the same solution, and for the same dual point its gap is never
-# larger (notebook `10-problem-and-duality`). So its DGB holds $x^\star$ and has the same center. Here it is smaller.
+# larger (notebook [`10-problem-and-duality`](10-problem-and-duality.ipynb)). So its DGB holds $x^\star$ and has the same center. Here it is smaller.
 
 # %%
 u = problem.terms.margins(x_star)
@@ -626,7 +626,7 @@ assert reduced_ball.radius < whole_ball.radius and reduced_ball.contains(x_star)
 #
 # $$\|x^\star - q\|^2 \le r^2 = \tfrac1\lambda\big(P(x) - D(\alpha)\big) - \tfrac14\|x - x(\alpha)\|^2 ,$$
 #
-# the **midpoint gap bound** MGB (`28-midpoint-gap-bound`; very likely the RYU ball of Tran, Elvira, Dang and Herzet,
+# the **midpoint gap bound** MGB ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb); very likely the RYU ball of Tran, Elvira, Dang and Herzet,
 # arXiv 2312.00640, for sparse regression). Let $2\rho^2 = \frac2\lambda(P - D)$ be the squared radius of DGB and
 # $\delta = \frac12\|x - x(\alpha)\|$ the distance of the two centers. Then $r^2 = \rho^2 - \delta^2$, so $r \le \rho$,
 # which is DGB's radius over $\sqrt2$; and $(r + \delta)^2 \le 2(r^2 + \delta^2) = 2\rho^2$, which says that MGB lies

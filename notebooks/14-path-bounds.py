@@ -26,7 +26,7 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets and a $2 \times 2$ metric, solved for
+# The small problem of [`11-gradient-bound`](11-gradient-bound.ipynb): twelve points of the plane, their triplets and a $2 \times 2$ metric, solved for
 # two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell the two solutions apart.
 
 # %%
@@ -114,9 +114,9 @@ figures.show(
 #
 # The dual objective, the cone already maximised away, and its gradient:
 #
-# $$D(\alpha;\lambda) = \tau^\top\alpha - \tfrac\gamma2 \|\alpha\|^2 - \tfrac1{2\lambda} \|[H(\alpha)]_K\|^2,
-# \qquad \partial_t D = \tau_t - \gamma\alpha_t - \langle a_t,\, x(\alpha;\lambda)\rangle,
-# \qquad x(\alpha;\lambda) = \tfrac1\lambda [H(\alpha)]_K .$$
+# $$\begin{gathered} D(\alpha;\lambda) = \tau^\top\alpha - \tfrac\gamma2 \|\alpha\|^2 - \tfrac1{2\lambda} \|[H(\alpha)]_K\|^2, \\
+# \partial_t D = \tau_t - \gamma\alpha_t - \langle a_t,\, x(\alpha;\lambda)\rangle,
+# \qquad x(\alpha;\lambda) = \tfrac1\lambda [H(\alpha)]_K . \end{gathered}$$
 #
 # $\alpha_0$ is best for $\lambda_0$ among all points of the box, so nothing is gained by walking towards $\alpha_1$;
 # and the other way round:
@@ -513,7 +513,7 @@ figures.show(
 # ## More is known than $\varepsilon$
 #
 # If $\varepsilon$ is all one knows, RRPB cannot be improved. But more is known. The pair $(x_0, \alpha_0)$ that gave $\varepsilon$ also gives, for
-# $\lambda_1$, the midpoint gap bound (`28-midpoint-gap-bound`, very likely the RYU ball of sparse regression), which at an exact reference *is* RPB, needs no
+# $\lambda_1$, the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb), very likely the RYU ball of sparse regression), which at an exact reference *is* RPB, needs no
 # $\varepsilon$, and always lies inside RRPB:
 
 # %%
@@ -568,7 +568,7 @@ for step in (0.1, 0.01):
 #   reference is exact.
 # * **Letters.** STS19 writes $M_0^\star$ for the solution and $M_0$ for the approximation.
 # * The same ball over the whole space is the DVI test of Wang et al. and a case of ball test 1 of SSS14:
-#   `26-one-problem-three-cones`.
+#   [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb).
 #
 # ## References
 #

@@ -1,7 +1,9 @@
 # %% [markdown]
 # # How the balls are related
 #
-# Seven balls contain the same unknown solution. Some coincide, some lie in others, and of some only the radii are
+# Seven balls contain the same unknown solution: the gradient bound (GB) and its projection (PGB), the duality gap bound
+# (DGB) and its constrained form (CDGB), the midpoint gap bound (MGB), the path bound (RPB) and its relaxed form (RRPB).
+# Some coincide, some lie in others, and of some only the radii are
 # ordered. Some relations that a drawing suggests are false. This notebook proves and checks each relation and sorts the
 # balls by what they need. It draws them from computed numbers, in the quarter plane of diagonal metrics and in the cone
 # of $2 \times 2$ matrices.
@@ -27,7 +29,7 @@ from safescreen_book import figures
 # Twelve points of the plane and their triplets. A diagonal metric of them is a point of the quarter plane $K$
 # (shaded), so that every ball is a disc. Left, the reference $x_0^\star$ is the exact solution for $\lambda_0 =
 # \lambda_1/0.7$; right, it is moved to some $x_0$ nearby. The star is the solution for $\lambda_1$ that all balls
-# have to hold. RRPB takes as its $\varepsilon$ the distance from $x_0^\star$ that the duality gap of $x_0$ for $\lambda_0$ certifies.
+# have to hold, and a cross is the center of a ball. RRPB takes as its $\varepsilon$ the distance from $x_0^\star$ that the duality gap of $x_0$ for $\lambda_0$ certifies.
 
 # %%
 rng = np.random.default_rng(3)
@@ -90,15 +92,17 @@ figures.show(
 #
 # | ball | notebook | center | squared radius |
 # |---|---|---|---|
-# | GB | `11-gradient-bound` | $Q = \frac12(x + \frac1\lambda H)$ | $\frac14\lVert x - \frac1\lambda H\rVert^2 + \frac1\lambda\varphi$ |
-# | PGB | `12-projected-gradient-bound` | $[Q]_K$ | $r_{\text{GB}}^2 - \lVert Q - [Q]_K\rVert^2$ |
-# | DGB | `13-duality-gap-bounds` | $x$ | $\frac2\lambda (P(x) - D(\alpha))$ |
-# | MGB | `28-midpoint-gap-bound` | $\frac12(x + x(\alpha))$ | $\frac1\lambda(P(x) - D(\alpha)) - \frac14\lVert x - x(\alpha)\rVert^2$ |
-# | RPB | `14-path-bounds` | $\frac{\lambda_0+\lambda_1}{2\lambda_1} x_0$ | $(\lambda_0-\lambda_1)^2 \lVert x_0\rVert^2 / 4\lambda_1^2$ |
-# | RRPB | `14-path-bounds` | as RPB | $\big(r_{\text{RPB}} + \max(1, \frac{\lambda_0}{\lambda_1})\,\varepsilon\big)^2$ |
+# | GB | [`11-gradient-bound`](11-gradient-bound.ipynb) | $Q = \frac12(x + \frac1\lambda H)$ | $\frac14\lVert x - \frac1\lambda H\rVert^2 + \frac1\lambda\varphi$ |
+# | PGB | [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb) | $[Q]_K$ | $r_{\text{GB}}^2 - \lVert Q - [Q]_K\rVert^2$ |
+# | DGB | [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb) | $x$ | $\frac2\lambda (P(x) - D(\alpha))$ |
+# | CDGB | [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb) | $x(\alpha)$ | $\frac1\lambda (P(x(\alpha)) - D(\alpha))$ |
+# | MGB | [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) | $\frac12(x + x(\alpha))$ | $\frac1\lambda(P(x) - D(\alpha)) - \frac14\lVert x - x(\alpha)\rVert^2$ |
+# | RPB | [`14-path-bounds`](14-path-bounds.ipynb) | $\frac{\lambda_0+\lambda_1}{2\lambda_1} x_0$ | $(\lambda_0-\lambda_1)^2 \lVert x_0\rVert^2 / 4\lambda_1^2$ |
+# | RRPB | [`14-path-bounds`](14-path-bounds.ipynb) | as RPB | $\big(r_{\text{RPB}} + \max(1, \frac{\lambda_0}{\lambda_1})\,\varepsilon\big)^2$ |
 #
-# with $H = H(\alpha)$, $x(\alpha) = \frac1\lambda [H]_K$, and $\varphi \ge 0$ the Fenchel gaps of the terms,
-# zero when $\alpha$ holds the slopes at $x$.
+# with $H = H(\alpha)$ and $x(\alpha) = \frac1\lambda [H]_K$. A path bound goes from $\lambda_0$ to $\lambda_1$, and $\varepsilon$ bounds the distance of $x_0$ from $x_0^\star$.
+# The Fenchel gaps of the terms, $\varphi = \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t\langle a_t, x\rangle\big) \ge 0$, are zero when $\alpha$ holds the
+# slopes at $x$.
 #
 # MGB is in none of the five papers. It is very likely the RYU ball of Tran, Elvira, Dang and Herzet (2023), known for
 # sparse regression; what is done in this book is the carrying over to cones, many terms, ranges and rounding.
@@ -111,14 +115,17 @@ figures.show(
 # | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
 # | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
 # | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $a_t$, $c$ | the terms, and a fixed linear term (0 unless terms have left the problem) |
+# | $\ell^*(-\alpha)$ | the conjugate of the loss, $\tfrac\gamma2\alpha^2 - \alpha$ for $0 \le \alpha \le 1$ |
 # | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $Q_-$, $N$ | what a projection adds: $Q_- = [Q]_K - Q$ and $N = [H]_K - H$. Both are in the dual cone: $\langle Q_-, z\rangle \ge 0$ for each $z \in K$, and $\langle Q_-, [Q]_K\rangle = 0$ |
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
 #
-# ## Ten lines of numpy
+# ## The slow version
 #
-# All of them, straight from this table, for any reference pair $(x, \alpha)$, and the library's beside them. With the
+# GB, PGB, DGB, MGB and RPB, straight from this table, for any reference pair $(x, \alpha)$, and the library's beside them. With the
 # exact solution for $\lambda_0$ three of the five lines are the same:
 
 # %%
@@ -163,7 +170,7 @@ for name, (center, radius) in found.items():
 #
 # $$Q = x_0^\star - \tfrac{g}{2\lambda_1} = \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\, x_0^\star - \tfrac{1}{2\lambda_1} N_0 .$$
 #
-# The first part is in the cone, the second is the polar part, and they are orthogonal: this *is* the
+# The first part is in the cone, the second in its polar cone, and they are orthogonal: this *is* the
 # decomposition of Moreau, so $[Q]_K = \frac{\lambda_0+\lambda_1}{2\lambda_1} x_0^\star$. And
 # $\|g\|^2 = (\lambda_0 - \lambda_1)^2\|x_0^\star\|^2 + \|N_0\|^2$, from which the projection takes away exactly
 # $\|N_0\|^2$. sympy, with a rank-one $x_0^\star = p p^\top$ and $N_0 = s\, q q^\top$, $q \perp p$:
@@ -189,8 +196,8 @@ assert sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)) 
 print("[Q]_K is the center of RPB, and the squared radii differ by", sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)))
 
 # %% [markdown]
-# The same step gives MGB: $x_{\lambda_1}(\alpha_0^\star) = \frac{\lambda_0}{\lambda_1} x_0^\star$, the midpoint
-# is the center of RPB, and the gap below leaves the radius of RPB.
+# The same step gives MGB: for $\lambda_1$ the point $x(\alpha_0^\star)$ is $\frac1{\lambda_1}[H_0]_K = \frac{\lambda_0}{\lambda_1} x_0^\star$. Its
+# midpoint with $x_0^\star$ is the center of RPB. With the gap of the next section, the squared radius is $\frac14\|x_0^\star - x(\alpha_0^\star)\|^2$: that of RPB.
 #
 # ## Derivation: DGB is twice as wide (STS19 appendix J)
 #
@@ -199,7 +206,7 @@ print("[Q]_K is the center of RPB, and the squared radii differ by", sp.simplify
 # $$P(x;\lambda) - D(\alpha;\lambda) = \tfrac\lambda2\, \|x - x(\alpha)\|^2 + \langle x, N\rangle + \varphi .$$
 #
 # At $(x_0^\star, \alpha_0^\star)$ the last two vanish, **for every** $\lambda$: neither contains it. Only the
-# first is left, and $x_{\lambda_1}(\alpha_0^\star) = \frac{\lambda_0}{\lambda_1}x_0^\star$, so
+# first is left, with $x(\alpha_0^\star) = \frac{\lambda_0}{\lambda_1}x_0^\star$ for $\lambda_1$, so
 #
 # $$P(x_0^\star;\lambda_1) - D(\alpha_0^\star;\lambda_1) = \tfrac{(\lambda_0-\lambda_1)^2}{2\lambda_1} \|x_0^\star\|^2,
 # \qquad r_{\text{DGB}} = \tfrac{|\lambda_0-\lambda_1|}{\lambda_1}\|x_0^\star\| = 2\,r_{\text{RPB}} .$$
@@ -279,8 +286,7 @@ for _, instance, at, a, b in solved:
     twice[kind] = max(twice[kind], abs(dgb.radius / (2.0 * rpb.radius) - 1.0))
     inside[kind] = max(inside[kind], abs(reach / dgb.radius - 1.0))  # 0: inside, and it touches
 for kind, bound in allowed.items():
-    print(f"{kind:14}: r_DGB / (2 r_RPB) is 1 to {twice[kind]:.3f} (bound {bound:g});", end=" ")
-    print(f"the far end of RPB is on the surface of DGB to {inside[kind]:.3f} (bound {bound:g})")
+    print(f"{kind}, bound {bound:g}: r_DGB / (2 r_RPB) is 1 to {twice[kind]:.3f}; the far end of RPB is on the surface of DGB to {inside[kind]:.3f}")
     assert max(twice[kind], inside[kind]) < bound
 
 # %% [markdown]
@@ -309,9 +315,9 @@ assert max(ratios["dual solution"]) < 1.001 and max(ratios["alpha(x)"]) > 1.5
 # and the positive semidefinite matrices are the upright circular cone. The metrics of rank one are its surface,
 # where the solution (star) sits.
 #
-# (a) GB and its projection PGB; the plane is the half-space $\langle Q_-, M\rangle \ge 0$ that touches the
-#     cone. (b) DGB and MGB. (c) With an exact reference: RPB inside DGB. (d) RRPB around an inexact reference,
-#     and RPB.
+# (a) GB and its projection PGB; the plane is the boundary of the half-space $\langle Q_-, M\rangle \ge 0$, which holds the
+#     cone and touches it. (b) DGB and MGB. (c) With an exact reference: RPB inside DGB. (d) RRPB around an inexact reference,
+#     with the true distance as its $\varepsilon$, and RPB.
 
 # %%
 def pictures(lam, position):
@@ -369,9 +375,14 @@ values = figures.sliders(lambda lam, position: pictures(lam, position) and None,
 # $$r_{\text{PGB}} \le \min(r_{\text{GB}},\, r_{\text{MGB}}), \qquad \text{MGB} \subseteq \text{DGB},
 # \qquad r_{\text{MGB}} \le \tfrac{1}{\sqrt2}\, r_{\text{DGB}}, \qquad \text{MGB} \subseteq \text{RRPB}$$
 #
-# (proofs in `28-midpoint-gap-bound`; the first because PGB and MGB come from moving the center of GB by an
+# (proofs in [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb); the first because PGB and MGB come from moving the center of GB by an
 # element of the dual cone, and PGB by the best one). It follows that PGB too is never wider than
-# $r_{\text{DGB}}/\sqrt2$. Which ball lies in which? For random references near and far: *always*,
+# $r_{\text{DGB}}/\sqrt2$. And what GB has in common with the half-space of its own center lies in PGB: since
+# $\langle Q, Q_-\rangle = -\|Q_-\|^2$, a point $z$ with $\langle Q_-, z\rangle \ge 0$ has
+#
+# $$\|z - [Q]_K\|^2 = \|z - Q\|^2 - 2\langle z, Q_-\rangle - \|Q_-\|^2 \le \|z - Q\|^2 - \|Q_-\|^2 .$$
+#
+# Which ball lies in which? For random references near and far: *always*,
 # *sometimes* or *never*, the row inside the column.
 
 # %%
@@ -574,7 +585,7 @@ assert rate["PGB"] == rate["MGB"] == rate["RPB"] >= rate["DGB"]
 # inside another when distance plus radius is at most the other radius: $m + \sqrt{r^2 - m^2} \le r$. Squaring
 # $\sqrt{r^2 - m^2} \le r - m$ gives $m\,(r - m) \le 0$: only if $m = 0$ (the center is in the cone and the
 # balls are equal) or $m = r$ (PGB is a point). Otherwise PGB always sticks out, on the side towards the cone.
-# What *is* true: the part of GB in the half-space lies in PGB, and the equator where the plane cuts GB is a
+# What *is* true: the part of GB in the half-space lies in PGB, as shown above, and the circle where the plane cuts GB is a
 # great circle of PGB, for the plane goes through $[Q]_K$.
 #
 # </details>
@@ -601,7 +612,7 @@ assert min(farthest) > 1.0
 #   three: in PGB and MGB, built from the same pair, the error enters under a root, $\sqrt{r^2 + \text{small}}$, and in
 #   RRPB it is added.
 # * **Experiments** agree with the paper's: PGB and RRPB screen alike on a path, DGB less (STS19 section 7;
-#   `51-path-time`).
+#   [`51-path-time`](51-path-time.ipynb)).
 # * $r_{\text{DGB}} = 2\,r_{\text{RPB}}$ needs the *dual* solution in DGB. With a worse dual point DGB grows around the same
 #   center, and still contains RPB.
 #

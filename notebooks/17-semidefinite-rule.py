@@ -606,8 +606,8 @@ assert worst < 1e-10
 #   beyond the threshold. Without it nothing unsafe happens; some triplet may stay undecided.
 # * **The single eigenpair** saves little at small $d$, where a LAPACK call for all of them takes as long;
 #   it is meant for hundreds of features.
-# * **Relatives.** One half-space of the cone instead of all of it: `18-linear-rule`. Diagonal metrics,
-#   where the ascent has a closed form: `21-diagonal-metrics`.
+# * **Relatives.** One half-space of the cone instead of all of it: [`18-linear-rule`](18-linear-rule.ipynb). Diagonal metrics,
+#   where the ascent has a closed form: [`21-diagonal-metrics`](21-diagonal-metrics.ipynb).
 #
 # ## References
 #

@@ -243,8 +243,8 @@ for name, (least, depth, more, wrong, lost) in seen.items():
 #
 # Let $X$ be in both regions and $k \ge 0$. Since $\langle p, X - Q\rangle \ge \delta$,
 #
-# $$\langle H, X\rangle \ \ge\ \langle H, X\rangle - k\big(\langle p, X - Q\rangle - \delta\big)
-# = \langle H, Q\rangle + k\delta + \langle H - kp,\, X - Q\rangle \ \ge\ \langle H, Q\rangle + k\delta - r\|H - kp\| . \tag{1}$$
+# $$\begin{aligned} \langle H, X\rangle &\ge \langle H, X\rangle - k\big(\langle p, X - Q\rangle - \delta\big)
+# = \langle H, Q\rangle + k\delta + \langle H - kp,\, X - Q\rangle \\ &\ge \langle H, Q\rangle + k\delta - r\|H - kp\| . \end{aligned} \tag{1}$$
 #
 # This is weak duality, and it is all that safety needs: **any** $k \ge 0$ gives a valid lower bound. The
 # library evaluates (1) at a computed $k$ with every rounding added, so an inaccurate $k$ costs tightness

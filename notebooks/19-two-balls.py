@@ -79,9 +79,9 @@ figures.show(
 # > **Ball and ball.** Let $\|X - Q_1\| \le r_1$ and $\|X - Q_2\| \le r_2$ have a common interior point,
 # > neither ball inside the other. With
 #
-# $$D = \|Q_2 - Q_1\|,\quad t_0 = \tfrac12\Big(1 + \frac{r_1^2 - r_2^2}{D^2}\Big),\quad
-# h = \sqrt{r_1^2 - D^2 t_0^2},\quad f = \frac{\langle H, Q_2 - Q_1\rangle}{\|H\| D},\quad
-# t^\star = t_0 + \frac{h}{D}\frac{f}{\sqrt{1 - f^2}},$$
+# $$\begin{gathered} D = \|Q_2 - Q_1\|,\quad t_0 = \tfrac12\Big(1 + \frac{r_1^2 - r_2^2}{D^2}\Big),\quad
+# h = \sqrt{r_1^2 - D^2 t_0^2}, \\ f = \frac{\langle H, Q_2 - Q_1\rangle}{\|H\| D},\quad
+# t^\star = t_0 + \frac{h}{D}\frac{f}{\sqrt{1 - f^2}}, \end{gathered}$$
 #
 # > the minimum of $\langle H, X\rangle$ over the intersection is that of the first ball if
 # > $t^\star \le 0$, of the second if $t^\star \ge 1$, and otherwise
@@ -163,8 +163,8 @@ print("slope at tau*:", slope, "  value there:", value)
 # Let $b(t) = \langle H, Q(t)\rangle - \|H\| r(t)$ be the bound by ball $t$ and $X(t) = Q(t) - r(t)H/\|H\|$ the point
 # where it is attained. Its slope is
 #
-# $$b'(t) = \langle H, Q_2 - Q_1\rangle - \frac{\|H\|}{2 r(t)}\,(r^2)'(t)
-# = \frac{\|H\|}{2 r(t)} \Big(\big(\|X(t) - Q_2\|^2 - r_2^2\big) - \big(\|X(t) - Q_1\|^2 - r_1^2\big)\Big) : \tag{2}$$
+# $$\begin{aligned} b'(t) &= \langle H, Q_2 - Q_1\rangle - \frac{\|H\|}{2 r(t)}\,(r^2)'(t) \\
+# &= \frac{\|H\|}{2 r(t)} \Big(\big(\|X(t) - Q_2\|^2 - r_2^2\big) - \big(\|X(t) - Q_1\|^2 - r_1^2\big)\Big) : \end{aligned} \tag{2}$$
 #
 # it compares how far $X(t)$ is outside of the second ball and of the first. Three cases, as $b$ is concave:
 #

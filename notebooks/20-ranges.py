@@ -27,7 +27,7 @@ from safescreen_book import figures
 #
 # Twelve points of the plane and a diagonal metric $x = (m_1, m_2)$, so that balls are circles. The reference $x_0$ is
 # one that a solver would really return for $\lambda_0$, with a gap of some $10^{-2}$. Left, for five values of
-# $\lambda$: the ball of the relaxed path bound (RRPB, `14-path-bounds`), and the dashed line on which the margin of one
+# $\lambda$: the ball of the relaxed path bound (RRPB, [`14-path-bounds`](14-path-bounds.ipynb)), and the dashed line on which the margin of one
 # triplet is at its threshold $\tau = 1$. Right: the margins of this triplet over the ball. The smallest is
 # $\langle a_t, Q\rangle - r n$, with $Q$ and $r$ the center and the radius, and $n = \|a_t\|$. While it is above the
 # threshold, the triplet is in R. So one reference decides it for the whole shaded range of $\lambda$.
@@ -139,7 +139,7 @@ print(f"range of R: from {ends[0]:.3f} to {ends[1]:.3f} lam0")
 #
 # ### Step 1: on either side of $\lambda_0$ the rule is linear in $\lambda$
 #
-# The rule asks for $\langle a_t, Q\rangle - r\,n > \tau$. Put in the ball of RRPB (`14-path-bounds`),
+# The rule asks for $\langle a_t, Q\rangle - r\,n > \tau$. Put in the ball of RRPB ([`14-path-bounds`](14-path-bounds.ipynb)),
 #
 # $$Q = \tfrac{\lambda_0 + \lambda}{2\lambda}\, x_0, \qquad r = \tfrac{|\lambda_0 - \lambda|}{2\lambda}\, m +
 # \tfrac{\max(\lambda_0, \lambda)}{\lambda}\,\varepsilon ,$$
@@ -272,7 +272,7 @@ figures.show(
 # No solid bar leaves its pale background, and the funnel opens from $\lambda_0$: triplets far from their threshold
 # stay decided for long. On the right the same rows, coloured by what it takes to decide them: DGB covers the
 # shortest part, RRPB more, and the midpoint gap bound MGB the rest. The ranges of these other balls are the subject
-# of `27-gap-ball-ranges`.
+# of [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb).
 #
 # ## Theorem 10 over three cones
 #
@@ -420,7 +420,7 @@ assert sp.simplify((1 - sp.cos(2 * angle)) / (1 + sp.cos(2 * angle)) - sp.tan(an
 #   errors, so that the rule holds, in exact arithmetic, at every number inside an interval.
 # * **Reduced problems.** RRPB takes its $\varepsilon$ from the gap at $\lambda_0$ alone, and there the gap of the reduced
 #   problem is as good as that of the whole: its ranges may be computed after screening without further care. For GB, DGB
-#   and MGB that is not so, see `29-ranges-on-reduced-problems`.
+#   and MGB that is not so, see [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb).
 # * **Thresholds.** For pairs a threshold may be negative; then R, too, can be without an upper end.
 # * **Numbering.** The statement is Theorem 10 in the text of STS19 and called Theorem 11 in its appendix L.2.
 # * **On the path.** `ss.path(..., ranges=True)` uses step 1 the other way round: below $\lambda_0$ the rule is linear and

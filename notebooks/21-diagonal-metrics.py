@@ -226,7 +226,7 @@ print(f"value {sorted_walk(np.array([2.0, 1.0, -1.0]), np.array([3.0, 1.0, -2.0]
 #
 # As $\varphi$ never falls, bisection solves $\varphi(y) = r^2$. Each step costs $O(d)$, and full precision needs about
 # 60 steps. (A rule needs fewer: it may stop as soon as weak duality decides, as the dual ascent for full metrics does,
-# see `17-semidefinite-rule`.)
+# see [`17-semidefinite-rule`](17-semidefinite-rule.ipynb).)
 
 # %%
 def bisection(h, q, r, steps=200):

@@ -74,7 +74,7 @@ figures.show(
 #
 # What they stand on, from the other notebooks: each ball contains $x^\star$; a triplet that is in $L$ or $R$
 # for all points of the ball is so at $x^\star$; the reduced problem has the same $x^\star$
-# (`10-problem-and-duality`). The third statement makes the first two work again on the problem that is left,
+# ([`10-problem-and-duality`](10-problem-and-duality.ipynb)). The third statement makes the first two work again on the problem that is left,
 # and so on, as often as we like.
 #
 # <details>

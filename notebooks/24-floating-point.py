@@ -429,10 +429,10 @@ assert triplet.norms[0] <= exact_norm * (1 + 1e-6)
 # not, and the tempting repair `max(P - D, 0)` claims that the reference is *exact*.
 #
 # The gap is also a sum of terms that are each non-negative and each vanish at the optimum (Fenchel's
-# inequality with its equality case, see `10-problem-and-duality`):
+# inequality with its equality case, see [`10-problem-and-duality`](10-problem-and-duality.ipynb)):
 #
 # $$P(x) - D(\alpha) = \tfrac{\lambda}{2}\lVert x - x(\alpha)\rVert^2 + \langle x, H_-\rangle
-#   + \sum_t \big(\ell(m_t) + \ell^*(-\alpha_t) + \alpha_t m_t\big), \qquad m_t = \langle a_t, x\rangle .$$
+#   + \sum_t \big(\ell(m_t) + \ell^*(-\alpha_t) + \alpha_t m_t\big), \quad m_t = \langle a_t, x\rangle .$$
 #
 # A sum of non-negative numbers is as accurate as its terms. What is left is that the terms belong to
 # slightly wrong $H$, $x$, $m_t$; and since the gap is flat at the optimum, this costs little:
@@ -1054,7 +1054,7 @@ assert not exact_side and forms == [False, False, False, True]
 # * **Fused operations** ($ab + c$ with one rounding) only remove roundings. **Underflow** is covered by
 #   tiny absolute terms in each bound. Reassociation by the compiler (`fastmath`) is refused, because it
 #   may change which number is compared.
-# * **Product triplets** have roundings of their own, see `25-product-triplets`.
+# * **Product triplets** have roundings of their own, see [`25-product-triplets`](25-product-triplets.ipynb).
 #
 # ## References
 #

@@ -565,7 +565,7 @@ assert abs(product - explicit) < 1e-7 * explicit and abs(by_prefix_sums - explic
 #
 # The claim wants *all* combinations. Take one triplet out of five times four. No choice of two sublists has
 # the sum that is left. That is why decisions triplet by triplet cannot make a product smaller, and why
-# `25b-screening-of-pairs` decides pairs.
+# [`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb) decides pairs.
 
 # %%
 a, b = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0]), np.sqrt([1.3, 6.0, 10.0, 13.0])
@@ -612,7 +612,7 @@ assert np.isclose(hinge_sums(a_, b_, 1.0), np.maximum(1.0 + a_[:, None] - b_, 0.
 # * **Distances of whole classes** are $a_i + a_j - 2 x_i^\top M x_j$, a product of matrices for a block of
 #   anchors, whose rounding has the same bound but for a factor $3/2$,
 #   $\gamma_{3d+12} |M| (|x_i| + |x_j|)^2$. Those of short lists are computed pair by pair.
-# * **Rounding.** Margins are charged the pair bound of `24-floating-point`, the grid of an anchor (coarser
+# * **Rounding.** Margins are charged the pair bound of [`24-floating-point`](24-floating-point.ipynb), the grid of an anchor (coarser
 #   than $2^{-49}$ for lists beyond 255 points), and the accuracy of the cone.
 # * **Squares beyond 64 bits.** A sum of squares can exceed 64 bits. Integers that wrap around give it
 #   modulo $2^{64}$, and a floating-point sum tells which multiple.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Screening pairs of points
 #
-# `25-product-triplets` sums over all triplets of an anchor without visiting one. Screening has to keep up:
+# [`25-product-triplets`](25-product-triplets.ipynb) sums over all triplets of an anchor without visiting one. Screening has to keep up:
 # it must not decide triplet by triplet, and it must leave products behind. So it decides *pairs*. A ball of
 # metrics gives each pair of points an interval of squared distances; a pair whose interval is far enough
 # from the whole other list takes all its triplets with it.
@@ -68,8 +68,8 @@ assert done_same.any() and done_other.any() and not done_same.all()
 # > **Screening of pairs.** Let a ball of metrics have center $Q$ and radius $r$. The squared distance of a
 # > pair lies in
 # >
-# > $$\big[\,d_{ij} - r |x_i - x_j|^2,\; d_{ij} + r |x_i - x_j|^2\,\big] = [\,\mathrm{low}_{ij},\, \mathrm{high}_{ij}\,],
-# > \qquad d_{ij} = (x_i - x_j)^\top Q\,(x_i - x_j) ,$$
+# > $$\begin{gathered} \big[\,d_{ij} - r |x_i - x_j|^2,\; d_{ij} + r |x_i - x_j|^2\,\big] = [\,\mathrm{low}_{ij},\, \mathrm{high}_{ij}\,], \\
+# > d_{ij} = (x_i - x_j)^\top Q\,(x_i - x_j) , \end{gathered}$$
 # >
 # > for every metric of the ball. If $\mathrm{low}_{il} - \mathrm{high}_{ij} > \tau$, triplet $(i, j, l)$ is
 # > in R; if $\mathrm{high}_{il} - \mathrm{low}_{ij} < \tau - \gamma$, it is in L. Every such decision is
@@ -98,7 +98,7 @@ assert done_same.any() and done_other.any() and not done_same.all()
 #
 # ### A norm bounded by a sum
 #
-# The sphere rule (`16-sphere-rule`) puts a triplet into R when $b^\top Q b - a^\top Q a - r\,\|H\| > \tau$.
+# The sphere rule ([`16-sphere-rule`](16-sphere-rule.ipynb)) puts a triplet into R when $b^\top Q b - a^\top Q a - r\,\|H\| > \tau$.
 # The first two terms separate into a part of $l$ and a part of $j$; the norm does not. The triangle
 # inequality gives a bound that does:
 #
@@ -414,12 +414,12 @@ for d in (1, 2, 10, 64):
 # ## Fine print
 #
 # * **Rounding.** The intervals are widened by the bounds of the roundings of distances
-#   (`24-floating-point`). Comparisons are strict, and an interval that is not finite decides nothing.
+#   ([`24-floating-point`](24-floating-point.ipynb)). Comparisons are strict, and an interval that is not finite decides nothing.
 # * **Diagonal metrics.** A pair is $a \circ a$, the squares of its entries, and its half width is $r$ times
 #   the norm of that.
 # * **Explicit triplets** remain the choice when triplets come from elsewhere, or when deciding each one
 #   matters more than memory.
-# * **Experiment `66-all-triplets`** measures all of this on larger data.
+# * **Experiment [`66-all-triplets`](66-all-triplets.ipynb)** measures all of this on larger data.
 #
 # ## References
 #

@@ -231,7 +231,7 @@ print(sp.simplify(r_squared.subs(in_lambda) - rpb_squared))
 # $$\langle C_0 Z^\top\theta_0 - C Z^\top\theta,\; Z^\top(\theta - \theta_0)\rangle \ge 0 \qquad (\theta = \alpha) .$$
 #
 # This is a ball for $Z^\top\theta$, and $w = C Z^\top\theta$. It is word for word the proof of RPB in appendix
-# G of STS19 (`14-path-bounds`), which adds the multiplier of the cone. In terms of the kernel matrix $Q$ and
+# G of STS19 ([`14-path-bounds`](14-path-bounds.ipynb)), which adds the multiplier of the cone. In terms of the kernel matrix $Q$ and
 # the dual solution $a = C_0\theta_0$ alone, the lower bound of a margin is
 #
 # $$\ell_i = \tfrac{C + C_0}{2 C_0} (Q a)_i - \tfrac{|C - C_0|}{2 C_0} \sqrt{a^\top Q a\;\, Q_{ii}} .$$
@@ -603,10 +603,10 @@ assert abs(np.sqrt(square) / dgb.radius - 1.0) < 1e-8
 # * **Equation 34 of SSS14** has $C - C_0$ where DVI above has its modulus. Section IV works with $C_0 < C$, where
 #   the two are the same.
 # * **Theorem 11 of SSS14** is the dome above with $\gamma = \frac12\|w\|^2$; which of its factors need that and which
-#   $\gamma = \|w\|^2$ as printed is worked out in `36c-dome-test-as-printed`.
+#   $\gamma = \|w\|^2$ as printed is worked out in [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb).
 # * **Figures 1 and 4 of STS19** are drawings of ideas that notebooks compute: figure 1, the blue and green triplets on
-#   the two straight parts of the loss, is the first picture of `00-start-here`; figure 4, the half-space behind which
-#   the cone lies, is the normal of `18-linear-rule` (and figure 3, the sphere rule, that of `16-sphere-rule`).
+#   the two straight parts of the loss, is the first picture of [`00-start-here`](00-start-here.ipynb); figure 4, the half-space behind which
+#   the cone lies, is the normal of [`18-linear-rule`](18-linear-rule.ipynb) (and figure 3, the sphere rule, that of [`16-sphere-rule`](16-sphere-rule.ipynb)).
 # * **Losses.** SSS uses the hinge, STS the smoothed hinge; all statements here are for either. The hinge's $L$
 #   and $R$ meet at margin 1 ($\gamma = 0$).
 # * **No intercept.** The samples have none (SSS14, footnote 1: a constant column, which is then penalized).

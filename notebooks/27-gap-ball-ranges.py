@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Ranges of the gap balls: a line against the root of a parabola
 #
-# The ranges of the path bound (`20-ranges`) are two fractions. The balls that are built from one evaluation of the
+# The ranges of the path bound ([`20-ranges`](20-ranges.ipynb)) are two fractions. The balls that are built from one evaluation of the
 # problem, the gradient bound GB, the duality gap bound DGB and the midpoint gap bound MGB, have ranges too. Losses,
 # slopes and $H(\alpha)$ at $x$ do not depend on $\lambda$, so the same evaluation gives a ball for every $\lambda$.
 #
@@ -24,7 +24,7 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# The small problem of `11-gradient-bound`: twelve points of the plane, 108 triplets, and a reference with a gap of at most
+# The small problem of [`11-gradient-bound`](11-gradient-bound.ipynb): twelve points of the plane, 108 triplets, and a reference with a gap of at most
 # $10^{-3}$. A ball made at the reference is known for every $\lambda$, because it is a simple function of $\lambda$ with five
 # constants $A, B, a, b, c$: its center is $A + B/\lambda$, its squared radius $a + b/\lambda + c/\lambda^2$.
 
@@ -120,7 +120,7 @@ figures.show(
 # | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
 #
 # The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
-# framework of Tran, Elvira, Dang and Herzet (2023); this notebook and `28-midpoint-gap-bound` carry it over to cones,
+# framework of Tran, Elvira, Dang and Herzet (2023); this notebook and [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) carry it over to cones,
 # many terms and ranges.
 #
 # <details>
@@ -561,7 +561,7 @@ figures.show(
 #
 # On the whole problem no enlargement is *needed*: ranges of GB, DGB and MGB are true as they stand, as the first tagged
 # cell has checked. It is needed when the evaluation at $x$ comes from a reduced problem, which is the story of
-# `29-ranges-on-reduced-problems`.
+# [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb).
 #
 # ## Exercise
 #

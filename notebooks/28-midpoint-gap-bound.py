@@ -112,7 +112,7 @@ figures.show(
 #
 # $$F(x) - F(x^\star) + \lambda\langle x^\star,\; x - x^\star\rangle \ge 0 . \tag{1}$$
 #
-# (For samples this is SSS14 Lemma 3. The gradient bound of `11-gradient-bound` replaces $F(x^\star)$ by a
+# (For samples this is SSS14 Lemma 3. The gradient bound of [`11-gradient-bound`](11-gradient-bound.ipynb) replaces $F(x^\star)$ by a
 # tangent at $x$ here, and stops.)
 
 # %% [markdown]
@@ -339,7 +339,7 @@ print("(delta^2 + e)^2 - delta^2 (delta^2 + 2e) =", sp.expand((d**2 + e) ** 2 - 
 #
 # Take the pair $(x_0, \alpha_0)$ of $\lambda_0$ and use it at $\lambda_1 = \lambda_0/\rho$. Then
 # $x_{\lambda_1}(\alpha_0) = \rho\, x_{\lambda_0}(\alpha_0)$, and $e$ becomes $\rho e$. The relaxed path
-# bound RRPB (`14-path-bounds`) uses $\varepsilon^2 = \delta^2 + 2e$. With $m = \|x_0\|$ the centers are
+# bound RRPB ([`14-path-bounds`](14-path-bounds.ipynb)) uses $\varepsilon^2 = \delta^2 + 2e$. With $m = \|x_0\|$ the centers are
 # $\frac\rho2\delta$ apart, and
 #
 # $$r_{\text{MGB}} \le \sqrt{\tfrac14(|1-\rho|m + \rho\delta)^2 + \rho e}, \qquad r_{\text{RRPB}} = \tfrac12|1-\rho|m + s, \quad s = \max(1,\rho)\,\varepsilon .$$
@@ -400,7 +400,7 @@ print(f"180 pairs inside DGB and RRPB; radius over that of DGB from {min(ratios)
 # $\langle N, x^\star\rangle \ge 0$, and therefore
 # $\|x^\star - (Q + N)\|^2 \le r^2 - \|Q\|^2 + \|Q + N\|^2$: a family of balls. MGB is the member
 # $N = \frac{1}{2\lambda}H_-$, which is at hand. The smallest member minimises $\|Q + N\|$. By Moreau's
-# theorem that is $Q + N = [Q]_K$, and this ball is PGB (`12-projected-gradient-bound`). So
+# theorem that is $Q + N = [Q]_K$, and this ball is PGB ([`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb)). So
 #
 # $$r_{\text{PGB}} \le \min(r_{\text{GB}}, r_{\text{MGB}})$$
 #
@@ -429,7 +429,7 @@ print("90 pairs: PGB is never wider than MGB; without a cone PGB, GB and MGB are
 # * **CDGB** (STS19 Theorem 14) is $x = x(\alpha)$: the center is $x(\alpha)$, the radius $\sqrt G$. STS19
 #   proves it from the strong convexity of the gap.
 # * **GB** (STS19 Theorem 1) is $K$ = everything and $\alpha = \alpha(x)$. Then $x(\alpha) = x - g/\lambda$
-#   with the gradient $g$: the two ends of the diameter of `11-gradient-bound`.
+#   with the gradient $g$: the two ends of the diameter of [`11-gradient-bound`](11-gradient-bound.ipynb).
 # * **RPB** (STS19 Theorem 5) is the exact pair of $\lambda_0$.
 # * **Ball test 2** (SSS14 Theorem 7) is the hinge, $K$ = everything, and $\alpha = \hat s \in \{0,1\}^n$.
 #   In its notation, with $C = 1/\lambda$ and $\tilde\xi$ the loss of $\tilde w$, the center is
@@ -517,7 +517,7 @@ assert value < line.dual(np.ones(1), 1.0)
 # $r^2(\lambda) = \frac14\|x_0\|^2 + \frac1\lambda\big(E - \frac12\langle x_0, P_+\rangle\big) + \frac{1}{4\lambda^2}\|P_+\|^2$.
 # This is the general form of STS19 appendix L, with $\frac1\lambda$ in the square. The rule
 # $\langle a, Q\rangle - r\|a\| > 1$ is then a linear and a quadratic inequality in $\frac1\lambda$, and it
-# needs no $\varepsilon$. `27-gap-ball-ranges` solves it.
+# needs no $\varepsilon$. [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb) solves it.
 #
 # </details>
 

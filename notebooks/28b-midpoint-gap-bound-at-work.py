@@ -1,7 +1,7 @@
 # %% [markdown]
 # # The midpoint gap bound at work
 #
-# `28-midpoint-gap-bound` derives a ball that lies inside those of DGB and RRPB. Being smaller is nice; what
+# [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) derives a ball that lies inside those of DGB and RRPB. Being smaller is nice; what
 # counts is how many terms it screens, and at what price. This notebook measures both on iris, wine, a noisy
 # wine and breast cancer, beside the balls DGB, PGB and RRPB.
 #
@@ -238,9 +238,9 @@ assert ratio.max() < 2.0 and abs(ratio[-1] - np.sqrt(2 * rho)) < 0.02
 # %% [markdown]
 # ## Fine print
 #
-# * **Which ball a solver uses.** `45-when-to-screen` says when a solver screens and with what.
+# * **Which ball a solver uses.** [`45-when-to-screen`](45-when-to-screen.ipynb) says when a solver screens and with what.
 # * **Not better than PGB for the same pair**, but cheaper, and it lies inside DGB, which PGB need not
-#   (`15-relations-between-spheres`).
+#   ([`15-relations-between-spheres`](15-relations-between-spheres.ipynb)).
 #
 # ## References
 #

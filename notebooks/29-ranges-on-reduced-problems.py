@@ -347,7 +347,7 @@ assert count["enlarged"]["screened"] < count["plain"]["screened"]
 # RRPB takes its $\varepsilon$ from the gap at $\lambda_0$, where the reduced problem has the same solution as the whole
 # one: whatever is within $\varepsilon$ of one is within $\varepsilon$ of the other, and the ball for another $\lambda$
 # is built from that distance alone. This is why the paper, and the path of the library, use it. What the enlargement
-# costs is shown in `27-gap-ball-ranges`: next to nothing at a small tolerance.
+# costs is shown in [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb): next to nothing at a small tolerance.
 #
 # ## Exercise
 #

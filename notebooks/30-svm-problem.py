@@ -4,7 +4,7 @@
 # The papers on samples (SSS13, SSS14) and the papers on triplets (STS18, STS19) write the same problem in different
 # letters. This notebook sets the support vector machine up in the book's letters, derives its dual, and says which
 # samples can be left out once their place at the solution is known. Nothing is screened yet: the tests come in
-# `31-ball-tests-and-expanded-space` and `32-ball-tests-1-and-2`.
+# [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb) and [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb).
 #
 # At the end you will have seen that
 #
@@ -82,7 +82,7 @@ figures.show(
 # $$\tfrac12\|w\|^2 + C \sum_i \max\{0,\; 1 - \langle z_i, w\rangle\} .$$
 #
 # Divided by $C$ this is $P(w; \lambda) = \sum_i \ell(\langle z_i, w\rangle) + \frac\lambda2\|w\|^2$, the problem of
-# `00-start-here` with the hinge for $\ell$, the $z_i$ for terms, no linear term and the whole space for the cone.
+# [`00-start-here`](00-start-here.ipynb) with the hinge for $\ell$, the $z_i$ for terms, no linear term and the whole space for the cone.
 #
 # | SSS13, SSS14 | here | |
 # |---|---|---|
@@ -481,7 +481,7 @@ print(f"500 balls, largest distance of the solution in radii: {max(shares):.3f} 
 #   there are dimensions; tests never use more than that some dual point exists.
 # * **Exactly 1.** A sample with margin 1 is in none of the two sets, and no test may decide it. All tests compare
 #   strictly, with an allowance for rounding.
-# * **Other losses.** The smoothed hinge, weights and thresholds of samples, the squared hinge: `22-other-losses-and-terms`.
+# * **Other losses.** The smoothed hinge, weights and thresholds of samples, the squared hinge: [`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb).
 #   All of `svm` works for them too.
 #
 # ## References

@@ -65,7 +65,7 @@ figures.show(
 )
 
 # %% [markdown]
-# The problem (notation as in `30-svm-problem`): $z_i = y_i x_i$, total loss
+# The problem (notation as in [`30-svm-problem`](30-svm-problem.ipynb)): $z_i = y_i x_i$, total loss
 # $\xi(w) = \sum_i \max\{0, 1 - \langle z_i, w\rangle\}$, and
 #
 # $$w^\star = \arg\min_w\; \tfrac12\|w\|^2 + C\,\xi(w), \qquad \xi^\star = \xi(w^\star).$$
@@ -643,8 +643,8 @@ assert m - np.sqrt(square) > best[0] + 0.01 and none < 0.0
 # %% [markdown]
 # ## From here to the tests
 #
-# Condition 1 with condition 2 is ball test 1, condition 1 with condition 3 is ball test 2: `32-ball-tests-1-and-2`. Since
-# both linear conditions are (2), both balls are the midpoint gap bound (`28-midpoint-gap-bound`) of $\tilde w$ and a dual
+# Condition 1 with condition 2 is ball test 1, condition 1 with condition 3 is ball test 2: [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb). Since
+# both linear conditions are (2), both balls are the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) of $\tilde w$ and a dual
 # point, over the whole space.
 
 # %%
@@ -677,7 +677,7 @@ print(f"Lemma 2: center {np.round(center, 4)}, radius {radius:.4f}; midpoint gap
 # center $(1-t) m_\alpha + t m_\beta$ and holds every point that satisfies both, and no point that violates both. So
 # intersection $\subseteq$ mixed ball $\subseteq$ union. Its squared radius is
 # $(1-t) r_\alpha^2 + t r_\beta^2 - t(1-t)\|m_\alpha - m_\beta\|^2$, which for centers far apart is smaller than both. The
-# intersection test uses all of the mixtures at once (`19-two-balls`).
+# intersection test uses all of the mixtures at once ([`19-two-balls`](19-two-balls.ipynb)).
 #
 # </details>
 

@@ -107,7 +107,7 @@ figures.show(
 #
 # ### Three conditions
 #
-# `31-ball-tests-and-expanded-space` derives three conditions that the solution satisfies. The first says
+# [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb) derives three conditions that the solution satisfies. The first says
 # that no step from $w^\star$ toward $\tilde w$ lowers the objective. The second says the same of $w_0$ at
 # its own $C_0$, for a step toward $w^\star$. The third is $\max\{0, v\} \ge s v$ for $0 \le s \le 1$,
 # summed over the samples:
@@ -165,7 +165,7 @@ assert rest == [0, 0]
 # %% [markdown]
 # Two cases to keep in mind. With $\tilde w = w_0$ the bracket in (4) vanishes:
 # $m_1 = \frac{C + C_0}{2C_0} w_0$ and $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$, which is STS19's path bound
-# RPB (`14-path-bounds`). And if $s$ picks exactly the samples with $\tilde u_i < 1$, the sum in (5)
+# RPB ([`14-path-bounds`](14-path-bounds.ipynb)). And if $s$ picks exactly the samples with $\tilde u_i < 1$, the sum in (5)
 # vanishes: $r_2 = \frac12\|\tilde w - C z_s\|$, the gradient bound at $\tilde w$.
 #
 # ## The slow version
@@ -317,7 +317,7 @@ assert on_surface > 50 and n_decided > 500
 # ## The library call
 #
 # `svm.ball_1` and `svm.ball_2` return the balls, `svm.ball_test_1` and `svm.ball_test_2` screen with them.
-# Both balls are one thing: the midpoint gap bound (`28-midpoint-gap-bound`) of $\tilde w$ and a dual point,
+# Both balls are one thing: the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) of $\tilde w$ and a dual point,
 # which is $s$ for ball 2 and the reference's $\alpha_0$ for ball 1. On breast cancer:
 
 # %%
@@ -354,7 +354,7 @@ for name, ball in (("ball 1", one), ("ball 2", two)):
 #
 # Ball 2 decides nothing here, and the solution is almost on its surface. Follow both as the reference
 # approaches: $C = 1$, and $C_{\rm ref}$ from 0.3 to 0.99. IT is the intersection test of both balls (SSS14
-# Theorem 8, `19-two-balls`).
+# Theorem 8, [`19-two-balls`](19-two-balls.ipynb)).
 
 # %%
 ratios = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.96, 0.99])
@@ -627,7 +627,7 @@ assert missed > 50
 #
 # $\frac{C + C_0}{2 C_0} q - \frac{C - C_0}{2 C_0} k > 1$ is linear in $C$: $C (q - k) > C_0 (2 - q - k)$.
 # By Cauchy and Schwarz $q \le k$, so $C < C_0 \frac{q + k - 2}{k - q}$, and for $q = k$ for ever if
-# $q > 1$. This is the range of STS19 Theorem 10 (`20-ranges`) with an exact reference: one sort, and it is
+# $q > 1$. This is the range of STS19 Theorem 10 ([`20-ranges`](20-ranges.ipynb)) with an exact reference: one sort, and it is
 # known when each sample has to be looked at again.
 #
 # </details>

@@ -69,9 +69,9 @@ figures.show(
 #
 # > **Intersection test** (SSS14 Theorem 8). Let the solution lie in the balls $(m_1, r_1)$ and $(m_2, r_2)$, and
 # >
-# > $$\phi = m_1 - m_2,\quad \zeta = \frac{\|\phi\|^2 + r_2^2 - r_1^2}{2\|\phi\|},\quad
-# \psi = m_2 + \zeta\frac{\phi}{\|\phi\|},\quad \kappa = \sqrt{r_2^2 - \zeta^2},\quad
-# f_i = \frac{-\langle z_i, \phi\rangle}{\|z_i\|\,\|\phi\|} .$$
+# > $$\begin{gathered} \phi = m_1 - m_2,\quad \zeta = \frac{\|\phi\|^2 + r_2^2 - r_1^2}{2\|\phi\|},\quad
+# \psi = m_2 + \zeta\frac{\phi}{\|\phi\|}, \\ \kappa = \sqrt{r_2^2 - \zeta^2},\quad
+# f_i = \frac{-\langle z_i, \phi\rangle}{\|z_i\|\,\|\phi\|} . \end{gathered}$$
 # >
 # > The least margin of sample $i$ over both balls is
 # >
@@ -108,7 +108,7 @@ figures.show(
 #
 # ## Derivation
 #
-# The route below is the paper's, by Lagrange multipliers. `19-two-balls` proves the same bound by a family of balls
+# The route below is the paper's, by Lagrange multipliers. [`19-two-balls`](19-two-balls.ipynb) proves the same bound by a family of balls
 # that contain the intersection; that proof needs no cases and is what the library rounds safely.
 #
 # ### Step 1: a ball is a half-space on the paraboloid
@@ -651,15 +651,15 @@ for factor in (1.1, 2.0, 10.0, 100.0):
 # ## Fine print
 #
 # * **Cost.** Two margins and a few square roots a sample: of the same order as the two ball tests. Notebook
-#   `35-kernels` counts operations.
+#   [`35-kernels`](35-kernels.ipynb) counts operations.
 # * **What is printed** holds as it stands wherever its divisions make sense: $\phi \neq 0$, $r_1, r_2 > 0$, $z_i \neq 0$. A ball
 #   of radius 0 is its center, and a zero sample has margin 0. The ledger calls the theorem *verified*.
 # * **A program** that computes $\kappa$ before it looks at the cases takes the root of a negative number for nested balls; where
 #   it is not used this does no harm.
 # * **Balls without a common point** cannot both hold the solution. If rounding makes them so, the library decides
 #   nothing on which they disagree.
-# * For triplets, metrics and the proof by families of balls: `19-two-balls`. How $\hat s$ should be chosen:
-#   `34-choice-of-s-and-smallest-c`.
+# * For triplets, metrics and the proof by families of balls: [`19-two-balls`](19-two-balls.ipynb). How $\hat s$ should be chosen:
+#   [`34-choice-of-s-and-smallest-c`](34-choice-of-s-and-smallest-c.ipynb).
 #
 # ## References
 #

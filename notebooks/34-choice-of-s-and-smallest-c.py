@@ -75,7 +75,7 @@ figures.show(
 # | $C, C_0$ | $C, C_{ref}$ | $1/\lambda, 1/\lambda_0$ |
 # | $z_s$ | $z_{\hat s}$ | $\sum_i s_i z_i = H(s)$ |
 #
-# Ball 2 (`28-midpoint-gap-bound`) has $m_2 = \frac12(\tilde w + C z_s)$ and
+# Ball 2 ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) has $m_2 = \frac12(\tilde w + C z_s)$ and
 # $r_2^2 = \|m_2\|^2 + C(\tilde\xi - s^\top\mathbf 1)$, $\tilde\xi$ the total hinge loss of $\tilde w$.
 #
 # <details>

@@ -76,8 +76,8 @@ figures.show(
 # > $$\|z_i\| = \sqrt{Q_{ii}},\quad \|w_0\| = \sqrt{a^\top Q a},\quad \langle z_i, m_1\rangle = \rho\,(Qa)_i,\quad
 # \langle z_i, m_2\rangle = \tfrac12 (Qa)_i + \tfrac C2 (Qs)_i,$$
 # >
-# > $$\|m_1\| = \rho\sqrt{a^\top Q a},\quad \|m_2\| = \tfrac12\sqrt{(a + Cs)^\top Q (a + Cs)},\quad
-# \langle m_1, m_2\rangle = \tfrac\rho2\,(a^\top Q a + C\, a^\top Q s) .$$
+# > $$\begin{gathered} \|m_1\| = \rho\sqrt{a^\top Q a},\quad \|m_2\| = \tfrac12\sqrt{(a + Cs)^\top Q (a + Cs)}, \\
+# \langle m_1, m_2\rangle = \tfrac\rho2\,(a^\top Q a + C\, a^\top Q s) . \end{gathered}$$
 #
 # > **Cost** (SSS14 Table I). For all $n$ samples, $d_s$ non-zero features each, $\Delta s$ the change of $\hat s$
 # > since the last $C$:
@@ -297,7 +297,7 @@ assert abs(np.sqrt(a @ K @ a) - np.linalg.norm(w0)) > 0.01
 #
 # ## The dome, from Q alone
 #
-# $w_a = \sum_i a_i z_i$ for $C_a$ and $w_b = \sum_i b_i z_i$ for $C_b$. The bounds of `36b-dome-test` need $A = a^\top Q a$,
+# $w_a = \sum_i a_i z_i$ for $C_a$ and $w_b = \sum_i b_i z_i$ for $C_b$. The bounds of [`36b-dome-test`](36b-dome-test.ipynb) need $A = a^\top Q a$,
 # $B = b^\top Q b$, $(Qa)_i$ and $Q_{ii}$; the feasible point on the segment from $w_a$ to $w_T$ has coefficients on the segment from
 # $a$ to $a_T$, and margins likewise. The toy data of SSS13, two clouds of 300 points in the plane, once more by features
 # and by $Q$, and with Gaussian kernels.
@@ -608,7 +608,7 @@ figures.show(
 assert np.all(curves["IT"][-len(steps) :] >= curves["BT2"][-len(steps) :] - 0.02)
 
 # %% [markdown]
-# On the left, the jump of IT is the one that `33-intersection-test` predicts: from there on the kernel separates the
+# On the left, the jump of IT is the one that [`33-intersection-test`](33-intersection-test.ipynb) predicts: from there on the kernel separates the
 # arcs, the reference has no loss, both balls touch in one point, and every sample that is not a support vector is
 # decided. BT1 alone does not decide them.
 
@@ -693,7 +693,7 @@ assert refused
 # $Q = I$: the samples are orthogonal, $(Q\mathbf 1)_i = 1$, so $C_{\min} = 1$. Up to there $a = C\mathbf 1$,
 # everything in L. Beyond, $a = \mathbf 1$ and every margin is exactly 1: every sample is on the corner, none can be
 # screened, and $w$ never changes again. The reference has no loss: the intersection test knows $w$
-# (`33-intersection-test`), and decides nothing, for there is nothing to decide.
+# ([`33-intersection-test`](33-intersection-test.ipynb)), and decides nothing, for there is nothing to decide.
 #
 # </details>
 
@@ -714,7 +714,7 @@ assert abs(svm.c_min(alone) - 1) < 1e-9
 #   each cold column costs $n$ kernel evaluations, $O(n d)$.
 # * **Taken literally** $O(n\|\Delta s\|_0)$ is 0 where nothing changes, and $n$ bounds are still computed.
 # * **SSS13's formulas (15) to (18) and its kernel forms** are lost in the text we work from: the theorem's bounds are
-#   derived in `36b-dome-test`, and put into kernel form here. Which Gaussian widths and data its remark is
+#   derived in [`36b-dome-test`](36b-dome-test.ipynb), and put into kernel form here. Which Gaussian widths and data its remark is
 #   about is not said; its "Interpretation", which bounds a change of margin by $\sqrt{(B - A)/A}$ times a factor that is
 #   largest across $w_a$, is the rim, for samples with $q_i \ge 0$.
 # * **The library's sums.** A vector $w = C \sum_i \alpha_i z_i$ of the library keeps the sum that it is a multiple of. A sum

@@ -4,7 +4,7 @@
 # A support vector machine is usually trained at a price: every unit of loss costs $C$. It can also be
 # trained on a budget: find the shortest $w$ whose total loss is at most $s$. The first safe screening test
 # for support vector machines (SSS13) is a statement about budgets. This notebook connects the two forms, so
-# that the next one, `36b-dome-test`, can screen for a whole interval of $C$ at once.
+# that the next one, [`36b-dome-test`](36b-dome-test.ipynb), can screen for a whole interval of $C$ at once.
 #
 # At the end you will have seen that
 #
@@ -283,7 +283,7 @@ assert apart < 1e-2
 #
 # Both parts can be bounded by any pair $(w, \alpha)$ of a primal and a dual point, however rough. The
 # primal value of $w$ is at least $P^\star$, the dual value of $\alpha$ is at most $P^\star$, and their
-# difference is the duality gap $G$. The midpoint gap bound (`28-midpoint-gap-bound`) says that $w(C)$ lies
+# difference is the duality gap $G$. The midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) says that $w(C)$ lies
 # in a ball of center $m$ and radius $r$, so that its length is between $\|m\| - r$ and $\|m\| + r$. Hence
 #
 # > $$P(w) - G - \tfrac1{2C}(\|m\| + r)^2 \;\le\; s(C) \;\le\; P(w) - \tfrac1{2C}\max(\|m\| - r, 0)^2. \tag{1}$$

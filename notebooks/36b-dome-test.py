@@ -26,7 +26,7 @@ from safescreen_book import figures
 # ## The story in a picture
 #
 # Six hundred points of the plane, 300 a class. The solution for $C_a = 0.1$ is $w_a$, the one for
-# $C_b = 0.2$ is $w_b$. `36a-two-forms-of-the-svm` showed that $w(C)$ gets longer with $C$ and has less
+# $C_b = 0.2$ is $w_b$. [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb) showed that $w(C)$ gets longer with $C$ and has less
 # loss. So every $w(C)$ between is no longer than $w_b$: it lies in the ball around 0 that ends at $w_b$.
 # And it lies beyond the line through $w_a$ that is perpendicular to $w_a$. The ball beyond the line is the
 # dome.
@@ -390,7 +390,7 @@ assert min(count[name] for name in names[:3]) > 0 and count[names[3]] == 0 and n
 # ### How much the half-space has to give way
 #
 # The exact solution $u$ for $C_a$ is unknown, but it lies within $\varepsilon$ of a known $c$: the ball of
-# the midpoint gap bound (`28-midpoint-gap-bound`). Rewrite the half-space $\langle u, w - u\rangle \ge 0$
+# the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)). Rewrite the half-space $\langle u, w - u\rangle \ge 0$
 # as $\|u - \frac12 w\| \le \frac12\|w\|$: the vector $u$ lies in the ball that has the segment from 0 to
 # $w$ for a diameter. Then $c$ lies in that ball enlarged by $\varepsilon$,
 # $\|c - \frac12 w\| \le \frac12\|w\| + \varepsilon$. Square both sides:
@@ -469,14 +469,14 @@ assert n_inside == 600 and lost[0] > 50 and lost[1] > 20
 # ## Exercise
 #
 # Leave out $\hat w$. You know only $w_a$ and its $C_a$. What length can $w(C)$ have for $C \le C_b$? Is the
-# dome with that radius worth having? (Hint: by the exercise of `36a-two-forms-of-the-svm`, $\|w(C)\|/C$
+# dome with that radius worth having? (Hint: by the exercise of [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), $\|w(C)\|/C$
 # does not grow.)
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
 # $\|w(C)\| \le \frac{C}{C_a}\|w_a\| \le R = \frac{C_b}{C_a}\|w_a\|$. The dome with this radius is never
-# worth having. Ball test 1 (`32-ball-tests-1-and-2`) makes of the same $w_a$ and $C_a$ the ball that has
+# worth having. Ball test 1 ([`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb)) makes of the same $w_a$ and $C_a$ the ball that has
 # the segment from $w_a$ to $\frac{C_b}{C_a} w_a$ for a diameter, and that ball lies inside the dome.
 #
 # </details>
@@ -493,15 +493,15 @@ assert np.all(by_ball.in_R >= dome_alone.in_R) and np.all(by_ball.in_L >= dome_a
 # ## Fine print
 #
 # * **Where it is used.** The region goes to `rules.halfspace`, the linear rule of the triplets
-#   (`18-linear-rule`); a dome of metrics is in `26-one-problem-three-cones`. `36d-path-of-the-s-form`
+#   ([`18-linear-rule`](18-linear-rule.ipynb)); a dome of metrics is in [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb). [`36d-path-of-the-s-form`](36d-path-of-the-s-form.ipynb)
 #   screens a whole path of $C$ with domes.
 # * **$w_a = 0$.** When the two classes balance, $w_a$ can be 0. Then the half-space is everything, and the
 #   ball remains.
 # * **Why the width of the dome depends so little on $C$.** It is $\sqrt{(B - A)/A}$, the *square root* of
-#   the step. `36c-dome-test-as-printed` shows two balls, made of the same solutions, that shrink like the
+#   the step. [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb) shows two balls, made of the same solutions, that shrink like the
 #   step itself.
 # * **Rounding.** The library lowers the offset and raises the radius by the rounding of everything they are
-#   made of. The rule is safe by weak duality (`24-floating-point`).
+#   made of. The rule is safe by weak duality ([`24-floating-point`](24-floating-point.ipynb)).
 # * **What was not at hand.** Formulas (15) to (18) of SSS13 and their proof are in a supplement that we do
 #   not have. The derivation is ours.
 #

@@ -26,7 +26,7 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The story in a picture
 #
-# `36b-dome-test` derived the largest margin of a sample $z$ over a dome: the ball $\|w\| \le \|w_b\|$
+# [`36b-dome-test`](36b-dome-test.ipynb) derived the largest margin of a sample $z$ over a dome: the ball $\|w\| \le \|w_b\|$
 # beyond the plane through $w_a$. As $z$ turns away from $w_a$, two formulas take turns. While $z$ points
 # into the dome, the maximum is where the ball ends. Then it is on the rim, where ball and plane meet. The
 # printed theorem changes from one formula to the other at the wrong angle.
@@ -211,7 +211,7 @@ assert not np.any(errors["corrected"])
 # ## The counter-example: two samples on a line
 #
 # A bound that fails is not yet a wrong answer, because the solution need not be where it fails. Here it is.
-# Take $z_1 = 1$ and $z_2 = 0.8$, the machine of `36a-two-forms-of-the-svm`, with $w_a = 0.95$ and
+# Take $z_1 = 1$ and $z_2 = 0.8$, the machine of [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), with $w_a = 0.95$ and
 # $C_b = 2$, where $w_b = 1.25$.
 #
 # Everything is parallel to $w_a$. The rim is $w_a$ itself, so the printed upper bound of the margin of
@@ -310,7 +310,7 @@ print(f"breast cancer: {n_unproved} unproved decisions of the printed test, all 
 # ## A smaller region: two balls inside the dome
 #
 # The dome uses that $w_a$ is optimal for *some* $C$. It does not ask which. Ball test 1
-# (`32-ball-tests-1-and-2`) does.
+# ([`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb)) does.
 #
 # *From $w_a$.* Its ball for $C > C_a$ has the segment from $w_a$ to $\frac C{C_a}w_a$ for a diameter and
 # contains $w(C)$. All these balls touch the plane of the dome in $w_a$, from the far side, and a larger $C$
@@ -352,7 +352,7 @@ figures.show(
 # ### How much more they screen
 #
 # Exact solutions are not to be had, so each ball is the relaxed path bound, which contains the exact one
-# (`14-path-bounds`).
+# ([`14-path-bounds`](14-path-bounds.ipynb)).
 
 # %%
 rows = []

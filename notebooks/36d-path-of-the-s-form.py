@@ -75,7 +75,7 @@ print(f"mean share over the path {np.mean(rates):.2f}; first and last are traine
 # > 1. Let $w_a$ be the last solution, for $C_a$, and $C$ the $M$-th value after it. Choose a budget
 # >    $s_b \le s(C)$.
 # > 2. Find a vector $\hat w$ with $\xi(\hat w) \le s_b$ on the segment from $w_a$ to $w_T$.
-# > 3. Screen with the dome of $w_a$ and $\hat w$ (`36b-dome-test`). Train what is left for $C$; this is
+# > 3. Screen with the dome of $w_a$ and $\hat w$ ([`36b-dome-test`](36b-dome-test.ipynb)). Train what is left for $C$; this is
 # >    $w_b$.
 # > 4. Screen with the dome of $w_a$ and $w_b$. Train what is left for the $M - 1$ values between.
 # >
@@ -162,7 +162,7 @@ figures.show(
 # %% [markdown]
 # ### A certain lower bound of the loss
 #
-# `36a-two-forms-of-the-svm` derived it: the loss at the solution is what the length leaves of the optimal
+# [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb) derived it: the loss at the solution is what the length leaves of the optimal
 # value, $s(C) = P^\star - \frac1{2C}\|w(C)\|^2$. Any dual point bounds $P^\star$ from below, and any ball
 # bounds the length by $U = \|m\| + r$. So
 #
@@ -320,7 +320,7 @@ print("the same solutions at 42 of 42 values of C, and no decision that they con
 # %% [markdown]
 # *Its masks* are those of the rules in the algorithm, and of no others. Here are the rules in plain numpy.
 # The references are not exact, so the dome has the normal $c$ and the offset
-# $\|c\|^2 - \varepsilon(\varepsilon + R)$ of `36b-dome-test`.
+# $\|c\|^2 - \varepsilon(\varepsilon + R)$ of [`36b-dome-test`](36b-dome-test.ipynb).
 
 
 # %%
@@ -398,7 +398,7 @@ assert n_wrong > 0
 # %% [markdown]
 # ## Exercise
 #
-# `36c-dome-test-as-printed` shows that two balls, made of $w_a$ and $w_b$, overlap inside the dome. Screen
+# [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb) shows that two balls, made of $w_a$ and $w_b$, overlap inside the dome. Screen
 # the four machines between with the intersection of the two balls. How much is gained over the path?
 #
 # <details>
@@ -425,12 +425,12 @@ assert np.all(np.array(balls) >= dome)
 # ## Fine print
 #
 # * **Solutions are not exact.** Every rule above takes the accuracy of its references into account;
-#   `36b-dome-test` says how.
+#   [`36b-dome-test`](36b-dome-test.ipynb) says how.
 # * **The budget of $C_T$.** The bound (1) for $C_T$ is a bound for every smaller $C$ as well, and the
 #   argument about the line search holds for it with $C_T$ in place of $C$.
 # * **How many a rule.** SSS13 takes $M = 5$. A larger $M$ means fewer solutions trained with the weaker
 #   rule, and wider domes.
-# * **Time.** Experiment `65-svm-pathwise-s-form` measures the path on data of the paper.
+# * **Time.** Experiment [`65-svm-pathwise-s-form`](65-svm-pathwise-s-form.ipynb) measures the path on data of the paper.
 # * **What was not at hand.** SSS13 describes trial and error in a supplement; the version above is our
 #   reading of it.
 #

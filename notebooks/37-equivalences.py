@@ -2,7 +2,7 @@
 # # One ball, many names
 #
 # BT1, DVI, RPB, MGB, BT2, GB, the dome, the linear rule, $C_{\min}$: the papers on triplets and those on samples
-# named what they found, and several names are for one thing. `26-one-problem-three-cones` put the two lines of
+# named what they found, and several names are for one thing. [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb) put the two lines of
 # papers on one problem. Here the *tests* are put beside each other: what equals what, for which input, and what the
 # equality needs. It matters in practice, for formulas that are equal on paper part company when the reference is
 # not exact.
@@ -124,7 +124,7 @@ figures.show(
 # ### BT1, in the primal
 #
 # $\|m\|^2 - \frac C{C_0}\|w_0\|^2 + C(\tilde\xi - \xi_0)$ with $m = \frac12(\tilde w + \frac C{C_0} w_0)$. With
-# $\tilde w = w_0$ the losses cancel. And in general it is a midpoint gap bound (`28-midpoint-gap-bound`): the squared
+# $\tilde w = w_0$ the losses cancel. And in general it is a midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)): the squared
 # radius of MGB is $C(P - D) - \frac14\|\tilde w - Cz_\alpha\|^2$, in which at $\alpha_0$ the optimality for $C_0$
 # enters through one number, $\mathbf 1^\top\alpha_0 = \xi_0 + \|w_0\|^2/C_0$:
 
@@ -396,9 +396,9 @@ print(f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_
 # ### Who contains whom
 #
 # Equal is not all. For the pair $(\tilde w, \alpha)$ MGB lies in DGB. BT1 and BT2 are such MGBs, for different $\alpha$. In
-# general neither contains the other; for a bad $s$ ball 2 contains ball 1 (`34-choice-of-s-and-smallest-c`). The ball of $w_0$
+# general neither contains the other; for a bad $s$ ball 2 contains ball 1 ([`34-choice-of-s-and-smallest-c`](34-choice-of-s-and-smallest-c.ipynb)). The ball of $w_0$
 # holds for the whole interval from $C_0$ to $C$. It sticks out of the dome's ball, but its overlap with the ball of $w(C)$ for
-# $C_0$ lies inside the dome (`36c-dome-test-as-printed`). Shares that each name screens, along $C/C_0$:
+# $C_0$ lies inside the dome ([`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb)). Shares that each name screens, along $C/C_0$:
 
 # %%
 steps = np.geomspace(1.02, 2.5, 12)
@@ -532,7 +532,7 @@ assert abs(gap - 1.0) < 1e-9
 # * **Equation 34, taken literally for $C < C_0$**, is above nearly every margin (last column of the first table); the paper never
 #   uses it there.
 # * **Wang et al.** state their test for least absolute deviations as well: another loss, the same ball.
-# * **Cones.** All of this without a cone. With one, GB and MGB part, and PGB appears (`15-relations-between-spheres`).
+# * **Cones.** All of this without a cone. With one, GB and MGB part, and PGB appears ([`15-relations-between-spheres`](15-relations-between-spheres.ipynb)).
 #
 # ## References
 #

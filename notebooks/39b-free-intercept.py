@@ -511,4 +511,4 @@ assert abs(small.intercept_[0] - flat.intercept) < 1e-9
 #   formula. Claim (d) needs none, and costs two tests for an interval.
 #
 # Literature: R. T. Rockafellar, *Monotone operators and the proximal point algorithm*, SIAM J. Control Optim. 14, 1976. SSS13, SSS14:
-# `36b-dome-test`, `32-ball-tests-1-and-2`, `33-intersection-test`. MGB: `28-midpoint-gap-bound`.
+# [`36b-dome-test`](36b-dome-test.ipynb), [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb), [`33-intersection-test`](33-intersection-test.ipynb). MGB: [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb).

@@ -29,6 +29,10 @@ from safescreen_book import datasets, figures
 # > **ν in place of C.** Let $\alpha^\star(\lambda)$ be the slopes of the machine with a free intercept and the hinge. The ν-machine is, up to a factor, the machine at a $\lambda$ with $\sum_i\alpha^\star_i(\lambda) = \nu n$, and that $\lambda$
 # > is its $\rho$. The sum does not fall as $\lambda$ rises. If $l$ samples are certain to be in L and $r$ in R, $l \le \nu n \le n - r$.
 #
+# The machine with a free intercept minimises $P(w, b) = \sum_i \max(0, 1 - y_i(\langle w, x_i\rangle + b)) + \frac\lambda2\|w\|^2$. Its *slopes* $\alpha_i \in [0, 1]$ are minus the
+# slopes of the losses at the margins $y_i(\langle w, x_i\rangle + b)$. A sample is in L if its margin at the solution is below its threshold, 1 here, and in R if it is above. A star marks what belongs to the
+# solution.
+#
 # | assumption | where it is used |
 # |---|---|
 # | the hinge | both; with a smoothed hinge the sample at the origin still has slope 1, and the problem is a smoothed one-class machine |
@@ -37,10 +41,10 @@ from safescreen_book import datasets, figures
 # ## Derivation
 #
 # **One class.** The origin has the margin $-b$. Its threshold $h$ lies above, so its loss is $\nu n\,(h + b)$: a constant, and $\nu n\,b = -\nu n\rho$, the linear term in $b$ that is missing. The others cost
-# $\max(0, 0 - \langle w, x_i\rangle - b)$. That the slopes balance the classes, $\sum_i\alpha_i = \nu n$, is the condition that everybody knows.
+# $\max(0, 0 - \langle w, x_i\rangle - b)$. The origin weighs $\nu n$ and has slope 1. So that the slopes balance the classes means $\sum_i\alpha_i = \nu n$, the constraint of Schölkopf's dual.
 #
 # **ν.** The ν-machine minimises $\frac12\|w\|^2 + \sum_i\max(0, \rho - y_i(\langle w,x_i\rangle + b)) - \nu n\rho$. Put $w = \rho\tilde w$, $b = \rho\tilde b$: this is $\rho$ times
-# $\frac\rho2\|\tilde w\|^2 + \sum_i\max(0, 1 - y_i(\langle \tilde w,x_i\rangle + \tilde b)) - \nu n$. For a fixed $\rho$ its minimum is $\rho\,(P^\star(\rho) - \nu n)$, with $P^\star(\lambda)$ that of our machine. The derivative of $P^\star$ is
+# $\frac\rho2\|\tilde w\|^2 + \sum_i\max(0, 1 - y_i(\langle \tilde w,x_i\rangle + \tilde b)) - \nu n$. For a fixed $\rho$ its minimum is $\rho\,(P^\star(\rho) - \nu n)$, with $P^\star(\lambda)$ the minimum of $P$. The derivative of $P^\star$ is
 # $\frac12\|\tilde w\|^2$, and $P^\star(\lambda) = D = \sum_i\alpha^\star_i - \frac\lambda2\|\tilde w\|^2$. So the derivative by $\rho$ is $P^\star + \frac\rho2\|\tilde w\|^2 - \nu n = \sum_i\alpha^\star_i(\rho) - \nu n$. It is 0 at the optimum; and $\rho P^\star(\rho)$
 # is convex, as a minimum over $w$ and $b$ of a function convex in all three, so the sum does not fall. In L the slope is 1, in R it is 0, elsewhere between.
 #
@@ -62,7 +66,7 @@ def one_class(X, nu, height):
 
 
 def read(prob, solution):
-    """Coefficients and intercept; the coefficient of the constant feature, nearly 0, belongs to it."""
+    """Coefficients and intercept. The library adds a constant feature, whose coefficient, nearly 0, is part of the intercept."""
     return solution.x[:-1], solution.intercept + prob.terms.constant * solution.x[-1]
 
 
@@ -94,7 +98,8 @@ for nu in (0.05, 0.2, 0.5):
 #
 # ### From another ν
 #
-# For a smaller $\nu$ the slopes of a solution, times the ratio of the two, balance again; so do its $w$ and $b$ times the ratio. That pair makes a ball for the new problem, before anything is solved:
+# For a smaller $\nu$ we multiply the slopes of a solution by the ratio of the two $\nu$. Then they balance the new weight of the origin, and their $w$ is the old one times the ratio. This pair makes a ball for
+# the new problem, before anything is solved:
 
 # %%
 prob_old, old = solved[0.5]
@@ -113,11 +118,11 @@ for ratio in (0.99, 0.9, 0.7, 0.4):
 assert rows[0.99] > rows[0.9] > 0.0
 
 # %% [markdown]
-# The ball pays for steps of a few percent, as on a path of $\lambda$.
+# As on a path of $\lambda$, the smaller the step, the more is certain.
 #
 # ## The ν-machine by the library
 #
-# Bisection for the $\lambda$ at which the slopes sum to $\nu n$. scikit-learn divides $w$ and $b$ by $\rho$, too, and its largest coefficient is $1/\rho$.
+# Bisection for the $\lambda$ at which the slopes sum to $\nu n$. scikit-learn divides $w$ and $b$ by $\rho$, too, so its dual coefficients are $\alpha_i/\rho$, and the largest, of a sample in L, is $1/\rho$.
 
 
 # %%
@@ -148,7 +153,7 @@ for nu in (0.1, 0.3, 0.6):
     certain = [ss.screen(machine, s.x, s.lam, s.alpha) for s in (ss.solve(machine, lam, rtol=1e-10) for lam in (0.98 * low, 1.02 * high))]
     least, most = certain[0].n_L / n, 1.0 - certain[1].n_R / n
     assert least <= nu <= most
-    print(f"nu {nu}: lambda {best.lam:7.3f}, rho of scikit-learn {rho:7.3f}; objectives agree to 1e-6: {values[0]:.5g}; by counts nu is in [{least:.3f}, {most:.3f}]")
+    print(f"nu {nu}: lambda {best.lam:.3f}, rho of scikit-learn {rho:.3f}; objectives agree to 1e-6: {values[0]:.5g}; by counts nu is in [{least:.3f}, {most:.3f}]")
 
 # %% [markdown]
 # The counts are certain, roundings included. So a range of $\lambda$ with a given $\nu$ in it is certain as well, and what one pair decides for both of its ends it decides for the ν-machine
@@ -167,7 +172,7 @@ assert (bounds[:, 0] <= sums).all() and (sums <= bounds[:, 1]).all() and (np.dif
 _, ax = figures.panels(1, width=5.0, height=3.2)
 ax.fill_between(grid, *bounds.T, alpha=0.4, label="certain")
 ax.semilogx(grid, sums, ".-", label="sum of the slopes / n")
-ax.set(xlabel="lambda", ylabel="nu")
+ax.set(xlabel=r"$\lambda$", ylabel=r"$\nu$")
 ax.legend()
 figures.show("The sum of the slopes over n, which is nu, rises with lambda. A narrow band around it is what the certain samples prove.")
 
@@ -252,7 +257,7 @@ assert decided > 1000
 #
 # * **Kernels.** The origin is the zero of the space, so its row of the kernel matrix is 0: `ss.KernelSamples` of the matrix with one more row and column, and the constant of the intercept added.
 # * **λ.** With threshold 0 all of the one-class machine is proportional to $1/\lambda$. So $\nu$ is the only path there is.
-# * **One class in the middle.** Where the origin is among the samples, $w^\star = 0$ and $\rho^\star = 0$: all margins are on the threshold, and nothing is decided.
+# * **One class in the middle.** Where the origin is a mean of the samples with weights of at most $1/\nu n$, $w^\star = 0$ and $\rho^\star = 0$: all margins are on the threshold, and nothing is decided.
 # * **What was not used.** A rule for a new ν from the exact solution of the old one, by variational inequalities, is the subject of Yang et al. (2024).
 #
 # Literature: B. Schölkopf, A. Smola, R. Williamson, P. Bartlett, *New support vector algorithms*, Neural Computation 12, 2000; B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson, *Estimating the support of a high-dimensional distribution*, Neural

@@ -8,8 +8,8 @@
 #
 # * the ε-insensitive loss as two terms, with a free intercept, and the objective of scikit-learn's `SVR`;
 # * what a ball decides of a sample: inside, above, or below; and what each pair of decisions means;
-# * what does not screen: samples on the tube, and a tube of no width;
-# * that half of the test is free: one of two terms is decided as soon as the other has anything to say.
+# * what does not screen: samples on the rim of the tube, and a tube of no width;
+# * that one of the two terms of each sample is certain to be in R, and leaves, once the ball is narrower than the tube.
 
 # %%
 import numpy as np
@@ -22,11 +22,16 @@ from safescreen_book import figures
 # ## The claim
 #
 # > **Two terms a sample.** For $\varepsilon \ge 0$, $\;\max(0, |y - f| - \varepsilon) = \max(0, (y-\varepsilon) - f) + \max(0, -(y + \varepsilon) + f)$. So
+# >
 # > $$\min_{w,b}\; \sum_i\max(0, |y_i - \langle w, x_i\rangle - b| - \varepsilon) + \tfrac\lambda2\|w\|^2$$
+# >
 # > is the problem of this book with the hinge and $2n$ terms: $x_i$ with label $+1$ and threshold $y_i - \varepsilon$, $-x_i$ with label $-1$ and threshold $-(y_i + \varepsilon)$. With SVR's $C$, $\lambda = 1/C$.
 # >
 # > **Inside, above, below.** Sample $i$ is certain to be inside of the tube if both terms are in R, above it if the first is in L, below it if the second is. A ball with center $q$ and radius $r$ for which $r\|x_i\| < \varepsilon$
 # > decides one of the two terms to be in R (without an intercept).
+#
+# Here $f_i = \langle w, x_i\rangle + b$ is the prediction, $(x_i, y_i)$ are the samples, and $\varepsilon$ is the half width of the tube. A term is in R if its margin at the solution is above its threshold, so
+# that it costs nothing, and in L if it is below.
 #
 # ## Derivation
 #
@@ -52,7 +57,7 @@ def tube(X, y, eps, loss):
 
 
 def read(prob, solution):
-    """Coefficients and intercept; the coefficient of the constant feature, nearly 0, belongs to it."""
+    """Coefficients and intercept. The library adds a constant feature, whose coefficient, nearly 0, is part of the intercept."""
     return solution.x[:-1], solution.intercept + prob.terms.constant * solution.x[-1]
 
 
@@ -113,7 +118,7 @@ for C in (0.01, 0.1, 1.0):
     assert (residual[above] > eps - slack).all() and (residual[below] < -eps + slack).all()
     left = ~(inside | above | below)
     assert (abs(abs(residual[left]) - eps) < 1e-4).all()  # only samples on the rim are left
-    print(f"C {C}, inside {inside.sum():3}, above {above.sum():3}, below {below.sum():3}, on the rim {left.sum():2}; objective {ours:8.4f}, that of SVR higher by less than 1e-4 of it")
+    print(f"C {C}, inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the rim {left.sum()}; objective {ours:.4f}, that of SVR the same to 1e-4 of it")
 
 # %% [markdown]
 # ## While it is solved
@@ -155,7 +160,7 @@ ax.invert_xaxis()
 ax.set(xlabel="relative gap", ylabel="share decided")
 ax.legend()
 figures.show(
-    "Share decided against the relative gap, which falls to the right, three rising curves. Samples of which one term is in R come first, samples of which both are decided last; terms are "
+    "Share decided against the relative gap, which falls to the right, three curves. That of the samples with a term in R is on top, that of the samples of which both terms are decided below, that of the terms "
     f"between. In the end they are at {shares[-1, 2]:.0%}, {shares[-1, 1]:.0%} and {shares[-1, 0]:.0%}."
 )
 

@@ -91,7 +91,7 @@ figures.show(
 #
 # The loss is the smoothed hinge of the rest of the book with $\gamma = 1$: convex, of slope between
 # $-1$ and 0. Any other convex and continuously differentiable loss will do as well (HDSL19 Remark 1,
-# notebook `41-frank-wolfe-and-away-steps`).
+# notebook [`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb)).
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -438,9 +438,9 @@ assert not is_mixture(M, 0.65) and answer.status == 0
 #   returns the map to $k$ dimensions in which the similarities are dot products.
 # * **Scale.** $\lambda$ regularises: with a small one no margin reaches 1. The paper chooses it by
 #   validation, as it does the number of iterations.
-# * **Where it leads.** How the atoms are found: `41-frank-wolfe-and-away-steps`. What that costs:
-#   `42-hdsl-cost`. Approximations: `43-hdsl-forward-directions`. New points:
-#   `44c-risk-of-a-learned-similarity`.
+# * **Where it leads.** How the atoms are found: [`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb). What that costs:
+#   [`42-hdsl-cost`](42-hdsl-cost.ipynb). Approximations: [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb). New points:
+#   [`44c-risk-of-a-learned-similarity`](44c-risk-of-a-learned-similarity.ipynb).
 #
 # ## References
 #

@@ -886,7 +886,7 @@ assert 0.0 < np.max(shares) < 1.0
 #   which comes from $A$ of rank one and from $0 \preceq M \preceq 2\lambda I$. For other smooth problems
 #   the rate with away steps is $4C/(k+4)$.
 # * **Inexact directions** (mini-batch, heuristic) have no such rate without further assumptions: notebook
-#   `43-hdsl-forward-directions`.
+#   [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb).
 # * **Ties** between atoms are broken by the lower index in the library, and by the order of the list in
 #   the slow version, which is the same.
 #

@@ -483,7 +483,7 @@ assert abs(powers[0] - 2) < 0.1 and abs(powers[1] - 1) < 0.15
 
 # %% [markdown]
 # Only the cost of an iteration does not depend on $d$. What an iteration of the heuristic achieves
-# depends on it, as notebook `43-hdsl-forward-directions` shows.
+# depends on it, as notebook [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb) shows.
 #
 # ## Exercise
 #

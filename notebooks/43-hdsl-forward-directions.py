@@ -137,7 +137,7 @@ for T, m in ((4, 2), (5, 3), (6, 4)):
 #
 # With $\varphi(v) = e^{sv}$ we may therefore treat the sum as one of $m$ independent numbers. A
 # number of mean zero and range $R$ has $\log \mathbb{E} e^{sv} \le s^2 R^2/8$ (Hoeffding's lemma,
-# derived in notebook `44a-blocks-and-bounded-differences`); of variance $\sigma^2$ and $|v| \le R$,
+# derived in notebook [`44a-blocks-and-bounded-differences`](44a-blocks-and-bounded-differences.ipynb)); of variance $\sigma^2$ and $|v| \le R$,
 # $\log \mathbb{E} e^{sv} \le \frac{s^2 \sigma^2/2}{1 - sR/3}$ (Bernstein: compare
 # $e^v - 1 - v \le \frac{v^2/2}{1 - v/3}$ term by term, $j! \ge 2 \cdot 3^{j-2}$). Then use Markov's
 # inequality and choose the best $s$:
@@ -417,7 +417,7 @@ assert -0.65 < slope < -0.4
 # ## What a fixed batch does to convergence
 #
 # Put the loss of $2\varepsilon$ a step into the recursion of notebook
-# `41-frank-wolfe-and-away-steps`:
+# [`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb):
 # $h \leftarrow (1 - \gamma) h + 2 \gamma \varepsilon + \frac12 \gamma^2 C$ with $\gamma = 2/(k+2)$.
 
 # %%

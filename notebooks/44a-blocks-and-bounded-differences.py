@@ -4,7 +4,7 @@
 # A similarity is learned from triplets of a sample and then judged on points that it has not seen. How much
 # worse can it be there? Section 4 of HDSL19 answers with a bound, and its proof stands on three lemmas
 # about averages over triplets. This notebook proves the three and computes each of them exactly somewhere.
-# All three are right. `44b-complexity-of-atoms` then looks at the fourth, which is not.
+# All three are right. [`44b-complexity-of-atoms`](44b-complexity-of-atoms.ipynb) then looks at the fourth, which is not.
 #
 # At the end you will have seen that
 #

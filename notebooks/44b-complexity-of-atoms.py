@@ -134,7 +134,7 @@ figures.show(
 #
 # ### Symmetrization: a second sample
 #
-# We want $\mathbb{E} \sup_M [L(M) - L_S(M)]$. By Lemma 3 of `44a-blocks-and-bounded-differences`, applied
+# We want $\mathbb{E} \sup_M [L(M) - L_S(M)]$. By Lemma 3 of [`44a-blocks-and-bounded-differences`](44a-blocks-and-bounded-differences.ipynb), applied
 # to the functions $L(M) - L_M$, it is at most the same for separate triplets,
 #
 # $$\mathbb{E} \sup_M \Big[ L(M) - \frac1m\sum_i L_M(B_i) \Big], \qquad B_i = (z_i, z_{i+m}, z_{i+2m}) .$$
@@ -152,8 +152,8 @@ figures.show(
 # expectation does not change; but the $i$-th bracket changes its sign. So any signs $\sigma_i$ may be put
 # in front of the brackets, and then averaged over:
 #
-# $$\mathbb{E} \sup_M \frac1m\sum_i \sigma_i\big[ L_M(B_i') - L_M(B_i) \big]
-# \;\le\; \mathbb{E} \sup_M \frac1m\sum_i \sigma_i L_M(B_i') + \mathbb{E} \sup_M \frac1m\sum_i (-\sigma_i) L_M(B_i) .$$
+# $$\begin{aligned} &\mathbb{E} \sup_M \frac1m\sum_i \sigma_i\big[ L_M(B_i') - L_M(B_i) \big] \\
+# &\quad\le \mathbb{E} \sup_M \frac1m\sum_i \sigma_i L_M(B_i') + \mathbb{E} \sup_M \frac1m\sum_i (-\sigma_i) L_M(B_i) . \end{aligned}$$
 #
 # The signs $-\sigma_i$ are distributed as the signs $\sigma_i$, so each of the two terms is $R$:
 #

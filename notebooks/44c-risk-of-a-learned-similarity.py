@@ -4,14 +4,14 @@
 # You train a similarity for $k$ iterations of Frank-Wolfe and see a training risk. What can you promise for
 # points that the similarity has not seen? HDSL19 makes two promises: Theorem 1 bounds how far the risk can
 # be above the training risk, Corollary 1 how far it can be above the best risk there is. Both use the
-# complexity with $\log k$ that `44b-complexity-of-atoms` found to be false, and the first has a second gap.
+# complexity with $\log k$ that [`44b-complexity-of-atoms`](44b-complexity-of-atoms.ipynb) found to be false, and the first has a second gap.
 # This notebook repairs both and measures them.
 #
 # At the end you will have seen
 #
 # * Theorem 1 exceeded in a third of all samples where 5 % are allowed, at a small scale, because the loss
 #   at 0 is not 0;
-# * the corrected theorem, three lines from the lemmas of `44a-blocks-and-bounded-differences`, hold in 8000
+# * the corrected theorem, three lines from the lemmas of [`44a-blocks-and-bounded-differences`](44a-blocks-and-bounded-differences.ipynb), hold in 8000
 #   samples;
 # * the printed bound of the excess risk broken by a distribution with very many features, and the corrected one hold;
 # * that the corrected bound only falls with $k$. It does not speak for stopping early.
@@ -61,7 +61,7 @@ assert np.all((corrected < printed)[iterations >= true_from])
 # %% [markdown]
 # ## The claims
 #
-# The notation is that of `44b-complexity-of-atoms`: $n$ independent points, the loss $L_M$ of a triplet,
+# The notation is that of [`44b-complexity-of-atoms`](44b-complexity-of-atoms.ipynb): $n$ independent points, the loss $L_M$ of a triplet,
 # its average $L_S(M)$ over the ordered triplets of the sample and its mean $L(M)$; $D^{(k)}$ are the convex
 # combinations of at most $k$ of the $N = d(d-1)$ atoms; $m = \lfloor n/3\rfloor$.
 #
@@ -303,7 +303,7 @@ assert np.mean(np.array(found) > limit) <= delta
 # %% [markdown]
 # ### The first bracket: training
 #
-# This is Proposition 1 of the paper (`41-frank-wolfe-and-away-steps`). Its proof counts steps that make
+# This is Proposition 1 of the paper ([`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb)). Its proof counts steps that make
 # progress. An away step that runs into its limit *drops* an atom, and it may gain next to nothing. Every
 # drop needs an earlier step that brought the atom in, so at least half of $k$ steps are no drops:
 # $k' \ge k/2$. And as $A_t$ has rank one and $0 \preceq M \preceq 2\lambda I$, half of the printed constant

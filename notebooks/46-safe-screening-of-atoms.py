@@ -132,7 +132,7 @@ for width in (0.3, 1.0):
 # place of $M$ has $\delta' = \langle G, M - M^\star\rangle \le 0$: the slopes are the same.
 #
 # The first inequality alone gives $S \le \delta$, a radius longer by $\sqrt2$. It is the halving that makes the
-# ball of `28-midpoint-gap-bound` smaller than the usual one: the Frank-Wolfe gap is a duality gap, with $g$ as the dual point.
+# ball of [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) smaller than the usual one: the Frank-Wolfe gap is a duality gap, with $g$ as the dual point.
 
 # %%
 f0, f1, inner0, inner1, S = sp.symbols("f f_star G_inner Gstar_inner S")  # <., M - M*>

@@ -48,7 +48,8 @@ for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
         ax.contour(U, V, margins[..., t], thresholds, colors=[f"C{t}"], linestyles=["--", "-"], linewidths=1)
     ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
     ax.plot(*star, "*", markersize=11, color="tab:red")
-    ax.set(aspect="equal", title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}", xlim=(-0.2, 1.8), ylim=(-0.6, 1.4))
+    ax.set(aspect="equal", title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}", xlabel="$x_1$", xlim=(-0.2, 1.8), ylim=(-0.6, 1.4))
+axes[0].set_ylabel("$x_2$")
 assert n_crossed[0] > n_crossed[1] > n_crossed[2] == 0
 figures.show(
     "Three panels of the plane, cut into cells by five pairs of parallel lines. The cell with a red star, the solution, is shaded. A circle near the "
@@ -65,6 +66,7 @@ figures.show(
 # > every term in one of three ways once $2r\|a_t\|$ is below the distance of its margin at $x^\star$ from the nearer threshold.
 # >
 # > (b) If all terms are decided, $\alpha^\star$ is 1 on L, 0 on R, and on C the only solution of
+# >
 # > $$\gamma\,\alpha_t + \tfrac1\lambda\big\langle a_t, [H(\alpha)]_K\big\rangle = \tau_t, \qquad t\in C. \tag{1}$$
 # >
 # > (c) Over the whole space (1) is one linear system of $|C|$ equations, or of as many as there are features. Over the non-negative cone it is
@@ -78,9 +80,14 @@ figures.show(
 # |---|---|
 # | $a_t$, $\tau_t$, $\gamma$ | a term, its threshold, the width of the smoothed hinge |
 # | L, C, R | terms with margins below $\tau_t-\gamma$, between, and above $\tau_t$ |
+# | $\ell_t(u)$ | the loss of a term: $0$ for $u > \tau_t$, $(\tau_t - u)^2/2\gamma$ for $\tau_t-\gamma\le u\le\tau_t$, $\tau_t - u - \gamma/2$ below |
+# | $K$, $[\cdot]_K$ | the cone (semidefinite matrices, vectors $x\ge0$, or the whole space) and the projection onto it |
+# | $c$, $\lambda$ | a fixed linear term, here 0; the weight of the regulariser |
 # | $\alpha_t$, $\alpha^\star_t$ | minus the slope of a term's loss; at the solution |
-# | $H(\alpha)$, $[\cdot]_K$ | $c + \sum_t\alpha_t a_t$; the projection onto the cone |
-# | $A_C$, $\|A_C\|$ | the terms of C as rows of a matrix, its largest singular value |
+# | $\alpha_L$, $\alpha_C$ | the entries of the terms in L, in C |
+# | $H(\alpha)$ | $c + \sum_t\alpha_t a_t$ |
+# | $A_C$, $\|A_C\|$, $A_C^*$ | the terms of C as rows of a matrix, its largest singular value, its transpose |
+# | MGB | the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)): a ball around any point $x$ and its slopes |
 #
 # </details>
 #
@@ -97,7 +104,7 @@ figures.show(
 #
 # **(c)** The derivative of the left side is $J = \gamma I + \frac1\lambda A_C\,\Pi\,A_C^*$, $\Pi$ the derivative of the projection at $H(\alpha)$. Over the whole space $\Pi = I$. Over the
 # non-negative cone it is the diagonal of ones where $H > 0$: constant as long as no sign changes. Over matrices, with $H = V\,\mathrm{diag}(h)V'$,
-# $\Pi E = V\big(\Omega\circ V'EV\big)V'$, $\Omega_{ij} = (h_i^+ - h_j^+)/(h_i - h_j)$, smooth as long as no eigenvalue is 0. $\Pi$ is symmetric and between 0 and $I$, so the eigenvalues of $J$ are at least $\gamma$. For $x$ in
+# it turns a symmetric matrix $E$ into $V\big(\Omega\circ V'EV\big)V'$, where $\circ$ multiplies entry by entry, $h^+ = \max(h, 0)$ and $\Omega_{ij} = (h_i^+ - h_j^+)/(h_i - h_j)$; it is smooth as long as no eigenvalue is 0. $\Pi$ is symmetric and between 0 and $I$, so the eigenvalues of $J$ are at least $\gamma$. For $x$ in
 # the ball $\alpha_C(x) = (\tau_C - A_C x)/\gamma$, so $H$ is affine there, with slope $-A_C^*A_C/\gamma$. An entry moves by no more than the norm, and so does an eigenvalue (Weyl).
 #
 # ## With the library as it is
@@ -194,7 +201,9 @@ figures.show(
 # %% [markdown]
 # ## One system
 #
-# From the first ball that decides all terms and signs, equation (1), in terms of what the families of terms offer: margins and weighted sums. Newton's method begins at the
+# A curve above jumps up where an iterate is worse than the one before: each ball is judged alone. What an earlier ball has decided stays decided.
+#
+# From the first ball that decides all terms and signs we solve equation (1), with margins and weighted sums, which all families of terms offer. Newton's method begins at the
 # slopes of the center.
 
 
@@ -260,11 +269,11 @@ for name, run in runs.items():
     sizes = sizes_of_H(prob, prob.terms.adjoint(prob.alpha(center)))
     assert 0.0 < alpha[in_C].min() and alpha[in_C].max() < 1.0 and ((sizes > 0) == (true_sizes > 0)).all()
     assert end.gap < 1e-13 * end.primal
-    signs = "" if np.isinf(sizes).any() else f"; of H {(sizes > 0).sum()} of {sizes.size} signs are +, known from iteration {k} on"
-    print(f"{name:16} {in_C.sum():3} equations, {steps} Newton step{'s' if steps > 1 else ''}: relative gap below 1e-13{signs}")
+    signs = "" if np.isinf(sizes).any() else f"; {(sizes > 0).sum()} of {sizes.size} signs of H are +, known in iteration {k}"
+    print(f"{name}: {in_C.sum()} equations, {steps} Newton step{'s' if steps > 1 else ''}, relative gap below 1e-13{signs}")
 
 # %% [markdown]
-# The gap in the last line is the library's certificate, roundings included. It knows nothing of the ball, and it is as small as it can be.
+# The gap is the library's certificate, roundings included. It knows nothing of the ball.
 #
 # ## Broken on purpose: a guess in place of a proof
 #
@@ -334,7 +343,8 @@ assert rank == basis.shape[1] and excess > 1e-13
 #
 # Shibagaki, Karasuyama, Hatano and Takeuchi (2016), who named this, keep samples by a ball for the slopes: $\rho < \alpha_t < 1 - \rho$. With MGB,
 # $\rho = r\sqrt{\lambda/\gamma}$ holds for all slopes at once ([`49-features-and-terms`](49-features-and-terms.ipynb)). In margins that is a half width of
-# $\gamma\rho = r\sqrt{\lambda\gamma}$, for each term the same, in place of $r\|a_t\|$. So the ball of slopes keeps more where $\|a_t\|^2 > \lambda\gamma$:
+# $\gamma\rho = r\sqrt{\lambda\gamma}$, for each term the same, in place of $r\|a_t\|$. So the ball of slopes is the narrower one where $\|a_t\|^2 > \lambda\gamma$. Its center is
+# $\alpha(x)$, not the slopes at the center of MGB, so neither decides all that the other does:
 
 # %%
 rows = {}
@@ -399,14 +409,14 @@ for name, run in runs.items():
 # <summary><b>Solution</b></summary>
 #
 # Two balls from the same pair, for the ends of an interval of $\lambda$, hold the solutions of the whole interval ([`48-certified-choice`](48-certified-choice.ipynb)). If both decide all terms, and alike, the regions
-# are the same everywhere between. There $x^\star(\lambda) = (\lambda I + A_C'A_C/\gamma)^{-1}b$ with a constant $b$: a rational curve, of which one eigendecomposition gives all points.
+# are the same everywhere between. There $x^\star(\lambda) = (\lambda I + A_C^*A_C/\gamma)^{-1}b$ with $b = c + \sum_{t\in L}a_t + A_C^*\tau_C/\gamma$: a rational curve, of which one eigendecomposition gives all points.
 #
 # </details>
 #
 # ## Fine print
 #
 # * The hinge, $\gamma = 0$, has no terms certain to be in between: the interval is one point. Its support vectors stay undecided by any ball.
-# * Weights $w_t$ of terms enter $A_C$ as $\sqrt{w_t}a_t$ and (1) as $\gamma\alpha_t$, with $w_t\alpha_t$ in $H$. A free intercept adds one unknown and one equation, $\sum_t y_t\alpha_t = 0$.
+# * With weights, $H(\alpha) = c + \sum_t w_t\alpha_t a_t$, and (1) stays as it is. The rows of $A_C$ are then $\sqrt{w_t}\,a_t$. A free intercept adds one unknown and one equation, $\sum_t y_t\alpha_t = 0$.
 # * The lower threshold $\tau_t - \gamma$ is rounded once, as in the rules of the library.
 #
 # Literature: A. Shibagaki, M. Karasuyama, K. Hatano, I. Takeuchi, *Simultaneous safe screening of features and samples in doubly sparse modeling*, ICML 2016 (arXiv 1602.02485), read without its appendix: the

@@ -86,13 +86,17 @@ figures.show(
 #
 # > **Two balls hold an interval.** Let $x \in K$ and $\alpha$ be any primal and dual point. Let $B(\lambda)$ be their midpoint gap ball for
 # > $\lambda$. Then for $\lambda_1 < \lambda < \lambda_2$
+# >
 # > $$B(\lambda) \subseteq B(\lambda_1) \cup B(\lambda_2).$$
+# >
 # > So what both balls of the ends decide of a held-out margin is decided at the solution of every $\lambda$ in between. Counting gives bounds of the validation
 # > error over the interval.
 # >
 # > **Without term $t$.** Let $q$, $r$ be the center and the radius of the midpoint gap ball of $(x, \alpha)$, $D = \|x - x(\alpha)\|$,
 # > $E = r^2 - D^2/4$ and $s = w_t\alpha_t\|a_t\|/\lambda$. The margin of term $t$ at the solution without it lies between
+# >
 # > $$\langle a_t, q\rangle - \|a_t\|\Big(\frac s2 + \sqrt{\frac{(D + s)^2}4 + E}\Big)\quad\text{and}\quad \langle a_t, q\rangle + r\|a_t\| .$$
+# >
 # > At an exact solution these are $m_t - s\|a_t\|$ and $m_t$.
 #
 # | assumption | where it is used |

@@ -366,6 +366,6 @@ print("rows in the comparison:", len(comparison))
 # cap that the half-space cuts off a GB of large radius r grows to $\sqrt{r_{PGB}^2 + 2 r s}$, and for small $\lambda$ that is much.
 #
 # The semidefinite rule does not pay. A pass over the triplets touches pairs and not matrices, while the rule must still take an
-# eigenvalue for each undecided triplet. Not in the paper: MGB (known in sparse regression, see `28-midpoint-gap-bound`) screens as PGB
+# eigenvalue for each undecided triplet. Not in the paper: MGB (known in sparse regression, see [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) screens as PGB
 # does without a second eigendecomposition; the points that lie in MGB and in BT2 at once are screened best before the first iteration, at
 # the price of a second product for each pair that is not earned back.

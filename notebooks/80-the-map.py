@@ -7,12 +7,22 @@
 #
 # At the end you will have seen
 #
-# * that of all possible containments between balls of *different* references one holds over every cone, and that GB, PGB and MGB are
+# * that of all possible containments between seven balls, taken at any point, one holds over every cone, and that GB, PGB and MGB are
 #   one ball over the whole space;
-# * that much more holds between balls of the *same* reference: statements that are each tried with many digits, and each with a counter-example where
+# * that much more holds where the path bound, too, is made of the *same* pair: statements that are each tried with many digits, and each with a counter-example where
 #   its assumption is broken;
 # * that which ball screens most depends on the reference: close to the optimum PGB, MGB and RRPB, far from it RRPB;
 # * for every test its source, its cost, how it holds in floating point, and the notebook that derives and breaks it.
+
+# | ball | name | made of | derived in |
+# |---|---|---|---|
+# | GB | gradient bound | a point $x$ and its slopes | [`11-gradient-bound`](11-gradient-bound.ipynb) |
+# | PGB | projected gradient bound | the same | [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb) |
+# | DGB | duality gap bound | a point $x$ and a dual point $\alpha$ | [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb) |
+# | CDGB | constrained duality gap bound | $\alpha$ and its primal point $x(\alpha)$ | [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb) |
+# | MGB | midpoint gap bound | $x$ and $\alpha$ | [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) |
+# | BT1, BT2 | ball tests 1 and 2 of SSS14 | BT1: a solution for another $C$ and $x$; BT2: any slopes, here those at the center of MGB, for any cone | [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb) |
+# | RPB, RRPB | path bound, and relaxed: for a solution known to $\varepsilon$ | the solution for another $\lambda_0$ | [`14-path-bounds`](14-path-bounds.ipynb) |
 
 # %%
 import itertools
@@ -119,7 +129,7 @@ draw(
 # %% [markdown]
 # ## Who contains whom
 #
-# > **Any pair.** Take GB, PGB, DGB, CDGB, MGB and BT2 at one point, and RRPB from a solution for another $\lambda_0$. MGB lies in DGB over
+# > **Any point.** Take GB, PGB, DGB, CDGB, MGB and BT2 at one point, and RRPB from a solution for another $\lambda_0$. MGB lies in DGB over
 # > every cone, and PGB, GB and MGB are one ball over the whole space. The radius of PGB is at most those of GB and of MGB, and the radius of
 # > MGB at most that of DGB over $\sqrt 2$. Each other ordered pair of these seven balls has a reference where it fails.
 #
@@ -140,7 +150,7 @@ for cone, a in itertools.product(CONES, order):
 print(f"{3 * COUNT} references over three cones: over cones one containment of {len(BALLS) * (len(BALLS) - 1)} holds")
 
 # %% [markdown]
-# A smaller radius is no containment: PGB has the smallest radius of those of one reference and lies in DGB only part of the time. How often
+# A smaller radius is no containment: PGB is never larger than DGB, and lies in it only part of the time. How often
 # one radius is at most another:
 
 # %%
@@ -155,14 +165,16 @@ draw(
 # ## Balls of the same reference
 #
 # A path screens for $\lambda_1$ with what it has from $\lambda_0$. So let all balls be made of one pair $(x_0, \alpha_0)$, the RRPB
-# with the distance $\varepsilon$ that the gap of this pair for $\lambda_0$ certifies. Now more is true:
+# with the distance $\varepsilon$ that the gap of this pair for $\lambda_0$ certifies. Write $Q$ for the center of GB, $H = c + \sum_t\alpha_t a_t$, and $Q_- = [Q]_K - Q$, $H_- = [H]_K - H$ for
+# what the projection onto the cone adds. Now more is true:
 #
 # > **One pair.** (1) MGB lies in DGB. (2) MGB lies in RRPB. (3) GB, cut by the half-space $\langle Q_-, z\rangle \ge 0$ of its own center,
 # > lies in PGB. (4) GB, cut by $\langle H_-, z\rangle \ge 0$, lies in MGB.
 # >
 # > **One exact pair.** (5) If $x_0$ and $\alpha_0$ are the solutions for $\lambda_0$, then PGB, MGB and RPB are one ball, and it lies in DGB.
-# > (6) For samples: the two balls RPB from $w_a$ for $C_b$ and from $w_b$ for $C_a$ have their common part in the dome of $w_a$ and $w_b$.
-# > (7) BT1 with $\tilde w = w_0$ is RPB.
+# > (6) For samples, with the solutions $w_a$ for $C_a$ and $w_b$ for $C_b > C_a$: the RPB from $w_a$ for $C_b$ and the RPB from $w_b$ for $C_a$, which hold the solutions for all $C$ between,
+# > have their common part in the dome $\|w\| \le \|w_b\|$, $\langle w_a, w\rangle \ge \|w_a\|^2$.
+# > (7) BT1 is made of a solution $w_0$ and a feasible point $\tilde w$. With $\tilde w = w_0$ it is RPB.
 #
 # Each is a theorem of the notebook that the table names. Here a search tries to refute it, with the digits of the next cell. The problems are
 # built backwards: terms, $\lambda_0$ and a dual point come first, then the thresholds for which they are optimal. So the solution is
@@ -385,7 +397,7 @@ for ax, cone in zip(axes, CONES, strict=True):
         ax.plot(x, [mean_rates[cone][b][name] for b in filled], label=name, **style)
     ax.set(xscale="log", title=cone, xlabel="relative gap of the reference")
 axes[0].set_ylabel("screened")
-axes[0].legend(fontsize=8, loc="center right", bbox_to_anchor=(-0.2, 0.5))
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(BALLS))
 ends = {name: [[mean_rates[cone][end(mean_rates[cone])][name] for cone in CONES] for end in (min, max)] for name in BALLS}
 lowest = min(rates["RRPB"] for table in mean_rates.values() for rates in table.values())
 figures.show(
@@ -401,9 +413,9 @@ assert all(a >= b for a, b in zip(ends["MGB"][0] + ends["MGB"][1], ends["DGB"][0
 # BT2 and CDGB rest on $x(\alpha)$, which may be far from the solution when $x$ is near; over a cone GB does not shrink to a point.
 
 # %%
-for cone, b in itertools.product(CONES, (1, len(edges) - 1)):
-    if b in mean_rates[cone]:
-        print(f"{cone:17} gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: {figures.listed(mean_rates[cone][b])}")
+for cone, end in itertools.product(CONES, (min, max)):
+    b = end(mean_rates[cone])
+    print(f"{cone}, gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: {figures.listed(mean_rates[cone][b])}")
 
 # %% [markdown]
 # ## What a rule adds to a ball
@@ -427,10 +439,10 @@ assert added["sphere"] <= added["halfspace"] <= added["semidefinite"] <= added["
 # %% [markdown]
 # ## The table
 #
-# One row a function. *Takes* are its parameters: `x` is any point of the cone, `alpha` any dual point, `x0` a solution for another
+# One row a function, with its parameters: `x` is any point of the cone, `alpha` any dual point, `x0` a solution for another
 # $\lambda_0$, known up to `eps`. *Papers* are the places in the five papers of this book. *Who first* names earlier work by others that we know of,
-# and *ours* what this book adds; both are short, and the notebooks say more. *Claims* are those of the ledger that are about it, with what became of them and where. Costs are beyond those of the
-# arguments.
+# and *ours* what this book adds; both are short, and the notebooks say more. Costs are beyond those of the
+# arguments. *Claims* are those of the ledger that are about it, by what became of them, and lead to the notebooks. Below a table stands how each of its tests holds in floating point.
 
 # %%
 entries = catalogue()
@@ -438,25 +450,33 @@ claims = ledger.load_claims(notebooks_folder())
 about = {name: [claim for claim in claims if name in claim.about] for name in entries}
 
 
+def plain(text):
+    """Text of a docstring as Markdown."""
+    return text.replace(":func:", "").replace(":mod:", "").replace("``", "`").replace("~safescreen.", "")
+
+
 def cell(text):
-    """Text of a docstring for a table."""
-    text = text.replace(":func:", "").replace(":mod:", "").replace("``", "`").replace("~safescreen.", "")
-    return text.replace("|", "\\|")
+    """The same for a table."""
+    return plain(text).replace("|", "\\|")
 
 
 def row(entry):
     """One row of the table."""
-    found = [f"[{c.id}]({c.notebook}.ipynb) {c.status}" for c in about[entry.name]]
-    floating = entry.rounding.removeprefix("Safe in floating point").lstrip(":, ")
-    papers = ", ".join(entry.sources)
-    texts = (f"`{entry.name}`", ", ".join(entry.takes), papers, entry.first, entry.ours, entry.cost, floating)
-    return "| " + " | ".join([*map(cell, texts), ", ".join(found)]) + " |"
+    by_status = {}
+    for claim in about[entry.name]:
+        by_status.setdefault(claim.status, []).append(f"[{claim.id}]({claim.notebook}.ipynb)")
+    found = "; ".join(f"{status}: {', '.join(ids)}" for status, ids in by_status.items())
+    test = f"`{entry.name}` ({', '.join(entry.takes)})"
+    texts = (test, ", ".join(entry.sources), entry.first, entry.ours, entry.cost)
+    return "| " + " | ".join([*map(cell, texts), found]) + " |"
 
 
 def table(kind):
-    """All entries of a kind."""
-    lines = ["| test | takes | papers | who first | ours | cost | in floating point | claims |", "|---|---|---|---|---|---|---|---|"]
-    return Markdown("\n".join(lines + [row(entry) for entry in entries.values() if entry.kind == kind]))
+    """All entries of a kind, and below them how each holds in floating point."""
+    of_kind = [entry for entry in entries.values() if entry.kind == kind]
+    head = ["| test | papers | who first | ours | cost | claims |", "|---|---|---|---|---|---|"]
+    floating = [f"* `{entry.name}`: {plain(entry.rounding.removeprefix('Safe in floating point').lstrip(':, '))}" for entry in of_kind]
+    return Markdown("\n".join([*head, *map(row, of_kind), "", "In floating point:", "", *floating]))
 
 
 # %% [markdown]
