@@ -55,6 +55,14 @@ class Points:
         )
 
     @property
+    def longest(self) -> float:
+        """Upper bound of the norm of ``d d' - e e'`` for differences d and e of points. They are at
+        most twice as long as the longest point.
+        """
+        norm = float(self.norms.max(initial=0.0))
+        return 8.0 * norm * norm
+
+    @property
     def cone(self) -> Cone:
         """The cone of the metrics."""
         return NonNegativeCone(self.d) if self.diagonal else PSDCone(self.d)
