@@ -296,3 +296,5 @@ if is_example:
             run()
         except ValueError as message:
             print(f"{mistake}: {message}\n")
+else:
+    print("These are shown for the example.")

@@ -93,8 +93,7 @@ print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
 # ## A certificate for another solver
 #
 # LIBLINEAR has solved for one C. Which samples can it leave out for a neighbouring C? Its solution need not be exact.
-# `screen_fitted` takes the fitted model, and bounds its distance from the optimum, with rounding. From that it derives what is
-# certain of each sample.
+# `screen_fitted` takes the fitted model, and bounds its distance from the optimum, with rounding. From that it derives what it can prove about each sample.
 
 # %%
 C0, C = 0.1, 0.105

@@ -275,7 +275,7 @@ print("the difference of the objectives agrees, to less than a thousand units in
 # %% [markdown]
 # ## The library, does it match? And an outside opinion
 #
-# First the library against the ten lines: objectives, $x(\alpha)$ and gap at sixty-three random pairs. The library's gap is the sum (1) plus a
+# First we compare the library with the ten lines: objectives, $x(\alpha)$ and gap at sixty-three random pairs. The library's gap is the sum (1) plus a
 # bound of its own rounding errors, so it never falls below the exact one.
 #
 
@@ -313,7 +313,7 @@ assert max(apart.values()) < 1e-9
 # %% [markdown]
 # ### The loss and its conjugate
 #
-# On a grid of margins, for four widths. The supremum of step 2 is taken over the grid. The Fenchel parts are
+# We check this on a grid of margins, for four widths. The supremum of step 2 is taken over the grid. The Fenchel parts are
 # never negative, and they vanish at the slope.
 
 # %% tags=["STS19-D2.2"]

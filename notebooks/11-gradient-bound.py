@@ -539,7 +539,7 @@ assert max(ratios) <= 1.0
 #   $x_0$ is exact.
 #
 # Screening does not predict, it *confirms*: it finds the triplets that are already in the right category
-# at the reference and proves that they stay there. Hence the advice to screen again as iterates improve.
+# at the reference and proves that they stay there. That is why it pays to screen again as iterates improve.
 #
 # </details>
 
@@ -568,8 +568,7 @@ assert n_new == 0 < n_certified
 # ## Fine print
 #
 # * **Cost.** One pass over the terms for $\alpha(x)$ and $H(\alpha)$, which an iteration of projected
-#   gradient has made anyway. No eigendecomposition, except for the half-space that the linear rule wants
-#   (`ball.normal`).
+#   gradient has made anyway. It needs no eigendecomposition, except for the half-space that the linear rule wants (`ball.normal`).
 # * **Rounding.** The computed $\alpha(x)$ is the slope at $x$ up to rounding only. Equation (4) with an
 #   upper bound of $\varphi$, and bounds of the errors of $H$, of $x$ and of the norm, make the radius of
 #   the library an upper bound of one that is exactly right.

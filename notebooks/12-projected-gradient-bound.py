@@ -69,6 +69,18 @@ figures.show(
 )
 
 # %% [markdown]
+# The dotted line is a plane in the space of metrics. It touches the cone at the projection of the center of GB, and the
+# cone lies on one side of it:
+
+# %% tags=["STS19-F4"]
+normal = pair["PGB"].center - pair["GB"].center
+metrics = [B @ B.T for B in np.random.default_rng(4).standard_normal((2000, 2, 2))]
+held = sum(np.vdot(normal, metric) >= 0.0 for metric in metrics)
+print(f"the half-space holds {held} of {len(metrics)} random metrics and the optimum, and not the center of GB")
+assert abs(np.vdot(normal, pair["PGB"].center)) < 1e-9 and held == len(metrics)
+assert np.vdot(normal, pair["GB"].center) < 0.0 <= np.vdot(normal, x_star)
+
+# %% [markdown]
 # ## The claims
 #
 # Let $Q = x - \frac{1}{2\lambda}g$ and $r_{GB} = \frac1{2\lambda}\|g\|$ be the gradient bound at a point $x \in K$ with

@@ -125,7 +125,7 @@ figures.show(
 #
 # ## The slow version
 #
-# GB, PGB, DGB, MGB and RPB, straight from this table, for any reference pair $(x, \alpha)$, and the library's beside them. With the
+# We compute GB, PGB, DGB, MGB and RPB straight from this table, for any reference pair $(x, \alpha)$, and compare them with the library's. With the
 # exact solution for $\lambda_0$ three of the five lines are the same:
 
 # %%
@@ -538,8 +538,7 @@ assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values()
 #
 # ### Radii, watched
 #
-# Left: along the iterates of projected gradient. Right: with the exact solution for $\lambda_0$ as reference, against
-# $\lambda_1$. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to zero.
+# Left: along the iterates of projected gradient. The right panel takes the exact solution for $\lambda_0$ as reference, and $\lambda_1$ varies. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to zero.
 
 # %%
 visited = []

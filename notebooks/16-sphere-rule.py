@@ -64,6 +64,7 @@ figures.show(
 drawn = ss.Problem(ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)), ss.Hinge())
 levels = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ direction  # of H on the ball
 assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3  # where the lines of min and max are
+print(f"extreme values over a ball of radius 1: {levels.min():.3f} and {levels.max():.3f}")
 assert ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.0)).in_R.all()  # all of the ball is above the level
 assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 

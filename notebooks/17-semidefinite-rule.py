@@ -33,7 +33,7 @@ plt.rcParams.update(figures.STYLE)
 # %% [markdown]
 # ## The idea in a picture
 #
-# A drawing with a cone of the plane (shaded) in place of the cone of matrices. The ball holds the solution, and a part
+# The drawing has a cone of the plane (shaded) in place of the cone of matrices. The ball holds the solution, and a part
 # of the ball lies outside of the cone. A triplet has the margin 1 on the dashed line, and it is in R if the solution
 # lies above this line. The line cuts the ball, so the ball alone says nothing. But all points of the ball below the
 # line are outside of the cone. What the ball and the cone have in common lies above it, and the triplet is in R.

@@ -680,7 +680,7 @@ assert worst < 1e-9
 # ## Fine print
 #
 # * **Cost.** Two margins a triplet, $\langle H, Q\rangle$ and $\langle H, P\rangle$, each one subtraction
-#   of two pair distances, and two square roots. No eigenvalue beyond the one split that gives $P$.
+#   of two pair distances, and two square roots. It needs one eigendecomposition, the one that gives $P$.
 # * **Rounding.** The library never takes the inverse sine of anything: it computes $k^\star$ roughly and
 #   evaluates (1) there, with error bounds for both margins, for $\delta$ and for $\|H - kp\|$. A computed
 #   normal is in the dual cone only up to rounding; `cone_halfspace` moves the plane outward by as much.

@@ -198,7 +198,7 @@ assert sp.simplify(lam_b - at - same / (n * m - h + 2 * tau + 2 * err * n)) == 0
 #
 # ## Ten lines of numpy
 #
-# From here on the full metric of the same points, 108 triplets.
+# From here on we take the full metric of the same points, with 108 triplets.
 
 
 # %%

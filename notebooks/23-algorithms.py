@@ -74,8 +74,8 @@ figures.show(
 #
 # What they stand on, from the other notebooks: each ball contains $x^\star$; a triplet that is in $L$ or $R$
 # for all points of the ball is so at $x^\star$; the reduced problem has the same $x^\star$
-# ([`10-problem-and-duality`](10-problem-and-duality.ipynb)). The third statement makes the first two work again on the problem that is left,
-# and so on, as often as we like.
+# ([`10-problem-and-duality`](10-problem-and-duality.ipynb)). By the third statement the first two hold again for the problem that is left. So we can repeat
+# them as often as we like.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -93,7 +93,7 @@ figures.show(
 # %% [markdown]
 # ## Algorithm 1 in plain numpy
 #
-# One function for everything known at a point. The problem that is left has terms `A`, a linear term `c` and
+# One function returns everything that is known at a point. The problem that is left has terms `A`, a linear term `c` and
 # a constant, as Lemma 1 says.
 
 
@@ -432,7 +432,7 @@ figures.show(
 # something at $x$, the reduced objective does not know it, and **the gap of the whole problem is larger than
 # the tolerance.**
 #
-# The cure: enlarge every ball by $\sqrt{2\,\mathrm{tol}/\lambda}$. Any $x$ whose reduced gap is at most tol
+# The cure is to enlarge every ball by $\sqrt{2\,\mathrm{tol}/\lambda}$. Any $x$ whose reduced gap is at most tol
 # lies within that distance of $x^\star$ (DGB, for the reduced problem), so it is in the enlarged ball, and
 # all screened triplets are in their regions **at $x$**. Then $\tilde P(x) = P(x)$, and the reduced gap *is*
 # the whole gap. Nobody has to visit the screened triplets to make sure.
@@ -579,7 +579,7 @@ assert moved_L > 100 and problem.gap(stale.x, last.lam) > 0.1 * last.primal
 # The reduced problem is $\frac\lambda2\|x\|^2 - \langle c, x\rangle$ plus a constant, with $c = \sum_{\hat L}
 # a_t$. Its curvature is $\lambda$; with the step $1/\lambda$ one iteration gives $[x - (\lambda x -
 # c)/\lambda]_K = [c]_K/\lambda$, which is the solution, exactly. So: one iteration, if the step is computed
-# anew. With the old step, as many as before, each nearly free. A library should notice and use the formula.
+# anew. With the old step there are as many iterations as before, and each is nearly free. A library should notice and use the formula.
 #
 # This is no rare case: from $\lambda_{\max}$ on it always ends this way.
 #

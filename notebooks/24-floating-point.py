@@ -12,7 +12,7 @@
 # * what the library does instead, and that on the same inputs it says "undecided";
 # * every rule at thresholds on the exact extremes of its region, to the last bit;
 # * the one constant in the chain that is tested and not proved;
-# * what all this costs: next to nothing.
+# * that all this costs next to nothing.
 
 # %%
 import types
@@ -980,7 +980,7 @@ assert counts["library wrong"] == 0 and counts["naive wrong"] >= 50 and counts["
 # %% [markdown]
 # ## What it costs
 #
-# The time is that of one more array, the errors of the margins, each of which is a scale of the pair times a number. To
+# It takes the time of one more array, which holds the errors of the margins. Each error is a scale of the pair times a number. To
 # count the lost decisions we take a path over all of iris. At each solution the library screens, and so does the naive
 # rule with the computed radius $\sqrt{2(P-D)/\lambda}$.
 
@@ -1044,7 +1044,7 @@ assert not exact_side and forms == [False, False, False, True]
 # %% [markdown]
 # ## Fine print
 #
-# * **What is not proved.** The constant $16\,d$ in the backward error of LAPACK's symmetric eigensolver.
+# * **What is not proved.** We take the constant $16\,d$ for the backward error of LAPACK's symmetric eigensolver without a proof.
 #   It is tested here and in `tests/safety`, and is several times what is seen. Diagonal metrics and support
 #   vector machines do not need it.
 # * **What "exact data" means.** The floats in memory. If the points are measurements rounded to three

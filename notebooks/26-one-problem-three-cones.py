@@ -316,7 +316,7 @@ assert by_rule.n_L + by_rule.n_R > 0
 #
 # Now without a word about triplets or samples, applied to the three problems: the closed form of the start; the
 # path bound, ball test 1 (also for another feasible point) and the dome of the sample papers' own functions; every
-# ball; the intersection of two balls. Twice: by the library, and by hand from the terms written out. And the
+# ball; the intersection of two balls. We do it twice: by the library, and by hand from the terms written out. And the
 # safety of every decision, against a solution that is known to $\varepsilon$: a term is wrong in R if its margin
 # at every point within $\varepsilon$ is below 1.
 

@@ -62,7 +62,7 @@ def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
 
 
 # %% [markdown]
-# One triplet against $t = \lambda_0/\lambda$. The line is $\langle a_t, Q\rangle - \tau$: how far the margin at the
+# The picture follows one triplet against $t = \lambda_0/\lambda$. The line is $\langle a_t, Q\rangle - \tau$: how far the margin at the
 # center $Q$ is above the threshold $\tau$. The curve is $n r$, with the radius $r$ and the norm $n = \|a_t\|$: how far
 # the margin can fall below that of the center. It is the root of a parabola. Where the line lies above the curve, all
 # margins over the ball are above the threshold, and the triplet is in R. That is its range, shaded. Dashed is the curve
@@ -404,8 +404,7 @@ def quartic_set(hA, hB, n, a, b, c, accuracy, tau):
 
 # %% [markdown]
 # The library finds the same ends in another way: it starts at $\lambda_0$, where the rule holds, and walks to the first
-# root from inside, without ever stepping over it; see the fine print. Both are compared on the 108 triplets. Then the
-# random problems again: at the ends the enlarged rule turns, and the enlargement does what it is for. For three values of
+# root from inside, without ever stepping over it; see the fine print. Both are compared on the 108 triplets. The random problems follow again. The enlarged rule turns at the ends of each interval, and with the enlargement no decision is wrong at a point that the solver may accept. For three values of
 # $\lambda$ a point is sought in a random direction from the optimum, as far as its gap stays within the tolerance: every
 # such point, not only the optimum, has each decided term in its category.
 

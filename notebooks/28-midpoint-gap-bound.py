@@ -33,10 +33,9 @@ loss = ss.SmoothedHinge(gamma=0.05)
 # %% [markdown]
 # ## The story in a picture
 #
-# Left, a support vector machine in the plane of weights. The ball of DGB has its center at $x$ and passes
+# The left panel shows a support vector machine in the plane of weights. The ball of DGB has its center at $x$ and passes
 # through $x(\alpha)$. The midpoint ball (MGB) has the segment from $x$ to $x(\alpha)$ for a diameter. It
-# contains the solution, it lies inside the other, and it has half its radius. Right, a metric, in the plane
-# through $x$, $x(\alpha)$ and the solution. The cone of semidefinite matrices now has a say, and the ball
+# contains the solution, it lies inside the other, and it has half its radius. The right panel shows a metric, in the plane through $x$, $x(\alpha)$ and the solution. The cone of semidefinite matrices now has a say, and the ball
 # is somewhat larger than the segment asks for.
 
 # %%
@@ -112,8 +111,8 @@ figures.show(
 #
 # $$F(x) - F(x^\star) + \lambda\langle x^\star,\; x - x^\star\rangle \ge 0 . \tag{1}$$
 #
-# (For samples this is SSS14 Lemma 3. The gradient bound of [`11-gradient-bound`](11-gradient-bound.ipynb) replaces $F(x^\star)$ by a
-# tangent at $x$ here, and stops.)
+# (For samples this is SSS14 Lemma 3. At this point the gradient bound of [`11-gradient-bound`](11-gradient-bound.ipynb) replaces $F(x^\star)$ by a
+# tangent at $x$, and is done.)
 
 # %% [markdown]
 # ### Step 2: the solution, seen from the dual point
@@ -157,7 +156,7 @@ assert sp.expand(left - square) == 0 and sp.expand(left - halves) == 0
 # %% [markdown]
 # ## The slow version
 #
-# The formula as it stands, with $P - D$ and all. `A` holds one term a row.
+# The slow version computes the formula as it is printed above. `A` holds one term a row.
 
 
 # %%
@@ -359,8 +358,7 @@ print("difference of the squares:", sp.factor(squares), "- rho e")
 # %% [markdown]
 # ### Does it match?
 #
-# The same random pairs: inside DGB, with $1/\sqrt2$ of its radius at most, and at another $\lambda$ inside
-# RRPB. Of the exact pair it is RPB.
+# For the same random pairs MGB lies inside DGB, with at most $1/\sqrt2$ of its radius, and at another $\lambda$ inside RRPB. Of the exact pair it is RPB.
 
 
 # %% tags=["NEW-MGB"]

@@ -24,8 +24,7 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The story in a picture
 #
-# A support vector machine in the plane. For each value $v$ of its total loss at the solution there are a ball and a half-space. Large $v$: a small ball,
-# and the half-space leaves it alone. Small $v$: a large ball, of which only a cap is left. The caps of all $v$, dark for small $v$ and light for large, fill the midpoint ball.
+# The picture shows a support vector machine in the plane. For each value $v$ of its total loss at the solution there are a ball and a half-space. With a large $v$ the ball is small, and the half-space cuts nothing off. Small $v$: a large ball, of which only a cap is left. The caps of all $v$, dark for small $v$ and light for large, fill the midpoint ball.
 
 # %%
 rng = np.random.default_rng(2)
@@ -331,7 +330,7 @@ figures.show(
 )
 
 # %% [markdown]
-# **Verdict.** The order of the claim holds everywhere. On real data the half-space brings about one term in a thousand, on random triplets, where the cone matters most, three. STS19 cuts
+# **Verdict.** The order of the claim holds everywhere. On real data the half-space decides about one more term in a thousand. On random triplets, where the cone matters most, it decides three. STS19 cuts
 # GB by the half-space of another normal, $Q_-$ in place of $H_-$. The linear rule costs a second margin of each term. So none of it becomes a
 # default: MGB with the sphere rule stays.
 #

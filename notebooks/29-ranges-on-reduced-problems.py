@@ -222,7 +222,7 @@ assert all(abs(a - b) < 1e-9 * max(a, 1.0) for a, b in gaps)
 # %% [markdown]
 # ## Over three cones
 #
-# The full test of section 6.1.2. From a rough iterate, terms are screened at $\lambda_0$ by GB, DGB or MGB, with and
+# This is the full test of section 6.1.2. From a rough iterate, terms are screened at $\lambda_0$ by GB, DGB or MGB, with and
 # without the enlargement (`accuracy` of the library's ranges, read off at $\lambda_0$). Then a point is accepted that the
 # solver *may* stop at: from the optimum in a random direction, as far as its gap in the reduced problem stays within the
 # tolerance. Are the screened terms in their category at this point? Is its gap, for seven values of $\lambda$, the same in
@@ -377,8 +377,7 @@ for part in (needed - 1e-6, needed + 1e-6):
 # %% [markdown]
 # ## Fine print
 #
-# * The tolerance in the enlargement is the one the solver stops at, in units of the objective; if it stops at a relative
-#   gap, it is that times the objective. A solver that stops elsewhere (by the change of $x$, say) needs another bound of
+# * The tolerance in the enlargement is the gap at which the solver stops, in units of the objective. If the solver stops at a relative gap, multiply that by the objective. A solver that stops elsewhere (by the change of $x$, say) needs another bound of
 #   its distance from the solution.
 # * The enlargement is that of the $\lambda$ at which the terms are screened *and* the point is accepted, $\lambda_0$. In a
 #   range with `accuracy`, terms are decided for many $\lambda$ at once, and the enlargement is $\sqrt{2\epsilon/\lambda}$

@@ -61,8 +61,8 @@ for number in range(4):
     center, radius = ball_of_change(plane, old, changed, lam)
     new = ss.solve(changed, lam, tol=1e-12).x
     assert np.linalg.norm(new - center) <= radius
-    ax.add_patch(plt.Circle(center, radius, fill=False, color=f"C{number}"))
-    ax.plot(*new, "*", color=f"C{number}", markersize=10)
+    ax.add_patch(plt.Circle(center, radius, fill=False, color=figures.OTHERS[number]))
+    ax.plot(*new, "*", color=figures.OTHERS[number], markersize=10)
 ax.plot(*old.x, "ko", label="old solution")
 ax.axhline(0.0, color="gray", linewidth=1.0, zorder=0)
 ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
@@ -329,9 +329,9 @@ def ramp_objective(problem, x, lam, kappa=1.0):
 
 # %% [markdown]
 # Simulated answers about 150 things with eight features, of which a share is wrong. The features are heavy-tailed (Student's t with two
-# degrees of freedom): a wrong answer about things that are far apart is a gross error. For comparison the same with normal features. Five draws of each.
-# A line tells the share of wrong answers and $\kappa$; how many new questions the hinge and the ramp answer right; what share of the triplets is certain before the first
-# and before the last round; and the mean $\beta_t$ in the last round, of wrong and of right answers.
+# degrees of freedom): a wrong answer about things that are far apart is a gross error. For comparison we do the same with normal features, and make five draws
+# of each. A line tells the share of wrong answers and $\kappa$; how many new questions the hinge and the ramp answer right; what share of the triplets is
+# certain before the first and before the last round; and the mean $\beta_t$ in the last round, of wrong and of right answers.
 
 # %%
 def answers(rng, heavy, share_wrong, count=2000, n=150, d=8):

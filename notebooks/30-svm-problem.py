@@ -29,7 +29,7 @@ from safescreen_book.protocols.outside import linear_svc
 # %% [markdown]
 # ## The idea in a picture
 #
-# Forty points of the plane in two classes. The machine looks for a line between them with a wide margin on either side.
+# The picture shows forty points of the plane in two classes. The machine looks for a line between them with a wide margin on either side.
 
 # %%
 rng = np.random.default_rng(7)

@@ -215,6 +215,7 @@ X, y, problem, found = picture
 # %% tags=["SSS14-F2"]
 height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
 assert np.array_equal(found.in_R, height > ball.radius) and np.array_equal(found.in_L, height < -ball.radius)
+print(f"lines of samples: {len(height)}, of which {int((abs(height) > ball.radius).sum())} miss the ball")
 assert found.in_R.any() and found.in_L.any() and not (found.in_R | found.in_L).all()
 
 # %% [markdown]

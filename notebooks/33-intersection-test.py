@@ -396,7 +396,7 @@ assert count["more than both balls"] > 50 and count["decisions"] > 1000
 # %% [markdown]
 # ## Picture
 #
-# A machine in the plane, reference at half of $C$. Left: the balls and the lens. Right: turn a unit vector $z$ all
+# The picture shows a machine in the plane, with a reference at half of $C$. Left: the balls and the lens. Right: turn a unit vector $z$ all
 # the way round; above the better of the two balls the third case gains where $z$ looks across the line of centers.
 
 # %%
@@ -546,7 +546,7 @@ assert kappa_square == 0 and apart == 0
 # $1 + 2^{-52}$, the rule says R, and a sample that carries the solution is thrown away.
 #
 # Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins are
-# larger. Two thousand of them, in ten dimensions.
+# larger. We draw two thousand of them, in ten dimensions.
 
 # %%
 def touching_machine(rng):

@@ -54,6 +54,9 @@ for ax, (name, s) in zip(axes, chosen.items(), strict=True):
     assert all(np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9) for ball in both.values())
     figures.balls(ss.cones.FreeSpace(2), both, {"optimum": best.x}, ax=ax, title=name)
     ax.set_facecolor("white")
+lowest, highest = (choose([limit() for ax in axes for limit in (ax.get_xlim, ax.get_ylim)], axis=0)[end] for end, choose in enumerate((np.min, np.max)))
+for ax in axes:
+    ax.set(xlim=(lowest, highest), ylim=(lowest, highest))
 figures.show(
     "Three planes of weights, each with the same small disc, ball 1, and another ball 2, both around the solution. With all s zero and with coins ball 2 is "
     "large and contains ball 1; with the best s it overlaps ball 1 in a small lens, which holds the solution."
@@ -323,7 +326,7 @@ assert np.mean(ratios > 1.01) > 0.05
 # $$\big\{w : \langle w, w - \tilde w\rangle + C\big(\xi(w) - \tilde\xi\big) \le 0\big\}, \qquad
 # \xi(w) = \sum_i \max(0, 1 - \langle z_i, w\rangle),$$
 #
-# the first optimality condition without anything given away. The smallest ball 2 over all $s$ is a quadratic program, a
+# which is the first optimality condition, with nothing given away. The smallest ball 2 over all $s$ is a quadratic program, a
 # support vector machine again, so there is a price at the end. (It need not be the smallest ball around this set.)
 
 
@@ -593,8 +596,7 @@ for factor in (1.05, 1.1, 1.25, 1.5, 2.0, 4.0):
 #
 # Put $\hat s$ into (1): the sum is the total loss at $m_1$, so the criterion is
 # $\langle m_1, m_1 - \tilde w\rangle + C(\xi(m_1) - \tilde\xi)$, the left side of the limit region above, at $m_1$.
-# Negative: $m_1$ itself satisfies all planes, and no $s$ cuts the center off. That happens, in one of ten machines
-# below. The test is still valid and may still cut, though not beyond the center. The identity is checked for every
+# Negative: $m_1$ itself satisfies all planes, and no $s$ cuts the center off. That happens in one of ten machines below. The test is still valid and may still cut, though not beyond the center. The identity is checked for every
 # machine.
 #
 # </details>

@@ -567,7 +567,7 @@ prob = ss.Problem(arcs, ss.Hinge())
 Cs = svm.c_min(arcs) * np.geomspace(1.0, 1e4, 41)
 
 # %% [markdown]
-# The path with each of the three tests, and without any. All end at the same objective.
+# We run the path with each of the three tests, and without any. All end at the same objective.
 
 # %%
 curves, finals = {}, {}

@@ -81,7 +81,7 @@ for ax, title, at, w, loss in (
         "total loss / its first value": loss / loss[0],
         "length of w / its last value": length / length[-1],
     }
-    figures.lines(curves, at, ax=ax, title=title, xlabel="price C", log="x")
+    figures.lines(curves, at, ax=ax, title=title, xlabel="price C", log="x", share=True)
 figures.show(
     "Total loss and length of w against the price C. Left, two samples: as C grows the loss falls in two stretches and "
     "the length rises in the same two, flat in between. Right, 600 points: the loss falls and the length rises all along."

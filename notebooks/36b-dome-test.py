@@ -2,7 +2,7 @@
 # # The dome test: screening for a whole interval of C
 #
 # Train a support vector machine for two values of $C$. What do the two solutions say about all the machines
-# between them? They enclose them, in a ball with a slice cut off: a dome. If a sample has margin above 1
+# between them? They enclose them in a ball with a slice cut off, a dome. If a sample has margin above 1
 # everywhere in the dome, then it influences none of these machines, and you can drop it before you train
 # them. This was the first safe screening test for support vector machines (SSS13).
 #
@@ -53,7 +53,9 @@ a, b = solve(toy, C_a), solve(toy, C_b)
 between = solve(toy, 0.14).x
 points = {"$w_a$": a.x, "$w_b$": b.x, "optimum": between}
 figures.domes(a.x, np.linalg.norm(b.x), {}, points, title="C from 0.1 to 0.2")
-assert between @ a.x >= a.x @ a.x and np.linalg.norm(between) <= np.linalg.norm(b.x)
+depth, length = between @ a.x / (a.x @ a.x), np.linalg.norm(between) / np.linalg.norm(b.x)
+print(f"half-space and ball hold the optimum for C = 0.14: {depth:.2f} is at least 1, {length:.2f} at most 1")
+assert depth >= 1.0 and length <= 1.0
 figures.show(
     "The plane of weights. The dome is a thin slice between an arc, on which the solution w_b lies, and a straight edge, on "
     "which the solution w_a lies. The solution for C = 0.14, marked as the optimum, lies in the slice between the two."
@@ -239,7 +241,7 @@ angles = np.linspace(0.0, 2.0 * np.pi, 20_001)
 rim = np.linalg.norm(b.x) * np.array([np.cos(angles), np.sin(angles)])
 margins_of_dome = Z[shown] @ rim[:, a.x @ rim >= a.x @ a.x]
 misses = (margins_of_dome.min(axis=1) > 1.0) | (margins_of_dome.max(axis=1) < 1.0)
-print("lines drawn:", len(shown), " decided exactly where they miss the dome:", bool((misses == (slow_L | slow_R)[shown]).all()))
+print("lines drawn:", len(shown), " miss the dome:", misses.sum(), " and exactly these are decided:", bool((misses == (slow_L | slow_R)[shown]).all()))
 assert (misses == (slow_L | slow_R)[shown]).all() and 0 < misses.sum() < len(shown)
 figures.show(
     "The dome in the plane of weights, and samples as straight lines. Lines of samples in R and in L pass the dome on either side, those of "

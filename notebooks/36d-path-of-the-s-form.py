@@ -152,6 +152,7 @@ ax.axhline(s / loss_a, color="#999999", linewidth=0.8, label="budget")
 ax.axvline(share, color="#999999", linewidth=0.8, linestyle=":", label="first vector within it")
 ax.legend()
 print("the loss falls along the way, the length grows:", bool((np.diff(losses) <= 1e-9).all()), bool((np.diff(lengths) > 0.0).all()))
+print(f"first vector within the budget: after {share:.2f} of the way")
 assert (np.diff(losses) <= 1e-9).all() and (np.diff(lengths) > 0.0).all()
 assert (losses[v < share - 0.01] > s).all() and (losses[v > share + 0.01] < s).all()
 figures.show(

@@ -493,8 +493,7 @@ assert gap_like < distance <= ball.radius
 #
 # From $\frac{C}{C_b} w_b$ to $w_b$. Both balls shrink to the point $w(C)$, with radii proportional to $|C - C_a|$ and
 # $|C_b - C|$. If the path is a straight ray there, $w(C) = \frac{C}{C_a} w_a = \frac{C}{C_b} w_b$, one ball ends in
-# $w(C)$ and the other begins in it: they touch in the solution and nowhere else. If the path rests,
-# $w_a = w(C) = w_b$, they touch there again, the other way round. In general what they have in common is a lens,
+# $w(C)$ and the other begins in it: they touch in the solution and nowhere else. If the solution does not move, $w_a = w(C) = w_b$, they touch there again, the other way round. In general what they have in common is a lens,
 # as thick as the path is bent.
 #
 # </details>

@@ -151,7 +151,7 @@ print("for small epsilon, rho - 1 = sqrt(epsilon) *", sp.simplify((step - 1) / e
 #
 # $$n(\varepsilon) \approx \frac{1}{\sqrt{2\varepsilon}} \int \frac{\|w(C)\|}{\sqrt{P_C}}\; d\log C . \tag{2}$$
 #
-# As $\|w\|^2 \le 2P_C$, never more than about $\log(C_T/C_{\min})/\sqrt\varepsilon$, whatever the data.
+# As $\|w\|^2 \le 2P_C$, there are never more than about $\log(C_T/C_{\min})/\sqrt\varepsilon$ solutions, whatever the data.
 #
 # ## Ten lines of numpy
 
@@ -404,7 +404,7 @@ for one, other in zip(slow, fast, strict=True):
 
 
 # %% [markdown]
-# Now the whole statement, for three $\varepsilon$ and both data sets: the path with BT1, with IT and without any test. They
+# Now we check the whole statement, for three $\varepsilon$ and both data sets, on paths with BT1, with IT and without any test. They
 # must have the same number of solutions and the same objectives, and every solution is certified by a gap on *all*
 # samples. Between neighbours (35) is checked by solving in the middle and at the end of a sample of the steps. No support vector
 # may be screened. The number of solutions is compared with the integral in (2).
@@ -486,7 +486,7 @@ for ax, name in zip(axes, problems, strict=True):
         f"eps = {eps:g}": (1.0 / paths[name, eps].lams[1:], paths[name, eps].path_rates[1:])
         for eps in (0.1, 0.01, finest)
     }
-    figures.lines(shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x")
+    figures.lines(shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x", share=True)
 figures.show(
     "Share screened by the intersection test along C, for breast cancer and digits and three "
     "accuracies. The smaller the accuracy eps, the higher the curve: near 0.9 for 0.001, near "

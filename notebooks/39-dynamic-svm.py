@@ -473,7 +473,7 @@ assert decided["DGB"] < decided["RRPB"] < decided["MGB"]
 #
 # ### During a solve
 #
-# The breast-cancer data with the hinge. The curves show the share of the samples that is
+# We take the breast-cancer data with the hinge. The curves show the share of the samples that is
 # decided after each sweep of coordinate descent, left for a linear machine, right for a Gaussian kernel.
 
 # %%

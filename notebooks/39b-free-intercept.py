@@ -368,7 +368,7 @@ print(f"decisions of the starting lambda alone, kept for the others: {n_stale} w
 #
 # ## What becomes of the tests of SSS13 and SSS14
 #
-# Both papers leave the intercept out. Put $L(w)$ for their total loss: it is convex, which is all that they use of it.
+# Both papers leave the intercept out. Put $L(w)$ for their total loss. They use only that it is convex.
 #
 # | test | the region for $w^\star$ | the margin |
 # |---|---|---|

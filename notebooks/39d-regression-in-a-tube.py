@@ -80,7 +80,7 @@ inside, above, below = sides(ss.screen(prob, rough.x, lam, rough.alpha))
 w, b = read(prob, best)
 prediction = X @ w + b
 _, ax = figures.panels(1, width=6.0, height=3.6)
-for mask, label, color in ((inside, "inside", "tab:green"), (above, "above", "tab:blue"), (below, "below", "tab:orange"), (~(inside | above | below), "undecided", "black")):
+for mask, label, color in ((inside, "inside", figures.OTHERS[-1]), (above, "above", figures.COLOURS["L"]), (below, "below", figures.COLOURS["R"]), (~(inside | above | below), "undecided", "black")):
     ax.plot(prediction[mask], y[mask], ".", label=label, color=color)
 line = np.array([prediction.min(), prediction.max()])
 ax.fill_between(line, line - eps, line + eps, color="lightgray", alpha=0.5, zorder=0)

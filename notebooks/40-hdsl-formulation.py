@@ -32,8 +32,7 @@ from safescreen_book import datasets, figures
 # ## The idea in a picture
 #
 # A similarity of the digits, images of 8 by 8 pixels, while it is learned. It is a matrix $M$ of 64
-# by 64 numbers, and each step adds at most one *atom*, which couples two pixels. Above, $M$ after 1,
-# 5, 20 and 400 steps, purple for positive entries. Below, the same atoms as lines between the two
+# by 64 numbers, and each step adds at most one *atom*, which couples two pixels. The upper row shows $M$ after 1, 5, 20 and 400 steps, with positive entries in purple. Below, the same atoms as lines between the two
 # pixels that they join, on the mean image: purple if the two pixels count as alike, orange if they
 # count against each other. After 400 steps there are 73 atoms, of the 4032 that there could be.
 

@@ -739,8 +739,7 @@ print("lower bound: ", " ".join(f"{free[k_]:6.3f}" for k_ in (1, 2, 5, 10, 15, 2
 # %% [markdown]
 # ## Picture
 #
-# The digits of scikit-learn, 300 images, the 15 nearest triplets of each. Left: Algorithm 3, each iterate
-# in the colour of the step that follows, and the two bounds. Right: without away steps the error falls
+# The digits of scikit-learn, 300 images, the 15 nearest triplets of each. The left panel shows Algorithm 3, each iterate in the colour of the step that follows, and the two bounds. Right: without away steps the error falls
 # like $1/k$; with them, or with *pairwise* steps (weight moves from the worst active atom to the best of
 # all), it falls exponentially once the right atoms are there. This faster phase is known for polytopes
 # (see the references); Proposition 1 does not speak of it.

@@ -444,7 +444,7 @@ print(f"an iteration at d = 10^6 / at d = 10^4: {iterations[-1] / iterations[0]:
 # %% tags=["nbval-ignore-output"]
 larger = {"s": (15, 30, 60, 120), "T": (2500, 5000, 10_000, 20_000)}
 by = {key: np.array([timed(**{key: value}) for value in values]) for key, values in larger.items()}
-figure, axes = figures.panels(3, width=11.0, height=3.2)
+figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
 for ax, (key, x, y) in zip(
     axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True
 ):

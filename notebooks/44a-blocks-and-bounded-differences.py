@@ -308,7 +308,7 @@ print("n = 3 to 14: a point is in at most (n-1)(n-2) admissible triplets, and ca
 #
 # No. By Lemma 2 $U_n$ is a mean of averages over blocks, one a permutation, and all of them have the same
 # variance. The variance of a mean of variables of equal variance is at most that variance (it would be
-# equal if all were the same variable). In the picture: standard deviations of 0.03 and 0.08.
+# equal if all were the same variable). In the picture the standard deviations are 0.03 and 0.08.
 #
 # </details>
 

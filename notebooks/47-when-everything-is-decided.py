@@ -35,7 +35,7 @@ fig, axes = plt.subplots(1, 3, figsize=(11, 2.8), sharex=True, sharey=True)
 for ax, r in zip(axes, (0.5, 0.2, 0.06), strict=True):
     away = np.maximum(margins - high, low - margins)
     for t, m in enumerate(margins):
-        style = {"color": "tab:green" if 2 * r < away[t] else "gray"}
+        style = {"color": figures.COLOURS["L"] if 2 * r < away[t] else "gray"}
         ax.plot([m - 2 * r, m + 2 * r], [t, t], linewidth=3, solid_capstyle="butt", **style)
         ax.plot(m, t, "o", **style)
     ax.axvspan(low, high, color="lightgray", alpha=0.5, zorder=0)
@@ -44,7 +44,7 @@ for ax, r in zip(axes, (0.5, 0.2, 0.06), strict=True):
 axes[0].set_ylabel("term")
 figures.show(
     "Three panels for radii that shrink. Six terms are intervals of margins around dots, over a grey band between the two "
-    "thresholds. Intervals that do not touch the band are green: none of six at the largest radius, then two, then four. The dot of one "
+    "thresholds. Intervals that do not touch the band are blue: none of six at the largest radius, then two, then four. The dot of one "
     "lies in the band, and that of another just outside."
 )
 
@@ -314,7 +314,7 @@ for name, (prob, lam, delta, gaps, _, masks) in runs.items():
 # The bound is at most twice what is seen. With the gaps themselves in place of a rate, (b) says it for every share of the terms. Here is the share of undecided terms, as it is and as (b) says:
 
 # %%
-figure, axes = figures.panels(4, width=12.0, height=3.2)
+figure, axes = figures.panels(4, width=12.0, height=3.2, sharey=True)
 for ax, (name, (prob, lam, delta, gaps, _, masks)) in zip(axes, runs.items(), strict=True):
     for key, color in (("DGB", "tab:blue"), ("MGB", "tab:orange")):
         gap_t = lam * delta**2 / (KAPPA[key] * prob.terms.norms**2)

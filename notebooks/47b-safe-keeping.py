@@ -45,14 +45,14 @@ for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
     n_crossed.append((abs(at_center - thresholds) < ball.radius * plane.terms.norms[:, None]).sum())
     ax.contourf(U, V, own_cell, [0.5, 1.5], colors=["tab:green"], alpha=0.25)
     for t in range(5):
-        ax.contour(U, V, margins[..., t], thresholds, colors=[f"C{t}"], linestyles=["--", "-"], linewidths=1)
+        ax.contour(U, V, margins[..., t], thresholds, colors=[figures.OTHERS[t]], linestyles=["--", "-"], linewidths=1)
     ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
-    ax.plot(*star, "*", markersize=11, color="tab:red")
+    ax.plot(*star, "*", markersize=11, color="black")
     ax.set(aspect="equal", title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}", xlabel="$x_1$", xlim=(-0.2, 1.8), ylim=(-0.6, 1.4))
 axes[0].set_ylabel("$x_2$")
 assert n_crossed[0] > n_crossed[1] > n_crossed[2] == 0
 figures.show(
-    "Three panels of the plane, cut into cells by five pairs of parallel lines. The cell with a red star, the solution, is shaded. A circle near the "
+    "Three panels of the plane, cut into cells by five pairs of parallel lines. The cell with a star, the solution, is shaded. A circle near the "
     f"star crosses {n_crossed[0]} of the lines in the first panel, {n_crossed[1]} in the second, and none in the third, where it lies inside of the cell."
 )
 

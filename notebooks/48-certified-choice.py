@@ -43,7 +43,7 @@ fold = fold_of(every, loss, test)
 # %% [markdown]
 # ## The story in a picture
 #
-# Breast cancer, a linear machine, a third of the samples held out. Left: seventeen solutions bound the validation error everywhere. The line is
+# We take the breast-cancer data and a linear machine, and hold out a third of the samples. Left: seventeen solutions bound the validation error everywhere. The line is
 # the error of many more solutions; it never leaves the band. Right: from *one* solution for each $\lambda$, the share of samples whose
 # leave-one-out decision is certain without a refit.
 
@@ -270,7 +270,7 @@ print(f"{n_inside} solutions inside intervals: all in one of two balls, all marg
 #
 # `choose_lam` divides the interval into cells, bounds the mean error of some folds below in each cell, and solves in a cell where the bound is still below the
 # best error by more than $\varepsilon$. Between two solutions it first uses the pair that is linear in $1/\lambda$ between them: it costs one
-# evaluation, no solve. Five folds, $\lambda$ from 0.01 to 100, two data sets. Beside it a grid with as many values as it solved for, equally spaced: what
+# evaluation, no solve. We take five folds, $\lambda$ from 0.01 to 100, and two data sets. Beside it a grid with as many values as it solved for, equally spaced: what
 # `SafeSVCCV` proves for it over the whole range.
 
 

@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Features and terms at once
 #
-# An $\ell_1$ penalty makes most weights of a diagonal metric 0. Which ones can be known before the problem is solved, as it can be
-# known of most triplets that they do not matter. This notebook proves a feature 0 with the ball that the triplets
+# An $\ell_1$ penalty makes most weights of a diagonal metric 0. Screening finds out which ones before the problem is solved, just as it finds the triplets that do not matter. This notebook proves a feature 0 with the ball that the triplets
 # are screened with, and lets the two help each other: fewer triplets prove more features, fewer features prove more triplets.
 #
 # At the end you will have seen
@@ -155,7 +154,7 @@ assert sp.simplify(two - midpoint) == 0
 #
 # ## Ten lines
 #
-# The rule in plain numpy beside the library. The library adds allowances for rounding.
+# We compare the rule in plain numpy with the library. The library adds allowances for rounding.
 
 
 # %%

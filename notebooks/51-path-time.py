@@ -243,8 +243,7 @@ if record.computes:
 # %% [markdown]
 # ## Table
 #
-# `rate` is the paper's: triplets screened over triplets outside the quadratic piece; `path` before the
-# first iteration, `final` at the end, means over the path. `factor` is the time of `none` divided by that of the
+# The `rate` is the paper's: the triplets screened, divided by the triplets outside the quadratic piece. `path` is the rate before the first iteration and `final` the rate at the end of a solve, both as means over the path. `factor` is the time of `none` divided by that of the
 # row, **within one draw**, geometric mean over draws; the paper's, from its own seconds, stands beside it, and so do these and what of
 # them was spent on screening, on its machine.
 

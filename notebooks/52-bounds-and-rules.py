@@ -165,7 +165,7 @@ if record.computes:
 #
 # ## Along the path
 #
-# Now the same inside the solver. Every method screens with the last solution before the first iteration, and again
+# Now we do the same inside the solver. Every method screens with the last solution before the first iteration, and again
 # every 10 iterations, so its savings add up, and so would its errors. Seconds are processor seconds of one thread and
 # contain everything but compilation.
 
@@ -286,8 +286,7 @@ if {"GB", "PGB"} <= rate.keys():
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it
-# covers the bound. Times are ratios within a draw; "2 to 10 times faster" is read as a median over $\lambda$ above 2, a "high" rate as above
+# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound. Times are ratios within a draw; "2 to 10 times faster" is read as a median over $\lambda$ above 2, a "high" rate as above
 # 0.8 in either half of the path, a "slight" gain of the rate as below 0.1. The rival of a row is one for all draws. Only segment at 90 % is
 # the paper's figure: on other data, and on a smaller share of segment, all rows are our own.
 

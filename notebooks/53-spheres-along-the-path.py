@@ -207,8 +207,7 @@ if {"DGB", "RRPB"} <= set(names):
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the
-# bound. Times are ratios within a draw. Section 7.2 speaks of "more than twice as fast for most values of $\lambda$": the
+# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound. Times are ratios within a draw. Section 7.2 speaks of "more than twice as fast for most values of $\lambda$": the
 # median over $\lambda$. RRPB is said to need less time than PGB, and PGB less in the latter half of the path: so the first
 # sentence is judged in the first half. Only phishing at 90 % on its grid is the paper's figure: elsewhere all rows are our own.
 

@@ -322,7 +322,7 @@ else:
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
+# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound.
 # Section 7.2 gives no numbers. "A wide range can be screened" is read as: half of what can be screened still is at two thirds of
 # $\lambda_0$ (four steps of the path), geometric mean over the references; "particularly for small values of $\lambda$" as: in the half of
 # the references with the smaller $\lambda_0$ more steps of the path, below and above the reference, are those at which half of the triplets in

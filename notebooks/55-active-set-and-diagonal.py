@@ -220,8 +220,7 @@ figures.show(
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: ratios within a draw, the 95 % interval of the mean of their logarithms by Student, undecided where it
-# covers the bound. The paper's text says that screening makes the active set method up to 10 times faster (Table 3), so that it has to be
+# Rules and their histories are in `conclusions.yml`. We take ratios within a draw. A conclusion is undecided where the 95 % interval of the mean of their logarithms, by Student, covers the bound. The paper's text says that screening makes the active set method up to 10 times faster (Table 3), so that it has to be
 # faster on each set, and "largely reduced" (Table 4), which is read as a factor above 2. Which method is printed in bold is no sentence of
 # the paper. Data that are not the paper's, among them those reduced to principal components in place of its autoencoder, have
 # rows of our own.

@@ -174,8 +174,7 @@ print(f"{shown} screens more than 0.8 of what can be screened, in the end:", boo
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the
-# bound. Section 7.4.1 gives no numbers: "high" is read as above 0.8, "substantially" as a factor above 1.5, ratio within a draw. Only
+# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound. Section 7.4.1 gives no numbers: "high" is read as above 0.8, "substantially" as a factor above 1.5, ratio within a draw. Only
 # segment at 90 % is the paper's figure: on other data all rows are our own.
 
 # %% tags=["nbval-ignore-output"]

@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Dynamic screening at one lambda
 #
-# STS19 Figure 11: no path, no neighbouring solution, one $\lambda$ at the low end of the range, where screening
-# finds least. What does dynamic screening (Algorithm 1) save there, (a) by itself, (b) together with the
+# STS19 Figure 11 has no path and no neighbouring solution: it solves for one $\lambda$ at the low end of the range, where screening finds least. What does dynamic screening (Algorithm 1) save there, (a) by itself, (b) together with the
 # active set heuristic, which leaves out triplets without loss and confirms at the end?
 #
 # Rows of the paper are the baseline and balls with the sphere rule. Added here: the midpoint gap bound
@@ -77,7 +76,7 @@ def problems_of(draw):
 # %% [markdown]
 # ## Run
 #
-# From $x = 0$, each row without and with the active set. RRPB has no neighbouring solution to start from and is
+# Every solve starts from $x = 0$. Each method runs without and with the active set. RRPB has no neighbouring solution to start from and is
 # DGB here (STS19 Theorem 6), so that `RRPB+PGB` means DGB and PGB. Seconds are processor seconds of one thread.
 
 
@@ -155,7 +154,7 @@ if record.computes:
 # %% [markdown]
 # ## What holds without a clock
 #
-# The same optimum for all rows. What is screened is safe; and the active set, which is not, is only trusted after
+# All methods have to reach the same optimum. What is screened is safe; and the active set, which is not, is only trusted after
 # a check of all triplets, so that it ends with the same optimum too.
 
 # %% tags=["STS19-F11", "nbval-ignore-output"]
@@ -236,8 +235,7 @@ figures.show(
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: ratios within a draw, the 95 % interval of the mean of their logarithms by Student, undecided where it
-# covers 1. The ball of the paper's rows is PGB, which its section 7.1 recommends; nothing is chosen by its time. The paper does not name the
+# Rules and their histories are in `conclusions.yml`. We take ratios within a draw. A conclusion is undecided where the 95 % interval of the mean of their logarithms, by Student, covers 1. The ball of the paper's rows is PGB, which its section 7.1 recommends; nothing is chosen by its time. The paper does not name the
 # data of the figure: those of its Table 2 count, at 90 % and the last $\lambda$ of the path.
 
 # %% tags=["nbval-ignore-output"]

@@ -240,8 +240,7 @@ print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format, na
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: a value of each split, the 95 % interval of their mean by Student, undecided where it covers the
-# bound. "k matters" compares the k that the paper found best for the classifier (6, 12 and 15; the nearest one that was run) with the
+# Rules and their histories are in `conclusions.yml`. Each split gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound. "k matters" compares the k that the paper found best for the classifier (6, 12 and 15; the nearest one that was run) with the
 # smallest one and with the mean of the others, so that nothing is chosen by looking at the test errors. The paper reads off its figure that
 # the active set alone gets to k = 4, 8 and 9 in the time that these take with screening: the next k that was run has to take longer.
 # Other data than phishing have rows of our own.

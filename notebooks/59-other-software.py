@@ -483,8 +483,7 @@ if mine and "Euclid" in names:
 # %% [markdown]
 # ## Conclusions
 #
-# None is in the papers. Rules and their histories are in `conclusions.yml`: differences (errors, in points) and ratios (times) within a split, the 95 %
-# interval of their mean by Student, undecided where it covers the bound or with one split. The method that stands for a group is one
+# None is in the papers. Rules and their histories are in `conclusions.yml`. We take differences of errors, in points, and ratios of times, each within a split. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound, and with one split. The method that stands for a group is one
 # for all splits: for errors that of the smallest mean validation error, for times the fastest. `TripletMetric` stands here with six
 # candidates, like the others. What is changed in the last three rows is compared with it, and with mlpack's LMNN.
 

@@ -284,7 +284,7 @@ if (overlap, overlap_sd, C, C_ref) == (0.5, 1.5, 10.0, 5.0) and n_draws >= 20 an
 #
 # What the second ball of the intersection test adds is all in L: of R it finds what BT1 finds, give or take one point.
 #
-# The picture, for the draw nearest to the average. Shaded: where a point of the class *would be* screened into R. It is
+# The picture is that of the draw nearest to the average. Shaded: where a point of the class *would be* screened into R. It is
 # not a half-plane but a wedge within it: the interval of a margin is as wide as $x$ is long.
 
 

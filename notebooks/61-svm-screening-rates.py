@@ -55,7 +55,7 @@ widths = [name.strip() for name in kernels.split(",")]
 # %% [markdown]
 # ## The data sets
 #
-# The paper's sizes beside those of the registry. Six of the twelve are the same sets at the same size. Of
+# The table has the paper's sizes beside those of the registry. Six of the twelve are the same sets at the same size. Of
 # gisette only the validation rows could be had; news20, acoustic, url and the two of kdd could not. For the
 # sizes of the last three the library can make up sparse data of any size (`sparse_classification`; the
 # notebook on a single training uses it).

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # One support vector machine on large data
 #
-# SSS14 Table III: a single linear support vector machine for $C = C_{\mathrm{ref}}/0.9$, with the solution for
+# SSS14 Table III trains a single linear support vector machine for $C = C_{\mathrm{ref}}/0.9$, with the solution for
 # $C_{\mathrm{ref}} = 500\,C_{\min}$ as the reference of the tests. The columns of the paper are the solver on all
 # samples (`full`), with shrinking (`shrink`), each alone and after ball test 1 (`BT1`) or the intersection test (`IT`);
 # all of them start from nothing.
@@ -253,8 +253,7 @@ figures.show(
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: ratios of two columns within a repeat, the interval is Student's for the mean of their
-# logarithms over repeats (95 %), and what it covers is undecided. A rival is one for all repeats, the one with the smallest mean. A
+# Rules and their histories are in `conclusions.yml`. We take ratios of two columns within a repeat. A conclusion is undecided where the 95 % interval of the mean of their logarithms, by Student, covers the bound. A rival is one for all repeats, the one with the smallest mean. A
 # column that misses the gap counts as one value, so that nothing is decided by it. "Much smaller" is a tenth. These are not the
 # paper's sets, so every row is ours; the note has the range of the paper's own ratios on its four.
 
@@ -264,11 +263,11 @@ rules = results.pivot(index="repeat", columns="method", values="rule_seconds")
 
 
 def about(slow, fast):
-    """Return the range of the paper's own ratios of two columns, and which of ours missed the gap."""
+    """Return the range of the paper's own ratios of two columns, and which of ours did not reach the gap."""
     theirs = printed[slow] / printed[fast] if {slow, fast} <= set(printed) - {"rule IT"} else pd.Series(dtype=float)
     missed = sorted(stuck & {slow, fast})
     notes = [f"on the paper's sets {theirs.min():.2f} to {theirs.max():.2f} times"] if len(theirs) else []
-    notes += [f"short of the gap: {', '.join(missed)}"] if missed else []
+    notes += [f"did not reach the gap: {', '.join(missed)}"] if missed else []
     return {"note": "; ".join(notes)}
 
 
@@ -308,7 +307,7 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
-# From the runs on ijcnn1, shuttle and mnist, whole, in place of the paper's sets (ten, ten and five repeats), and on a million made-up
+# These are the findings of runs on all of ijcnn1, shuttle and mnist, in place of the paper's sets (ten, ten and five repeats), and on a million made-up
 # rows (three). Their conclusions have the numbers:
 #
 # * **Stands:** the tests are safe; the intersection test never takes out less than ball test 1; either test makes shrinking faster, and the

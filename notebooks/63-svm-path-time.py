@@ -41,7 +41,7 @@
 #
 # **No limit of sweeps.** LIBLINEAR warns and ends after 1000, LIBSVM after ten million updates. The paper's path cannot have been under
 # the former: `full` with a linear kernel took 37 135 s on shuttle, where a thousand sweeps take a second or two and the grid has some
-# hundred values of $C$. Here the last $C$ of breast-cancer alone takes millions. So `max_sweeps` only keeps a solve from never ending, and
+# hundred values of $C$. Here the last $C$ of breast-cancer alone takes millions of iterations. So `max_sweeps` only keeps a solve from never ending, and
 # `max_seconds` does what a limit of sweeps would do.
 
 # %% tags=["parameters"]
@@ -508,8 +508,7 @@ figures.show(
 # ## Table IV
 #
 # Seconds of the path, medians over repeats; `*` marks a column that was stopped, `!` one that at some $C$ did not reach the
-# accuracy within the allowed sweeps. Below each row the paper's seconds (another machine, LIBSVM
-# and LIBLINEAR), always those of the whole path up to $C = 10^4$ with $\varepsilon = 10^{-3}$.
+# accuracy within the allowed sweeps. Below each row stand the paper's seconds (another machine, LIBSVM and LIBLINEAR). They are always those of the whole path up to $C = 10^4$ with $\varepsilon = 10^{-3}$.
 
 # %% tags=["nbval-ignore-output"]
 printed = judging.load().printed["SSS14 Table IV"]["seconds"]
@@ -565,9 +564,7 @@ print(grid_of_kernel["difference"].to_string(float_format="{:.1e}".format))
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`, one row a kernel: ratios of two columns within a repeat, up to the first $C$ that either has
-# missed; the interval is Student's for the mean of their logarithms over repeats (95 %), and what it covers, or what is within 3 % of it, is
-# undecided. "The better of
+# Rules and their histories are in `conclusions.yml`, one row a kernel. We take ratios of two columns within a repeat, up to the first $C$ at which either of them missed its accuracy. A conclusion is undecided where the 95 % interval of the mean of their logarithms, by Student, covers the bound or comes within 3 % of it. "The better of
 # two" columns is one for all repeats, the one with the smaller mean. The paper's value is the ratio of its own seconds. It is the paper's
 # table only with its grid, up to $C = 10^4$ (or where the path ends) with $\varepsilon = 10^{-3}$, on its data, at the gap that stands for
 # its stop, and if both columns have at least 95 % of the path; a row on anything else is ours, and its note says how far it goes.

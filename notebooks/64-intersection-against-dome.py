@@ -1,8 +1,7 @@
 # %% [markdown]
 # # The intersection test against the dome test
 #
-# SSS14 Figure 6: the test of two balls (IT, Theorem 8) beside the test of a ball and a half-space (DT, Theorem 11, from
-# the earlier paper SSS13), for a linear support vector machine. Both start from the solution at
+# SSS14 Figure 6 compares the test of two balls (IT, Theorem 8) with the test of a ball and a half-space (DT, Theorem 11, from the earlier paper SSS13), for a linear support vector machine. Both start from the solution at
 # $C_{\text{ref}} = C_a = 10^4\, C_{\min}$. The dome test also gets the solution at $C_b = 1.3\, C$. In practice it is
 # not known, and the authors call that a bit unfair to their own test. They find IT clearly better on B.C.D. and IJCNN1,
 # comparable on PCMAC, slightly worse on MAGIC.
@@ -125,8 +124,7 @@ if record.computes:
 # %% [markdown]
 # ## Run
 #
-# For each $C$: its solution (for the categories, and for `DT, best`), the solution at $C_b$, the tests, and the training that each
-# of IT and DT leaves. The rate is the figure's: samples screened over samples in R or L, that is all but those on the margin.
+# For each $C$ we compute its solution (for the categories, and for `DT, best`), the solution at $C_b$, the tests, and the training that is left after IT and after DT. The rate is the figure's: samples screened over samples in R or L, that is all but those on the margin.
 # Every decision is compared with the solution: a margin may be on the wrong side of 1 by no more than the accuracy of the solution, and
 # a sample on the margin, whose dual variable is neither 0 nor 1, may not be screened at all.
 
@@ -257,7 +255,7 @@ print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it
 # %% [markdown]
 # ## As Figure 6 of the paper: share screened by the intersection test and the dome test
 #
-# Above: the rates, with the domes it does not have. Below: its bars, how R and L share in them.
+# Above: the rates, with the domes it does not have. The bars below show how many of the screened samples are in R and in L.
 
 # %% tags=["nbval-ignore-output"]
 with plt.rc_context(figures.STYLE):
@@ -331,8 +329,7 @@ print("\ngain over the ten ratios:", speedup.mean().round(2).to_dict())
 # Rules and their histories are in `conclusions.yml`. The paper compares in words, by its pictures: *better* or *worse* is here a mean rate over the
 # ratios that differs by more than a twentieth, *comparable* is less. Where rows are drawn a value is that of a draw, judged by a 95 %
 # interval; on a whole set nothing is random and the same criterion is a fact. The paper's dome is the one that trusts its solutions; its
-# words are held against that one. "Poor" is less than half of what IT screens, and is said where IT is better. PCMAC is another
-# tokenisation than the paper's, so its rows are ours.
+# words are held against that one. "Poor" is less than half of what IT screens, and is said where IT is better. Our PCMAC is split into words in another way than the paper's, so its conclusions are our own questions.
 
 # %% tags=["SSS14-F6"]
 PAPER = {

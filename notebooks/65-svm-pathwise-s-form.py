@@ -441,7 +441,7 @@ if record.computes:
     print("no certified decision is refuted")
 
 # %% [markdown]
-# Of every rule: how many unsafe decisions, and at how many $C$; over all draws.
+# The table says how many decisions of each rule were unsafe, and at how many $C$, over all draws.
 
 # %% tags=["nbval-ignore-output"]
 if record.computes:
@@ -458,7 +458,7 @@ if record.computes:
     record.rows("rules", pd.DataFrame(decisions))
     for name, each in missed.items():
         print(
-            f"{name}: short of the gap at {each} C"
+            f"{name}: did not reach the gap at {each} values of C"
             + (f", out of sweeps at {cut[name]}" if method == "coordinate" else "")
         )
 
@@ -652,13 +652,11 @@ print(
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: ratios of the seconds of two ways within a repeat; the interval is Student's for the mean of
-# their logarithms over repeats (95 %), and what it covers is undecided. The paper's value is $1/(1 - \text{saved})$ of its Table 1.
+# Rules and their histories are in `conclusions.yml`. We take ratios of the seconds of two ways within a repeat. A conclusion is undecided where the 95 % interval of the mean of their logarithms, by Student, covers the bound. The paper's value is $1/(1 - \text{saved})$ of its Table 1.
 #
 # * **Time** is the paper's with its solver, its stop (0.1, 1000 sweeps), its grid, and the scaling and rows of the reading above, and is
 #   judged over the whole path, however many solves ran out of sweeps: so did the paper's program, if it was run as it comes. How many is in
-#   the note. Beside it, as ours, the same over those $C$ at which all ways reached the gap, be they few, and everything by the default
-#   solver.
+#   the note. We also judge the same over those $C$ at which all ways reached the gap, even if they are few, and all of it with the default solver. These are our own questions.
 # * **Safety** is the paper's with the default solver, whose solutions are as exact as the theorem wants them; with LIBLINEAR's stop it is
 #   the program's.
 # * "Negligible" is a twentieth. The last $C$ of a rule is compared with the $C$ before and after it, which cancels that time grows along

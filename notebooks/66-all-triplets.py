@@ -337,8 +337,7 @@ figures.show(
 # %% [markdown]
 # ## Conclusions
 #
-# None is in the papers. Rules and their histories are in `conclusions.yml`: differences of the error within a split, in points, the 95 % interval of their mean
-# by Student, undecided where it covers 0 or with one split. Of the two $\lambda$ of a kind that with the smaller mean error stands for it, which
+# None is in the papers. Rules and their histories are in `conclusions.yml`. We take differences of the error within a split, in points. A conclusion is undecided where the 95 % interval of their mean, by Student, covers 0, and with one split. Of the two $\lambda$ of a kind that with the smaller mean error stands for it, which
 # favours both kinds.
 
 # %% tags=["nbval-ignore-output"]
@@ -378,8 +377,7 @@ print("rows in the comparison:", len(comparison) == len(table))
 # * **They do not pay** for a nearest-neighbour classifier. On digits and a tenth of MNIST they are worse than the Euclidean metric and than
 #   five neighbours beyond chance, although the better of two $\lambda$ is chosen on the test points; on breast-cancer nothing is decided. On
 #   all of MNIST, one split, the error is 7.9 %, with the Euclidean metric 2.4, with five neighbours 2.4, LMNN 3.0, NCA on 2000 points 3.5.
-#   Most of all triplets are of points that are far apart: the metric is to draw *every* pair of a class together, also two ways of writing
-#   a digit, and uses few directions for it (MNIST: rank 15 of 32; five neighbours all). The vote asks for the nearest ones only.
+#   Most triplets have points that are far apart. So the metric has to draw *every* pair of a class together, even two ways of writing a digit, and uses few directions for it (on MNIST rank 15 of 32, where five neighbours use all). The vote asks for the nearest ones only.
 # * So k neighbours are not a makeshift for want of memory. They are the better question, and the loss over all triplets is now one that
 #   can be compared with it rather than guessed at. That a gap is small says that a problem is solved, not that it was the right one.
 # * Nothing was tuned: with $\lambda$ chosen on validation data, as in [`58-number-of-triplets`](58-number-of-triplets.ipynb) and

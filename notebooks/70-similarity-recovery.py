@@ -268,8 +268,7 @@ assert good["inside the blocks"] > 0.85 > 2.0 * chance
 # %% [markdown]
 # ## What holds at every size
 #
-# 1. With triplets of good quality nearly everything is found. 2. The worse the triplets, the slower, and in
-# the end no better. 3. Even the worst recover far more than chance, which is 0.5.
+# 1. With triplets of good quality nearly everything is found. 2. The worse the triplets are, the slower it learns, and it ends no better. 3. Even the worst recover far more than chance, which is 0.5.
 
 # %% tags=["HDSL19-F1"]
 auc = table[["features", "entries"]].min(axis=1)
@@ -301,7 +300,7 @@ if record.computes:
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
+# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound.
 # *Very close to 1* is above 0.97; *slower* is a smaller AUC after a tenth of the iterations; *most* is a half, *very few* a tenth, and
 # the block structure is clear if nine tenths of the learned entries are in the blocks. Differences are those of the smallest and the
 # largest $\alpha$ within a draw, that is for one truth and one set of points.
@@ -351,5 +350,4 @@ print("rows in the comparison:", len(comparison))
 # paper: with another one the weights, but hardly the ranking, would change.
 #
 # K. Liu, A. Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe
-# algorithm and generalization bounds*, Neurocomputing 2019, section 5.1.1. The method: notebook of the
-# Frank-Wolfe algorithm; `safescreen_book.protocols.hdsl.recovery_auc`, `safescreen_book.protocols.hdsl.graded_triplets`.
+# algorithm and generalization bounds*, Neurocomputing 2019, section 5.1.1. The notebook of the Frank-Wolfe algorithm derives the method. The code is in `safescreen_book.protocols.hdsl.recovery_auc` and `safescreen_book.protocols.hdsl.graded_triplets`.

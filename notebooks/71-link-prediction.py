@@ -187,7 +187,7 @@ print(table.drop(columns=["n_features"]).round({"scale": 0}).to_string(float_for
 # %%
 means = table["test"].unstack("per_link")
 figure, axes = figures.panels(1, width=5.4, height=3.6)
-curves = {f"{count} triplets a link": (dims, means[count].to_numpy()) for count in counts}
+curves = {f"{count} triplet{'s' * (count > 1)} a link": (dims, means[count].to_numpy()) for count in counts}
 curves["dot"] = dims, results.groupby("d")["dot"].mean().to_numpy()
 figures.lines(
     curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$", ylabel="AUC on the test links", log="x", marks=True
@@ -309,7 +309,7 @@ if record.computes:
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
+# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound.
 # *Slowly*: at most 0.043 for each factor of ten, which leads from 1 at 5 000 features to 0.9 at a million. *Roughly
 # logarithmically*: a straight line in $\log d$ explains more of the variance over the dimensions than one in $d$. *Tends to
 # improve*: the mean over the dimensions, within a draw.

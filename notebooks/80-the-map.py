@@ -420,8 +420,7 @@ for cone, end in itertools.product(CONES, (min, max)):
 # %% [markdown]
 # ## What a rule adds to a ball
 #
-# A rule knows more of the solution than that it lies in a ball, and decides what the sphere rule decides and more. Here for MGB and
-# matrices: the half-space of the cone, and the cone itself.
+# A rule knows more of the solution than that it lies in a ball, and decides what the sphere rule decides and more. Here we do it for MGB and matrices, with the half-space of the cone, and with the cone itself.
 
 # %%
 added = {name: 0 for name in ss.rules.RULES}

@@ -338,7 +338,7 @@ for name, rows in races.items():
     assert share.max() == share["none"] and share["strong"] < share["safe"]
 
 # %% tags=["nbval-ignore-output"]
-figure, axes = figures.panels(2, width=10.0, height=3.6)
+figure, axes = figures.panels(2, width=10.0, height=3.6, sharey=True)
 shares = {}
 for ax, (name, rows) in zip(axes, races.items(), strict=True):
     by_lam = rows.pivot(index="lam", columns="method", values="visits")[list(METHODS)]
@@ -350,7 +350,7 @@ listed = "; ".join(f"{name}: {figures.listed(values)}" for name, values in share
 figures.show(f"Visits of each method over those of no screening, along two paths. Means: {listed}.")
 
 # %% [markdown]
-# In CPU seconds, of this run. A look at all terms costs more than a visit, and each round begins a solve anew:
+# Here are the CPU seconds of this run. A look at all terms costs more than a visit, and each round begins a solve anew:
 
 # %% tags=["nbval-ignore-output"]
 for name, rows in races.items():

@@ -43,16 +43,16 @@ WIDE, WIDEST = 92, 118
 
 
 def wrap(app, doctree) -> None:
-    """Mark printed outputs that are no tables, those without three blanks in a row; and tables that
-    fit in smaller letters.
+    """Mark printed outputs that are no tables, those with fewer than two lines in which words have
+    three blanks between them; and tables that fit in smaller letters.
     """
     for block in doctree.findall(nodes.literal_block):
         if "output" not in block["classes"]:
             continue
-        text = block.astext()
-        if "   " not in text:
+        lines = block.astext().splitlines()
+        if sum("   " in line.strip() for line in lines) < 2:
             block["classes"].append("sentences")
-        elif WIDE < max(map(len, text.splitlines()), default=0) <= WIDEST:
+        elif WIDE < max(map(len, lines), default=0) <= WIDEST:
             block["classes"].append("dense")
 
 

@@ -151,9 +151,9 @@ def _at_the_papers_size(app, rows) -> str:
     return wording.counts(words) if words else ""
 
 
-def _decided(rows) -> str:
+def _decided(words) -> str:
     """Return how the conclusions of small runs came out, the undecided ones as what they are."""
-    return wording.counts(row["verdict"] for row in rows).replace("undecided", "need more draws")
+    return wording.counts(words).replace("undecided", "need more draws")
 
 
 class Results(SphinxDirective):
@@ -171,7 +171,8 @@ class Results(SphinxDirective):
                 if profile == RECORDS:
                     said = [wording.counts(row["verdict"] for row in found) if found else ""]
                 else:
-                    said = [_decided(found) if found else "", _at_the_papers_size(app, found)]
+                    words = [row["verdict"] for row in found]
+                    said = [_decided(words) if found else "", _at_the_papers_size(app, found)]
                 finished = sum(status in folders.DONE for status in statuses)
                 done = f"{finished} of {len(runs)}"
                 status = pill(min(statuses, key=_WORST.index))
@@ -306,7 +307,7 @@ class Experiment(SphinxDirective):
                     theirs.append(record["verdict"])
             inside += [paragraph(*said), paragraph(row["question"], style="soft")]
         verdict = [row["verdict"] for row in conclusions]
-        counts = _decided(conclusions) if small else wording.counts(verdict)
+        counts = _decided(verdict) if small else wording.counts(verdict)
         yield from folded(f"what was asked, and what was found: {counts}", *inside)
         if small and (few := verdict.count("undecided")):
             known = f" At the paper's size, of these: {wording.counts(theirs)}." if theirs else ""
@@ -349,7 +350,7 @@ class Gallery(SphinxDirective):
     """
 
     def run(self):
-        app = self.env.app
+        app, self.pictures = self.env.app, set()  # no picture stands on two cards
         sections, shown = [], set()
         for paper, title in PAPERS.items():
             section = nodes.section("", nodes.title("", title), ids=[f"figures-{paper.lower()}"])
@@ -366,32 +367,67 @@ class Gallery(SphinxDirective):
         for experiment in app.manifest:
             if experiment.name not in shown:
                 runs, page = _largest(app, experiment)
-                head = paragraph(link(app, experiment.title, page), style="head")
-                cards += self._made([head], experiment, runs, page, "", "")
+                head = [paragraph(link(app, experiment.title, page), style="head")]
+                rows = [
+                    row | {"run": run["run"].name} for run in runs for row in run["conclusions"]
+                ]
+                told = next((row for row in rows if row["ours"] not in ("", None)), None)
+                if told is not None:
+                    head += self._told(told, small=not page.startswith(f"results/{RECORDS}/"))
+                name = told["run"] if told is not None else ""
+                cards += self._made(head, experiment, runs, page, name, "")
         section += cards
         return [*sections, section]
 
     def _card(self, claim, serving):
-        """Return the card of a figure or table: of the first experiment that can tell it."""
-        app = self.env.app
-        found = [(each, *_largest(app, each)) for each in serving]
-        found = [each for each in found if each[1]] or found
-        head = [link_claim(app, claim.id), " ", _mark(app, claim, found)]
-        head = [paragraph(*head, style="head"), paragraph(claim.what, style="soft")]
+        """Return the card of a figure or table: of the first experiment that tells it."""
+        app, rules = self.env.app, judging.load()
+        found = []
+        for experiment in serving:
+            runs, page = _largest(app, experiment)
+            rows = [row | {"run": run["run"].name} for run in runs for row in run["conclusions"]]
+            told = verdicts.headline(pandas.DataFrame(rows), claim.id, rules) if rows else None
+            found.append((told, rows, experiment, runs, page))
+        head = [paragraph(link_claim(app, claim.id), style="head")]
+        head.append(paragraph(claim.what, style="soft"))
         if not found:
             return self._drawn(claim, head)
-        experiment, runs, page = found[0]
-        wanted = judging.load().headlines.get(claim.id, {})
-        rows = [row | {"run": run["run"].name} for run in runs for row in run["conclusions"]]
-        told = _told(pandas.DataFrame(rows), claim.id) if rows else None
+        found.sort(key=lambda each: (each[0] is None, not each[3]))
+        told, rows, experiment, runs, page = found[0]
         if told is not None:
-            head.append(paragraph(*told))
-        elif not runs:
-            head.append(paragraph("Not run at this size.", style="soft"))
-        name = wanted.get("run", "")
-        if told is not None and all(run["run"].name != name for run in runs):
-            name = verdicts.headline(pandas.DataFrame(rows), claim.id, judging.load())["run"]
-        return self._made(head, experiment, runs, page, name, wanted.get("figure", ""))
+            small = not page.startswith(f"results/{RECORDS}/")
+            rows = [row for row in rows if row["claim"] == claim.id] if small else None
+            head += self._said(claim, told, rows)
+        else:
+            head.append(paragraph("Not judged at this size." if runs else "Not run at this size."))
+        name = told["run"] if told is not None else ""
+        figure = rules.headlines.get(claim.id, {}).get("figure", "")
+        return self._made(head, experiment, runs, page, name, figure)
+
+    def _said(self, claim, told, rows):
+        """Yield the headline of a card, the mark of the same question, and how many of the paper's
+        conclusions stand: in `rows` of small runs, or in the records.
+        """
+        yield from self._told(told, small=rows is not None)
+        if rows is None:
+            judged = self.env.app.judged
+            frame = judged[(judged["claim"] == claim.id) & (judged["whose"] == "paper")]
+        else:
+            rules = judging.load()
+            theirs = [row for row in rows if _is_the_papers(row, rules)]
+            frame = pandas.DataFrame(row | {"whose": "paper"} for row in theirs)
+        words = list(verdicts.summarize(frame)["verdict"]) if len(frame) else []
+        if words:
+            counts = wording.counts(words) if rows is None else _decided(words)
+            ledger = f" In the ledger: {claim.status}." if rows is None else ""
+            yield paragraph(f"All of the paper's conclusions: {counts}.{ledger}", style="soft")
+
+    def _told(self, row, *, small: bool):
+        """Yield a finding in a sentence, and the mark and the question that it answers."""
+        yield paragraph(f"{row['dataset']}: {wording.headline(row)}", style="headline")
+        rule = judging.load().named(row["claim"], row["conclusion"])
+        if rule is not None:
+            yield paragraph(_mark(row, rule, small=small), " ", _asked(row, rule))
 
     def _made(self, head, experiment, runs, page, name, figure):
         """Return a card with a figure of a run, by its name or the first."""
@@ -400,7 +436,9 @@ class Gallery(SphinxDirective):
         runs = [run for run in runs if run["run"].name == name] or runs
         for run in runs[:1]:
             paths = pictures(experiment, run["folder"])
-            for path in ([path for path in paths if path.stem == figure] or paths)[:1]:
+            paths = [path for path in paths if path.stem == figure] or paths[:1]
+            for path in [path for path in paths if path not in self.pictures]:
+                self.pictures.add(path)
                 notebook = app.manifest.folder / f"{experiment.notebook}.ipynb"
                 words = f"{run['run'].name}: {described(notebook, path.stem)}"
                 place = nodes.make_id(f"run-{run['run'].name}")
@@ -427,35 +465,38 @@ class Gallery(SphinxDirective):
             page = link(app, "", f"notebooks/{claim.notebook}", claim.id)
             card += self._picture(f"/drawn/{claim.id}.png", words, page)
         card += head
-        card += paragraph(_first_sentence(claim.evidence or ""))
-        card += paragraph("In notebook ", link_cell(app, claim), style="soft")
+        card += paragraph(claim.headline, style="headline")
+        made = "Drawn" if claim.kind == "F" else "Derived and computed"
+        place = link_cell(app, claim)
+        card += paragraph(pill(claim.status), f" {made} in notebook ", place)
         return card
 
 
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?]) +(?=[A-Z])", text)[0].rstrip(".") + "." if text else ""
+def _mark(row, rule, *, small: bool):
+    """Return the mark of the question that a headline tells."""
+    verdict = row["verdict"]
+    if verdict == "undecided":
+        return pill("too few draws to decide" if small else "undecided", "undecided")
+    if rule.whose == "own":  # the colour of no verdict, since none is counted
+        return pill("yes" if verdict == "stands" else "no", "undecided")
+    return pill("agrees" if verdict == "stands" else "differs", verdict)
 
 
-def _mark(app, claim, found):
-    """Return the mark of a card: the status in the ledger, or what small runs say themselves."""
-    sizes = {page.split("/")[1] for _, runs, page in found if runs}
-    if not found or RECORDS in sizes:
-        return pill(claim.status)
-    rows = [row for _, runs, _ in found for run in runs for row in run["conclusions"]]
-    rules = judging.load()
-    rows = [row | {"whose": "paper"} for row in rows if _is_the_papers(row, claim, rules)]
-    words = set(verdicts.summarize(pandas.DataFrame(rows))["verdict"]) if rows else set()
-    if "does not" in words:
-        return pill("differs here", "differs")
-    if "stands" in words:
-        return pill("agrees", "stands")
-    return pill("too few draws to decide" if words else "not judged at this size", "undecided")
+def _asked(row, rule) -> str:
+    """Return what was asked, and whether it is counted."""
+    if rule.whose == "own":
+        return f"We also asked whether {rule.asks}."
+    uncounted = {
+        "own": " (Not counted: other settings here, or a tie in the paper.)",
+        "program": " (At the stop of its authors' program.)",
+    }
+    return f"The paper says: {rule.asks}.{uncounted.get(row['whose'], '')}"
 
 
-def _is_the_papers(row, claim, rules) -> bool:
+def _is_the_papers(row, rules) -> bool:
     """Whether a conclusion is one of the paper's, whatever the size of the run."""
     rule = rules.named(row["claim"], row["conclusion"])
-    return row["claim"] == claim.id and rule is not None and rule.whose == "paper"
+    return rule is not None and rule.whose == "paper"
 
 
 def _draw(app) -> None:
@@ -468,17 +509,21 @@ def _draw(app) -> None:
         if claim.kind != "F" or claim.id in served or not claim.notebook:
             continue
         try:
-            text = (app.manifest.folder / f"{claim.notebook}.ipynb").read_text(encoding="utf-8")
-            cells = json.loads(text)["cells"]
-            place = [claim.cell in cell["metadata"].get("tags", ()) for cell in cells].index(True)
-            near = sorted(range(len(cells)), key=lambda each: (abs(each - place), each))
-            alt, picture = next(filter(None, (_picture(cells[each]) for each in near)))
-            data = base64.b64decode(picture)
+            alt, data = nearest_picture(app.manifest.folder / f"{claim.notebook}.ipynb", claim.cell)
         except (*_BROKEN, StopIteration):
             continue
         if data.startswith(b"\x89PNG"):
             app.drawn[claim.id] = str(alt) or claim.what
             put(app, f"drawn/{claim.id}.png", data)
+
+
+def nearest_picture(notebook: Path, tag: str) -> tuple[str, bytes]:
+    """Return the words for the picture nearest to the first cell with a tag, and the picture."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    place = [tag in cell["metadata"].get("tags", ()) for cell in cells].index(True)
+    near = sorted(range(len(cells)), key=lambda each: (abs(each - place), each))
+    alt, picture = next(filter(None, (_picture(cells[each]) for each in near)))
+    return alt, base64.b64decode(picture)
 
 
 def _picture(cell):

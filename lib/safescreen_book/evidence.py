@@ -201,6 +201,18 @@ def render(text: str, sources: Sources, notebook: str, tag: str, *, strict: bool
     return _REFERENCE.sub(shown, text).replace("`", "")
 
 
+def headline(text: str) -> str:
+    """Return the first sentence of evidence that has a reference to a number, or the first of all.
+
+    >>> headline("It is drawn. It screens {rates#1} of {rates#2}. All is safe")
+    'It screens {rates#1} of {rates#2}.'
+    >>> headline("It is drawn: nothing is counted")
+    'It is drawn: nothing is counted'
+    """
+    sentences = re.split(r"(?<=[.!?]) +(?=[A-Z{])", text)
+    return next((each for each in sentences if _REFERENCE.search(each)), sentences[0])
+
+
 def typed(text: str) -> list[str]:
     """Return the numbers in evidence that somebody typed. The numbers of references, formulas,
     theorems, sections and figures do not count, nor does a single digit unless it is followed by

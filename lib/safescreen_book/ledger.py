@@ -65,6 +65,7 @@ class Claim:
     # what runs cannot cover, and the file that would close it; such a claim is never `reproduced`
     missing: str = ""
     about: tuple[str, ...] = ()  # tests of the library that it is about, see `catalogue`
+    headline: str = ""  # the sentence of the evidence that a card tells, see `with_evidence`
 
 
 def load_claims(folder: Path) -> tuple[Claim, ...]:
@@ -116,13 +117,16 @@ def find_cell(nb, tag: str):
 def with_evidence(
     claims: Iterable[Claim], folder: Path, *, strict: bool = True
 ) -> tuple[Claim, ...]:
-    """Return the claims with numbers in place of their references. For a reference without a number
-    a BookError names it and its claim; alternatively the text says that there is no such number.
+    """Return the claims with numbers in place of their references, and with the first sentence that
+    has such a number as their headline. For a reference without a number a BookError names it and
+    its claim; alternatively the text says that there is no such number.
     """
     sources = evidence.Sources(Path(folder))
     done = []
     for claim in claims:
         texts = {name: getattr(claim, name) for name in TOLD if getattr(claim, name)}
+        if claim.evidence:
+            texts["headline"] = evidence.headline(claim.evidence)
         try:
             for name, text in texts.items():
                 where = (claim.notebook or "", claim.cell)

@@ -191,7 +191,7 @@ class Recorder:
 
     def figure(self, name: str, fig, dpi: int = 150) -> Path | None:
         """Write a matplotlib figure as SVG and leave it open; return the file, if one is written.
-        `name` is the name of the file without its ending.
+        Its legends are moved off the data. `name` is the name of the file without its ending.
 
         A surface or cloud of more than `DENSE` marks becomes an image of resolution `dpi` inside of
         the SVG.
@@ -203,6 +203,9 @@ class Recorder:
             raise TypeError(f"fig: expected a matplotlib figure, found {type(fig).__name__}")
         from matplotlib import rc_context
 
+        from safescreen_book.figures.legends import tidy
+
+        tidy(fig)
         drawn = fig.findobj(
             lambda item: (
                 getattr(item, "get_array", lambda: None)() is not None

@@ -97,9 +97,8 @@ def question(row: Mapping[str, Any]) -> str:
     asked = f"Asked: does it hold that {row['conclusion']}? It is {whose}. "
     asked += f"Rule: {_rule(row['rule'])}."
     # the sentence on what is no number has the note already
-    return asked + (
-        f" Note: {_words(row['note'])}." if _words(row["note"]) and _is_number(row["ours"]) else ""
-    )
+    note = _note(row)
+    return asked + (f" Note: {note}." if note and _is_number(row["ours"]) else "")
 
 
 def counts(verdicts: Iterable[str]) -> str:
@@ -149,9 +148,15 @@ def paired(template: str, first: bool) -> str:
     return _PAIR.sub(lambda found: found[1 if first else 2], template)
 
 
+def _note(row) -> str:
+    """Return the note on a finding; records hold some that were written in other words."""
+    new = r"; \1 solves did not reach the gap asked for"
+    return re.sub(r", short of the gap in (\d+ of \d+) solves", new, _words(row["note"]))
+
+
 def _fact(row) -> tuple[str, str]:
     """Return what was found where there is no number, and the note on it in brackets."""
-    note = f" ({_words(row['note'])})" if _words(row["note"]) else ""
+    note = f" ({_note(row)})" if _note(row) else ""
     return _words(row["found"]) or f"{_capital(row['conclusion'])}: {_yes(row['verdict'])}", note
 
 

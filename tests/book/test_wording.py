@@ -105,3 +105,9 @@ def test_a_clock_needs_a_margin_and_the_question_says_so():
 def test_counts_are_numbers_with_their_verbs():
     assert wording.counts(["does not", "stands", "does not"]) == "1 stands, 2 do not"
     assert wording.counts(["does not", "undecided"]) == "1 does not, 1 undecided"
+
+
+def test_an_older_note_is_told_in_the_words_of_today():
+    note = "largest relative difference 1e-11, short of the gap in 2 of 31 solves"
+    told = judged("fact", True, note=note)
+    assert "difference 1e-11; 2 of 31 solves did not reach the gap asked for" in told

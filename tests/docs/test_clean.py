@@ -277,7 +277,8 @@ def test_plumbing_is_folded_in_texts_and_experiments():
     [
         ("one sentence  of words", ["output", "sentences"]),
         ("a    b\n1    2", ["output"]),
-        ("a    " + 100 * "b", ["output", "dense"]),
+        ("a    b\n1    " + 100 * "2", ["output", "dense"]),
+        ("with 3 rows:   " + 20 * "many words", ["output", "sentences"]),
     ],
 )
 def test_printed_sentences_are_wrapped_and_tables_are_not(text, classes):

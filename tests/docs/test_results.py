@@ -4,10 +4,13 @@ import html
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from _ext.results import caption, described, short
+from _ext.results import _asked, _mark, caption, described, nearest_picture, short
+from safescreen_book import evidence, ledger
+from safescreen_book.places import notebooks_folder
 from safescreen_book.runner.loading import load_manifest
 
 pytestmark = pytest.mark.slow
@@ -77,10 +80,50 @@ def test_a_run_says_first_what_it_found_of_the_figure_and_whether_that_counts(se
 def test_a_small_run_ends_in_cards_with_a_mark_each(report):
     index = (report / "index.html").read_text(encoding="utf-8")
     card = index[index.index("STS19-F9") :].partition("All figures")[0]
-    assert ">agrees<" in card and "RRPB made the path 2.4 times faster" in text(card)
+    said = "RRPB made the path 2.4 times faster. no We also asked whether the fastest ball saves as"
+    assert said in re.sub(r"\s+", " ", text(card)) and ">agrees<" not in card
+    assert "All of the paper's conclusions: 1 stands." in text(card)
     assert 'loading="lazy"' in index[: index.index("STS19-F9")].rpartition("<div")[2]
     drawn = text(index[index.index("SSS13-F1") :].partition("In notebook")[0])
     assert ">not judged at this size<" not in drawn and "reproduced" in drawn
+
+
+ASKED = {
+    ("paper", "paper"): "The paper says: GB saves least.",
+    (
+        "paper",
+        "own",
+    ): "The paper says: GB saves least. (Not counted: other settings here, or a tie in the paper.)",
+    ("own", "own"): "We also asked whether GB saves least.",
+}
+
+
+@pytest.mark.parametrize("whose", ASKED, ids=str)
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        ("stands", ("agrees", "yes")),
+        ("does not", ("differs", "no")),
+        ("undecided", ("undecided",) * 2),
+    ],
+)
+def test_a_mark_is_of_the_question_beside_it(whose, verdict, words):
+    rule = SimpleNamespace(whose=whose[0], asks="GB saves least")
+    row = {"verdict": verdict, "whose": whose[1]}
+    assert _asked(row, rule) == ASKED[whose]
+    assert _mark(row, rule, small=False).astext() == words[rule.whose == "own"]
+    if verdict == "undecided":
+        assert _mark(row, rule, small=True).astext() == "too few draws to decide"
+
+
+def test_every_drawing_has_a_picture_of_its_own_and_a_sentence_with_a_number_computed():
+    folder = notebooks_folder()
+    served = {name for experiment in load_manifest(folder) for name in experiment.claims}
+    drawn = [c for c in ledger.load_claims(folder) if c.kind in "FB" and c.id not in served]
+    assert all("{" in evidence.headline(claim.evidence) for claim in drawn)
+    figures = [claim for claim in drawn if claim.kind == "F"]
+    pictures = {nearest_picture(folder / f"{c.notebook}.ipynb", c.cell)[1] for c in figures}
+    assert len(pictures) == len(figures) > 8
 
 
 def test_a_small_run_says_that_few_draws_decide_little(page, report):

@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 
 from safescreen_book.runner.notebooks import read_source
 
@@ -104,6 +104,35 @@ def test_a_table_in_the_format_of_wine_quality(folder, tmp_path, capsys):
     said = capsys.readouterr().out
     for line in ("read as cp1252", "have semicolons between them", "have a decimal comma"):
         assert line in said
+
+
+def test_the_real_wine_of_uci_has_no_line_of_names(folder, tmp_path, capsys):
+    """The file wine.data as it is there: the class first, then thirteen numbers."""
+    X, y = load_wine(return_X_y=True)
+    frame = pd.DataFrame(X).astype(object)
+    frame.insert(0, "kind", y + 1)
+    with pytest.raises(ValueError, match="the first line of own.csv holds the numbers 1, 14.23"):
+        run(folder, frame.to_csv(header=False, index=False), tmp_path, READ)
+    space = run(folder, frame.to_csv(index=False), tmp_path, READ)
+    assert np.array_equal(space["X"], X)
+    assert np.array_equal(np.asarray(space["y"]).astype(int), y + 1)
+    capsys.readouterr()
+
+
+def test_the_real_iris_with_a_column_of_row_numbers(folder, tmp_path, capsys):
+    """As many people know it: Id, four lengths in cm, and names such as Iris-setosa."""
+    X, y = load_iris(return_X_y=True)
+    names = ["SepalLengthCm", "SepalWidthCm", "PetalLengthCm", "PetalWidthCm"]
+    frame = pd.DataFrame(X, columns=names).assign(
+        Species=np.array(["Iris-setosa", "Iris-versicolor", "Iris-virginica"])[y]
+    )
+    frame.insert(0, "Id", np.arange(1, 151))
+    space = run(folder, frame, tmp_path, READ, label="Species")
+    assert space["names"] == names and np.array_equal(space["X"], X)
+    assert (
+        "left out, numbers of the rows: Id; name them in keep to use them"
+        in capsys.readouterr().out
+    )
 
 
 def test_more_than_a_hundred_thousand_triplets(folder, tmp_path, capsys):

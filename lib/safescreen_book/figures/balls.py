@@ -64,6 +64,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
             xlim=(low[0], high[0]),
             ylim=(low[1], high[1]),
         )
+        ax.locator_params(nbins=6)
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=3.0, ncols=3)
     return ax
 

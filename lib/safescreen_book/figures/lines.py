@@ -105,13 +105,17 @@ def lines(
 
 
 def logarithmic(ax, name):
-    """Make an axis logarithmic. If its range is small, label more than one number a decade."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """Make an axis logarithmic. If its range is small, label more than one number a decade, and if
+    it is very small, a few round numbers.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     getattr(ax, f"set_{name}scale")("log")
     axis = getattr(ax, f"{name}axis")
     low, high = sorted(getattr(ax, f"get_{name}lim")())
     if high < 50.0 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 8.0 * low else (1.0, 3.0)))
+        few = LogLocator(subs=(1.0, 2.0, 5.0) if high < 8.0 * low else (1.0, 3.0))
+        inside = [tick for tick in few.tick_values(low, high) if low <= tick <= high]
+        axis.set_major_locator(few if len(inside) > 1 else MaxNLocator(3, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -4,6 +4,7 @@ many references.
 
 import numpy as np
 
+from safescreen_book.figures.lines import logarithmic
 from safescreen_book.figures.style import canvas
 
 
@@ -29,7 +30,8 @@ def rate_map(rates, lams, rows=None, *, ax=None, title="", rounds=None, colorbar
         image = ax.pcolormesh(
             _edges(lams), heights, rates, cmap="cividis", vmin=0.0, vmax=1.0, rasterized=True
         )
-        ax.set(xscale="log", title=title)
+        ax.set_title(title)
+        logarithmic(ax, "x")
         ax.invert_xaxis()
         if rows is None:
             ax.set(

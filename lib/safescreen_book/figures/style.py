@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from safescreen_book.figures.legends import tidy
+
 COLOURS = {
     "L": "#0072B2",
     "C": "#8A8A8A",
@@ -42,7 +44,7 @@ _TABLE = {  # a column a dash, in the order above
     "#8B5A2B": ("BT2", "product", "product+RRPB", "product+MGB", "shrink+BT1"),
     "#000000": ("IT", "MGB&BT2", "shrink+IT", "hybrid+IT", "warm+IT"),
     "#44AA99": ("DT", "ours", "hybrid", "warm", "exact"),
-    "#5B6770": ("none", "printed", "full", "ActiveSet", "plain"),
+    "#5B6770": ("none", "printed", "full", "plain", "ActiveSet"),
     "#E7298A": ("RPB",),
     "#117733": ("hdsl", "dot"),
     "#AA4499": ("corrected", "aimed again", "pca", "pca+oasis"),
@@ -153,7 +155,7 @@ def panels(ncols=2, width=9.0, height=3.2, **options):
 
 
 def show(text):
-    """Show the current figure, with a sentence that says what it shows.
+    """Show the current figure, its legends off the data, with a sentence that says what it shows.
 
     The sentence becomes the alternative text of the picture on web pages. JupyterLab has no
     alternative texts, so it shows the sentence below the picture. End a cell with this in place of
@@ -169,6 +171,7 @@ def show(text):
     from IPython.display import display
 
     figure = plt.gcf()
+    tidy(figure)
     display(figure, metadata={"image/png": {"alt": text}})
     plt.close(figure)
     display({"text/plain": text, "text/markdown": f"*{text}*"}, metadata=CAPTION, raw=True)

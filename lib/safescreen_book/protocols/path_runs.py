@@ -301,8 +301,8 @@ def same_optimum(frame, rtol, tol):
     holds = not short and spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10
     return (
         holds,
-        f"largest relative difference {spread:.1e}, short of the gap in {short} of "
-        f"{len(frame)} solves",
+        f"largest relative difference {spread:.1e}; {short} of {len(frame)} solves did not reach "
+        "the gap asked for",
     )
 
 
