@@ -168,11 +168,15 @@ def show(text):
         in it.
     """
     import matplotlib.pyplot as plt
+    from IPython import get_ipython
     from IPython.display import display
 
     figure = plt.gcf()
+    said = {"text/plain": repr(figure)}  # its size as the cell chose it
     tidy(figure)
-    display(figure, metadata={"image/png": {"alt": text}})
+    shell = get_ipython()
+    shown, about = shell.display_formatter.format(figure) if shell is not None else ({}, {})
+    display(shown | said, metadata=about | {"image/png": {"alt": text}}, raw=True)
     plt.close(figure)
     display({"text/plain": text, "text/markdown": f"*{text}*"}, metadata=CAPTION, raw=True)
 
