@@ -340,9 +340,9 @@ def _warn_if_not_converged(solved, limits):
 
 @dataclass(frozen=True, kw_only=True)
 class _Known:
-    """What is carried from lam to lam: the last two solutions, a problem with its sums at the last
-    one, what was counted and remembered, and how many iterations the last lam took that took any,
-    and who made them.
+    """What is carried from lam to lam: the last two solutions, a problem and the evaluation of the
+    last one, whose sums are those of that problem, what was counted and remembered, and how many
+    iterations the last lam took that took any, and who made them.
     """
 
     last: Any = None
@@ -359,7 +359,7 @@ class _Known:
         return _Known(
             last=replace(solution, x=copy.copy(solution.x)),  # a caller may change what it is given
             last_but_one=self.last,
-            reference=(outcome.problem, outcome.sums),
+            reference=(outcome.problem, outcome.evaluation),
             ledger=outcome.ledger,
             memory=outcome.memory,
             n_iter=solution.n_iter if has_moved else self.n_iter,
@@ -397,8 +397,8 @@ class _Walk:
         else:
             known = replace(known, ledger=known.ledger.at_next_lam(known.n_iter))
             # the last solution, judged for the new lam
-            problem, sums = known.reference
-            at_last = problem.assemble(sums, known.last.x, lam)
+            problem, evaluation = known.reference
+            at_last = problem.assemble(evaluation.sums, known.last.x, lam)
             reduction, known = self.screened_before(known, at_last, lams_to_come)
             start = self._start(known, at_last, reduction, lams_to_come)
         rate = (reduction.n_L + reduction.n_R) / len(self.prob)
@@ -407,6 +407,12 @@ class _Walk:
         solution = solution_of(reduction, outcome, self.keep_masks)
         self.known = known.after(solution, outcome)
         return solution, rate
+
+    @property
+    def evaluation(self):
+        """The evaluation of the last solution by the problem; None if terms had left."""
+        problem, evaluation = self.known.reference
+        return evaluation if problem is self.prob else None
 
     def screened_before(self, known, at_last, lams_to_come=0.0):
         """Return what screening with the last solution as reference leaves of the problem, and what

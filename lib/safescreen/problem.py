@@ -259,7 +259,8 @@ class Problem:
         H = self._H(sums.adjoint)
         plus, minus = cone.split(H)
         x_alpha = plus / lam
-        x_norm, minus_norm = cone.norm_upper(x), cone.norm_upper(minus)
+        x_norm = cone.norm_upper(x)
+        minus_norm = 0.0 if cone.is_whole_space else cone.norm_upper(minus)
         H_error = sums.adjoint_error + self.linear_error
         plus_size = cone.magnitude(plus)
         if self.linear is not None:  # the sum: each number of it is rounded once

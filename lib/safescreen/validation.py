@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_lam, check_vector
 from safescreen._repr import brief_repr
-from safescreen.problem import Problem, check_problem
+from safescreen.problem import Evaluation, Problem, check_problem
 from safescreen.rounding import UNIT
 from safescreen.solvers import Solution
 from safescreen.spheres import Sphere
@@ -82,6 +82,23 @@ def _share(weights, mask):
     return float(np.sum(weights * mask) / np.sum(weights))
 
 
+class _Known(NamedTuple):
+    """A solution: its evaluation and its dual point."""
+
+    evaluation: Evaluation
+    alpha: NDArray
+
+
+def keep_evaluated(held_out: HeldOut, solution: Solution, evaluation: Evaluation | None) -> None:
+    """Keep a solution of a problem, with its evaluation by that problem if that is known; then
+    nothing is checked.
+    """
+    if evaluation is None:
+        held_out.keep(solution)
+    else:
+        held_out._known[evaluation.lam] = _Known(evaluation, solution.alpha)
+
+
 class HeldOut:
     """Held-out terms, such as validation samples or judgements, and the solutions that bound their
     margins.
@@ -140,7 +157,7 @@ class HeldOut:
             self.weights = check_vector(weights, len(terms), "weights", low=0.0)
         if not self.weights.sum() > 0.0:
             raise ValueError("weights must hold a positive number, found zeros only")
-        self._known = {}  # lam: (x, loss sums, alpha)
+        self._known: dict[float, _Known] = {}  # by lam
 
     def __repr__(self):
         return f"HeldOut({self.problem!r}, {self.terms!r})"
@@ -158,7 +175,8 @@ class HeldOut:
         alpha = check_vector(
             solution.alpha, len(prob), "solution.alpha", low=0.0, high=prob.loss.cap
         )
-        self._known[check_lam(solution.lam)] = x, self._sums(x, alpha), alpha
+        lam = check_lam(solution.lam)
+        self._known[lam] = _Known(prob.assemble(self._sums(x, alpha), x, lam), alpha)
 
     def margins(self, low: float, high: float | None = None) -> MarginBounds:
         """Return bounds of the margins at the exact solution of *every* lam in ``[low, high]``.
@@ -171,8 +189,8 @@ class HeldOut:
         Returns
         -------
         MarginBounds
-            From the nearest solutions on both sides, and the pair between them. Without a solution
-            nothing is known.
+            From the solution for `low`, if `high` is the same. Else from the nearest solutions on
+            both sides, and the pair between them. Without a solution nothing is known.
 
         Notes
         -----
@@ -182,9 +200,15 @@ class HeldOut:
         low, high = check_interval(low, low if high is None else high)
         unknown = np.full(len(self.terms), np.inf)
         bounds = MarginBounds(-unknown, unknown)
-        for reference in self._references(low, high):
-            at_low = self._at(reference, low)
-            bounds = bounds & (at_low if low == high else at_low | self._at(reference, high))
+        if low == high and low in self._known:
+            return self._inside(self._known[low].evaluation)
+        for x, sums in self._references(low, high):
+            at_low = self._inside(self.problem.assemble(sums, x, low))
+            if low == high:
+                bounds = bounds & at_low
+            else:
+                at_high = self._inside(self.problem.assemble(sums, x, high))
+                bounds = bounds & (at_low | at_high)
         return bounds
 
     def error(self, low: float, high: float | None = None) -> tuple[float, float]:
@@ -207,7 +231,8 @@ class HeldOut:
         below = max((lam for lam in self._known if lam <= middle), default=None)
         above = min((lam for lam in self._known if lam >= middle), default=None)
         for lam in {below, above} - {None}:
-            yield self._known[lam][:2]
+            e = self._known[lam].evaluation
+            yield e.x, e.sums
         if below is not None and above is not None and below < above:
             yield self._between(below, above, middle)
 
@@ -215,20 +240,20 @@ class HeldOut:
         """Return ``(x, loss sums)`` of the pair for lam that is linear in ``C = 1/lam`` between two
         solutions: x and ``C alpha`` are. It is feasible; rounding is clipped.
         """
-        x_below, _, alpha_below = self._known[below]
-        x_above, _, alpha_above = self._known[above]
+        x_below = self._known[below].evaluation.x
+        x_above = self._known[above].evaluation.x
+        alpha_below = self._known[below].alpha
+        alpha_above = self._known[above].alpha
         share = (below / lam) * ((above - lam) / (above - below))  # of the solution for `below`
         x = self.problem.cone.project(share * x_below + (1.0 - share) * x_above)
         alpha = share * (lam / below) * alpha_below + (1.0 - share) * (lam / above) * alpha_above
         alpha = np.clip(alpha, 0.0, self.problem.loss.cap)
         return x, self._sums(x, alpha)
 
-    def _at(self, reference, lam):
+    def _inside(self, evaluation):
         """Return the bounds of one ball."""
-        x, sums = reference
-        prob = self.problem
-        ball = from_evaluation_mgb(prob.cone, prob.assemble(sums, x, lam))
-        return ball_margins(prob, self.terms, ball)
+        ball = from_evaluation_mgb(self.problem.cone, evaluation)
+        return ball_margins(self.problem, self.terms, ball)
 
 
 def ball_margins(prob: Any, terms: Any, ball: Sphere) -> MarginBounds:

@@ -15,6 +15,7 @@ from safescreen.kernels import KernelSamples
 from safescreen.kernels.checked import check_kernel_matrix, default_error, kernel_matrix
 from safescreen.kernels.functions import Kernel, centred, kernel_of
 from safescreen.kernels.matrices import SomeRows
+from safescreen.kernels.working_sets import WORKING_SET
 from safescreen.terms import FreeIntercept, Samples, add_intercept
 from safescreen.terms.base import check_weights
 from safescreen.terms.free_intercept import constant_for
@@ -202,8 +203,15 @@ class SharedFeatures(Features):
         return x[self.numbers] if self._is_of_all(places) else x[: self.numbers[places].size]
 
     def _is_of_all(self, places):
-        """Return whether the space of a problem is that of all points."""
-        return isinstance(places, slice) and not np.isin(self.test, self.numbers).any()
+        """Return whether the space of a problem is that of all points, in their order. Few points
+        of a kernel matrix in memory come first, which the solver wants for its exchanges.
+        """
+        if not isinstance(places, slice):
+            return False
+        is_in_memory = self.kernel != "linear" and isinstance(self.data, np.ndarray)
+        if is_in_memory and self.numbers.size <= WORKING_SET:
+            return False
+        return not np.isin(self.test, self.numbers).any()
 
 
 def _constant_of(model, is_free, diagonal):

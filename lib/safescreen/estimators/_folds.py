@@ -19,9 +19,10 @@ from sklearn.utils.validation import _check_method_params
 from safescreen.estimators import _votes
 from safescreen.estimators._training import farthest
 from safescreen.estimators._votes import ordered
+from safescreen.problem import Evaluation
 from safescreen.rounding import upper
 from safescreen.solvers import Solution
-from safescreen.validation import HeldOut
+from safescreen.validation import HeldOut, keep_evaluated
 
 UNKNOWN = (-math.inf, math.inf)
 """Bounds of a score of which nothing is known."""
@@ -49,7 +50,7 @@ class Judge(NamedTuple):
     def score(self, model: Any) -> Any:
         """Return the score of a fitted model, or a dict of several scores."""
         if self.is_accuracy and not self.params:
-            return float(np.mean(model.predict(self.X) == self.y))
+            return float(np.mean(model._vote(self.X) == self.y))
         return _score(model, self.X, self.y, self.scorer, self.params, self.error_score)
 
     def instead(self, value: float) -> Any:
@@ -96,6 +97,8 @@ class Fold:
         Numbers of the rows that are held out.
     solutions : list of Solution
         Those for the last value, one for each problem.
+    evaluations : list
+        Those of the solutions; None where one is not known.
     proof : Proof or None
         None if nothing is to be proved.
     """
@@ -105,6 +108,7 @@ class Fold:
         self.train = train
         self.test = test
         self.solutions: list[Solution] = []
+        self.evaluations: list[Evaluation | None] = []
         self.proof: Proof | None = None
 
     def solve(self, value: float, n_to_come: int) -> Any:
@@ -118,7 +122,9 @@ class Fold:
         short = farthest(self.model, self.solutions)
         if short is not None:
             short = replace(short, x=np.empty(0), problem=None)
-        bounds = {} if self.proof is None else self.proof.add(self.solutions)
+        bounds = {}
+        if self.proof is not None:
+            bounds = self.proof.add(self.solutions, self.evaluations)
         return {"short": short, **bounds}
 
 
@@ -170,10 +176,12 @@ class Proof:
         self.votes = votes
         self.lam: float | None = None  # the last one
 
-    def add(self, solutions: Sequence[Solution]) -> dict:
-        """Return `bounds` and `between` of the :class:`Trial` of the next solutions."""
-        for held_out, solution in zip(self.held_out, solutions, strict=True):
-            held_out.keep(solution)
+    def add(self, solutions: Sequence[Solution], evaluations: Sequence[Evaluation | None]) -> dict:
+        """Return `bounds` and `between` of the :class:`Trial` of the next solutions, whose
+        evaluations are given where they are known.
+        """
+        for held_out, *one in zip(self.held_out, solutions, evaluations, strict=True):
+            keep_evaluated(held_out, *one)
         lam = float(solutions[0].lam)
         between = None
         if self.n_cells and self.lam is not None:

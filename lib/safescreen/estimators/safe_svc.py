@@ -327,7 +327,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         less than 1/3, how sure they are. With ``decision_function_shape="ovo"`` the decision values
         of the pairs, shape (n, n_classes (n_classes - 1)/2).
         """
-        scores = self._scores(X)
+        check_is_fitted(self)
+        return self._decide(read(self, X))
+
+    def _decide(self, points):
+        """Return what :meth:`decision_function` does, of points that have been checked."""
+        scores = self._scores(points)
         if self.classes_.size == 2:
             return scores[:, 0]
         if not self._are_pairs_:
@@ -336,10 +341,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             return self._of_pairs(scores)
         return self._of_classes(_votes.confidences(scores, self._present_.size))
 
-    def _scores(self, X):
+    def _scores(self, points):
         """Return the decision values of the problems, shape (n, n_problems)."""
-        check_is_fitted(self)
-        points: Any = read(self, X)
         if self.kernel == "linear":
             return safe_sparse_dot(points, self.coef_.T, dense_output=True) + self.intercept_
         if self.kernel == "precomputed":
@@ -391,12 +394,16 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         it is the one of them that is surest.
         """
         check_is_fitted(self)
+        return self._vote(read(self, X))
+
+    def _vote(self, points):
+        """Return what :meth:`predict` does, of points that have been checked."""
         if self._are_pairs_ and self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if self._are_pairs_ and not self.break_ties:
-            scores = self._of_classes(_votes.votes(self._scores(X), self._present_.size))
+            scores = self._of_classes(_votes.votes(self._scores(points), self._present_.size))
         else:
-            scores = self.decision_function(X)
+            scores = self._decide(points)
         return self.classes_[
             (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         ]

@@ -22,6 +22,9 @@ from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.paths import begin_path
 from safescreen.validation import HeldOut
 
+WHOLE_FOR_FOLDS = 10_000
+"""Points, dense, up to which the kernel matrix that folds share is kept."""
+
 
 class SafeSVCCV(CrossValidation):
     """:class:`SafeSVC` with the C of the best cross-validated score. Each fold is one path, in
@@ -29,7 +32,7 @@ class SafeSVCCV(CrossValidation):
 
     Scores and the choice are those of ``GridSearchCV(SafeSVC(...), {"C": Cs})``, up to what `tol`
     leaves open. With `gammas` the coefficient of the kernel is chosen together with C. The kernel
-    matrix for a gamma is computed once, for all folds. For the accuracy the solutions also prove
+    matrix for a gamma is computed once, for all folds, and kept for up to 10,000 dense points. For the accuracy the solutions also prove
     bounds of the scores of the exact solutions, without another solve.
 
     Parameters
@@ -196,7 +199,7 @@ class SafeSVCCV(CrossValidation):
             own = copy.copy(model)
             own.gamma = gamma
             # "scale" stands for another number in each fold
-            features = None if _is_scaled(own) else Features.of(own, data[0], whole_of(own))
+            features = None if _is_scaled(own) else Features.of(own, data[0], WHOLE_FOR_FOLDS)
             weights = judge.params.get("sample_weight")
             proof = (n_cells, weights) if judge.is_accuracy else None
             folds = [_Fold(own, data, split, features, proof) for split in splits]
@@ -263,6 +266,7 @@ class _Fold(Fold):
         self.solutions = [
             path.step(1.0 / float(value), n_to_come, seconds)[0] for path in self.paths
         ]
+        self.evaluations = [path.evaluation for path in self.paths]
         machine = copy.copy(self.model)
         machine.C = float(value)
         solutions = self.solutions

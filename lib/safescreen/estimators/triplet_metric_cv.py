@@ -262,5 +262,6 @@ class _Fold(Fold):
         lam = float(value * self.unit)
         solution, _ = self.path.step(lam, n_to_come, self.path.setup.limits.max_seconds)
         self.solutions = [solution]
+        self.evaluations = [self.path.evaluation]
         keep(self.model, self.posed, solution)
         return self.posed.complete()

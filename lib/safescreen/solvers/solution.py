@@ -172,5 +172,7 @@ class Solution:
 
         Nor has it an alpha where terms come in blocks, which are too many to have a number each.
         """
-        dual_point = DualPoint(self.alpha) if self.problem.terms.explicit else None
+        dual_point = self.dual_point
+        if dual_point is None or not dual_point.packed:
+            dual_point = DualPoint(self.alpha) if self.problem.terms.explicit else None
         return replace(self, problem=None, x=np.asarray(self.x), dual_point=dual_point)

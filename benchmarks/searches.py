@@ -1,0 +1,161 @@
+"""Searches: CPU seconds of SafeSVCCV and TripletMetricCV beside those of GridSearchCV.
+
+    python benchmarks/searches.py                        # three tables, those of the data at hand; two hours
+    python benchmarks/searches.py rbf magic,usps 2000    # one of rbf, linear, metric; its data; rows
+
+Five stratified folds, standardised columns (text as it is), and a last fit of all rows. rbf: C =
+0.01 to 100 and gamma = 0.1/d to 10/d, five values of each, classes as they are and so in pairs; the
+rivals are SVC and, where scikit-learn-intelex is installed, that of oneDAL. linear: 31 values of C
+from 0.001 to 10; the rivals are LinearSVC with the hinge, as SafeSVC has it, and as it comes, with
+the squared hinge. metric: 13 values of lam; the rival is a search over TripletMetric.
+
+Tolerances are the defaults; the last table of ours is at 1e-3. A row is a data set. Columns: CPU
+seconds of each search; those of ours over the least of the rivals; the best mean score of the first
+rival and of ours; the largest difference of the two in a mean score; the choice of both; and the
+mean score of the first rival at our choice.
+"""
+
+import importlib
+import sys
+import time
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from threadpoolctl import threadpool_limits
+
+import safescreen as ss
+from safescreen_book import datasets
+
+FOLDS = 5
+TEXT = "reuters21578"
+
+
+def rows_of(name, n):
+    """Return points and labels, n of them at random if there are more; text as it is, without the
+    classes of fewer rows than folds.
+    """
+    X, y = datasets.load(name, return_X_y=True)
+    if name == TEXT:
+        classes, counts = np.unique(y, return_counts=True)
+        keep = np.isin(y, classes[counts >= FOLDS])
+        X, y = sparse.csr_matrix(X[keep]), y[keep]
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return X, y
+    X = X.toarray() if sparse.issparse(X) else X
+    some = np.random.default_rng(0).permutation(len(y))[:n]
+    return StandardScaler().fit_transform(X[some]), y[some]
+
+
+def one_dal():
+    """Return oneDAL's SVC, with one thread, by its name; nothing if it is not installed."""
+    try:
+        importlib.import_module("daal4py").daalinit(1)
+        return {"oneDAL": importlib.import_module("sklearnex.svm").SVC()}
+    except ImportError:
+        return {}
+
+
+def kernel_searches(X, y):
+    """Return the rivals and ours with the rbf kernel, by name."""
+    Cs = np.geomspace(0.01, 100.0, 5)
+    gammas = np.geomspace(0.1, 10.0, 5) / X.shape[1]
+    rivals = {"SVC": SVC(), **one_dal()}
+    models = {"SafeSVCCV": ss.SafeSVC(kernel="rbf"), "1e-3": ss.SafeSVC(kernel="rbf", tol=1e-3)}
+    return (
+        {name: GridSearchCV(m, {"C": Cs, "gamma": gammas}, cv=FOLDS) for name, m in rivals.items()},
+        {name: ss.SafeSVCCV(m, Cs, gammas=gammas, cv=FOLDS) for name, m in models.items()},
+    )
+
+
+def linear_searches(X, y):
+    """Return the rivals and ours without a kernel, by name."""
+    Cs = np.geomspace(1e-3, 10.0, 31)
+    rivals = {"LinearSVC, hinge": LinearSVC(loss="hinge"), "LinearSVC": LinearSVC()}
+    models = {"SafeSVCCV": ss.SafeSVC(), "1e-3": ss.SafeSVC(tol=1e-3)}
+    return (
+        {name: GridSearchCV(m, {"C": Cs}, cv=FOLDS) for name, m in rivals.items()},
+        {name: ss.SafeSVCCV(m, Cs, cv=FOLDS) for name, m in models.items()},
+    )
+
+
+def metric_searches(X, y):
+    """Return the loop and ours for metrics, by name."""
+    lams = ss.TripletMetric(lam_ratio=1.0).fit(X, y).lam_ * np.geomspace(1.0, 1e-4, 13)
+    models = {"TripletMetricCV": ss.TripletMetric(), "1e-3": ss.TripletMetric(tol=1e-3)}
+    return (
+        {"TripletMetric": GridSearchCV(ss.TripletMetric(), {"lam": lams}, cv=FOLDS)},
+        {name: ss.TripletMetricCV(m, lams, cv=FOLDS) for name, m in models.items()},
+    )
+
+
+TABLES = {
+    "rbf": (kernel_searches, ("magic", "phishing", "usps", "satimage", "splice"), 2000),
+    "linear": (linear_searches, ("phishing", "splice", "magic", "a9a", TEXT), None),
+    "metric": (metric_searches, ("iris", "wine", "breast-cancer", "segment"), 500),
+}
+"""By the name of a table its searches, data and rows."""
+
+
+def seconds(search, X, y):
+    """Return the CPU seconds of a search."""
+    start = time.process_time()
+    search.fit(X, y)
+    return time.process_time() - start
+
+
+def scores_of(search):
+    """Return the mean scores by what they belong to."""
+    results = search.cv_results_
+    return {
+        tuple(float(f"{value:.6g}") for value in params.values()): score
+        for params, score in zip(results["params"], results["mean_test_score"], strict=True)
+    }
+
+
+def row(name, n, make):
+    """Return the heads and the cells of a data set."""
+    X, y = rows_of(name, n)
+    rivals, ours = make(X, y)
+    searches = {**rivals, **ours}
+    spent = {name: seconds(search, X, y) for name, search in searches.items()}
+    least = min(spent[rival] for rival in rivals)
+    first = next(iter(rivals))
+    theirs = scores_of(searches[first])
+    cells = {"data": f"{name}, {X.shape[0]:,} x {X.shape[1]:,}, {np.unique(y).size} classes"}
+    cells |= {f"{name}, s": f"{value:.2f}" for name, value in spent.items()}
+    cells |= {f"ratio, {name}": f"{spent[name] / least:.2f}" for name in ours}
+    cells[f"score, {first}"] = f"{max(theirs.values()):.4f}"
+    for name in ours:
+        scores = scores_of(searches[name])
+        differences = [abs(scores[place] - theirs[place]) for place in theirs]
+        cells[f"score, {name}"] = f"{max(scores.values()):.4f}"
+        cells[f"difference, {name}"] = f"{max(differences):.4f}"
+    for name in (first, *ours):
+        chosen = max(scores_of(searches[name]).items(), key=lambda item: item[1])[0]
+        cells[f"choice, {name}"] = ", ".join(f"{value:.3g}" for value in chosen)
+        cells[f"{first} there, {name}"] = f"{theirs[chosen]:.4f}"
+    return cells
+
+
+def main(kind="", names="", n=""):
+    """Print the tables."""
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        for make, data, rows in [TABLES[kind]] if kind else TABLES.values():
+            for search in [*make(*rows_of("iris", None))[1].values()]:
+                search.fit(*rows_of("iris", None))  # compiles
+            heads = None
+            for name in filter(datasets.available, names.split(",") if names else data):
+                cells = row(name, int(n) if n else rows, make)
+                if heads is None:
+                    heads = list(cells)
+                    print(f"| {' | '.join(heads)} |\n|---|{'---:|' * (len(heads) - 1)}")
+                print(f"| {' | '.join(cells.values())} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
