@@ -5,6 +5,8 @@ import pytest
 
 import safescreen as ss
 from held_out import KINDS, apart, family, lam_of, truth
+from safescreen.paths import begin_path
+from safescreen.validation import keep_evaluated
 
 # ------------------------------------------------------------------ intervals
 
@@ -156,3 +158,28 @@ def test_held_out_margins_know_the_intercept():
     fold.keep(ss.solve(prob, 1e4, rtol=1e-12))  # f is nearly b, and every b in [-1, 1] is optimal
     bounds = fold.margins(1e4)
     assert (bounds.low <= -0.99).all() and (bounds.high >= 0.99).all()
+
+
+@pytest.mark.parametrize("screening", [(), ("MGB",)])
+def test_what_a_path_has_evaluated_proves_as_much(screening):
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(60) % 2, 1, -1)
+    samples = ss.Samples(rng.standard_normal((60, 2)) + 1.5 * (y[:, None] > 0), y)
+    train = np.arange(60) < 40
+    prob = ss.Problem(samples.select(train), ss.SmoothedHinge(0.5))
+    walk = begin_path(prob, screening=screening, tol=0.0, rtol=1e-10)
+    given = ss.HeldOut(prob, samples.select(~train))
+    anew = ss.HeldOut(prob, samples.select(~train))
+    known = []
+    lams = prob.lam_max() * np.array([0.5, 0.1, 0.02])
+    for lam in lams:
+        solution, _ = walk.step(float(lam))
+        known.append(walk.evaluation is not None)
+        keep_evaluated(given, solution, walk.evaluation)
+        anew.keep(solution)
+    assert all(known) if not screening else not all(known)  # terms had left
+    for low, high in ((lams[1], lams[1]), (lams[2], lams[0]), (0.9 * lams[1], 1.1 * lams[1])):
+        one = given.margins(low, high)
+        other = anew.margins(low, high)
+        np.testing.assert_allclose(one.low, other.low, atol=1e-7)
+        np.testing.assert_allclose(one.high, other.high, atol=1e-7)

@@ -32,8 +32,9 @@ class SafeSVCCV(CrossValidation):
 
     Scores and the choice are those of ``GridSearchCV(SafeSVC(...), {"C": Cs})``, up to what `tol`
     leaves open. With `gammas` the coefficient of the kernel is chosen together with C. The kernel
-    matrix for a gamma is computed once, for all folds, and kept for up to 10,000 dense points. For the accuracy the solutions also prove
-    bounds of the scores of the exact solutions, without another solve.
+    matrix for a gamma is computed once, for all folds, and kept for up to 10,000 dense points. For
+    the accuracy the solutions also prove bounds of the scores of the exact solutions, without
+    another solve.
 
     Parameters
     ----------
