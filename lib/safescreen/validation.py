@@ -200,11 +200,12 @@ class HeldOut:
         low, high = check_interval(low, low if high is None else high)
         unknown = np.full(len(self.terms), np.inf)
         bounds = MarginBounds(-unknown, unknown)
-        if low == high and low in self._known:
+        is_one = low == high
+        if is_one and low in self._known:
             return self._inside(self._known[low].evaluation)
         for x, sums in self._references(low, high):
             at_low = self._inside(self.problem.assemble(sums, x, low))
-            if low == high:
+            if is_one:
                 bounds = bounds & at_low
             else:
                 at_high = self._inside(self.problem.assemble(sums, x, high))
