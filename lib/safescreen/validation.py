@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from safescreen._checks import check_lam, check_vector
 from safescreen._repr import brief_repr
 from safescreen.problem import Evaluation, Problem, check_problem
-from safescreen.rounding import UNIT
+from safescreen.rounding import UNIT, ElementLike
 from safescreen.solvers import Solution
 from safescreen.spheres import Sphere
 from safescreen.spheres.gap import from_evaluation_mgb
 from safescreen.terms import Terms
-from safescreen.terms.base import check_terms
+from safescreen.terms.base import LossSums, check_terms
 
 __all__ = ["HeldOut", "MarginBounds"]
 
@@ -83,10 +83,16 @@ def _share(weights, mask):
 
 
 class _Known(NamedTuple):
-    """A solution: its evaluation and its dual point."""
+    """A solution: x and its loss sums, its dual point, and its evaluation."""
 
-    evaluation: Evaluation
+    x: ElementLike
+    sums: LossSums
     alpha: NDArray
+    evaluation: Evaluation
+
+    @classmethod
+    def of(cls, evaluation, alpha):
+        return cls(evaluation.x, evaluation.sums, alpha, evaluation)
 
 
 def keep_evaluated(held_out: HeldOut, solution: Solution, evaluation: Evaluation | None) -> None:
@@ -96,7 +102,7 @@ def keep_evaluated(held_out: HeldOut, solution: Solution, evaluation: Evaluation
     if evaluation is None:
         held_out.keep(solution)
     else:
-        held_out._known[evaluation.lam] = _Known(evaluation, solution.alpha)
+        held_out._known[evaluation.lam] = _Known.of(evaluation, solution.alpha)
 
 
 class HeldOut:
@@ -176,7 +182,7 @@ class HeldOut:
             solution.alpha, len(prob), "solution.alpha", low=0.0, high=prob.loss.cap
         )
         lam = check_lam(solution.lam)
-        self._known[lam] = _Known(prob.assemble(self._sums(x, alpha), x, lam), alpha)
+        self._known[lam] = _Known.of(prob.assemble(self._sums(x, alpha), x, lam), alpha)
 
     def margins(self, low: float, high: float | None = None) -> MarginBounds:
         """Return bounds of the margins at the exact solution of *every* lam in ``[low, high]``.
@@ -232,8 +238,7 @@ class HeldOut:
         below = max((lam for lam in self._known if lam <= middle), default=None)
         above = min((lam for lam in self._known if lam >= middle), default=None)
         for lam in {below, above} - {None}:
-            e = self._known[lam].evaluation
-            yield e.x, e.sums
+            yield self._known[lam][:2]
         if below is not None and above is not None and below < above:
             yield self._between(below, above, middle)
 
@@ -241,10 +246,8 @@ class HeldOut:
         """Return ``(x, loss sums)`` of the pair for lam that is linear in ``C = 1/lam`` between two
         solutions: x and ``C alpha`` are. It is feasible; rounding is clipped.
         """
-        x_below = self._known[below].evaluation.x
-        x_above = self._known[above].evaluation.x
-        alpha_below = self._known[below].alpha
-        alpha_above = self._known[above].alpha
+        x_below, _, alpha_below, _ = self._known[below]
+        x_above, _, alpha_above, _ = self._known[above]
         share = (below / lam) * ((above - lam) / (above - below))  # of the solution for `below`
         x = self.problem.cone.project(share * x_below + (1.0 - share) * x_above)
         alpha = share * (lam / below) * alpha_below + (1.0 - share) * (lam / above) * alpha_above
