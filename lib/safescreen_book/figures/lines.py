@@ -114,8 +114,10 @@ def logarithmic(ax, name):
     axis = getattr(ax, f"{name}axis")
     low, high = sorted(getattr(ax, f"get_{name}lim")())
     if high < 50.0 * low:
-        few = LogLocator(subs=(1.0, 2.0, 5.0) if high < 8.0 * low else (1.0, 3.0))
-        inside = [tick for tick in few.tick_values(low, high) if low <= tick <= high]
-        axis.set_major_locator(few if len(inside) > 1 else MaxNLocator(3, steps=[1, 2, 5, 10]))
+        subs = (1.0, 2.0, 5.0) if high < 8.0 * low else (1.0, 3.0)
+        decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high))
+        inside = [tick for tick in np.outer(subs, decades).flat if low <= tick <= high]
+        few = MaxNLocator(3, steps=[1, 2, 5, 10])
+        axis.set_major_locator(LogLocator(subs=subs) if len(inside) > 1 else few)
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -1,6 +1,7 @@
 """Lines and rows show the numbers they are given."""
 
 import numpy as np
+import pytest
 
 from safescreen_book import figures
 
@@ -33,3 +34,17 @@ def test_bars_show_their_numbers():
     ax = figures.bars({"none": 2.0, "GB": np.nan, "PGB": 0.5})
     assert [bar.get_width() for bar in ax.patches] == [2.0, 0.0, 0.5]
     assert [text.get_text() for text in ax.texts] == ["2.00", "", "0.50"]
+
+
+@pytest.mark.parametrize("span", [1.03, 1.4, 2.7, 6.0, 40.0, 1e4])
+def test_numbers_of_a_logarithmic_axis_do_not_stand_over_each_other(span):
+    figure, axes = figures.panels(2, height=2.6)
+    lams = 1.1e14 * np.geomspace(span, 1.0, 9)
+    figures.lines({"GB": np.linspace(0.0, 1.0, 9)}, lams, ax=axes[0], path=True)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axes[0].get_xticklabels() if text.get_text()]
+    low, high = sorted(axes[0].get_xlim())
+    shown = [box for box, at in zip(boxes, axes[0].get_xticks(), strict=False) if low <= at <= high]
+    assert len(shown) > 1
+    shown.sort(key=lambda box: box.x0)
+    assert all(left.x1 < right.x0 for left, right in zip(shown[:-1], shown[1:], strict=True))
