@@ -336,7 +336,10 @@ def _told(rows, claim: str):
     row = verdicts.headline(rows, claim, judging.load())
     if row is None:
         return None
-    counted = {"own": " (Our own question, not counted.)", "program": " (At the program's stop.)"}
+    counted = {
+        "own": " (Our own question, not counted.)",
+        "program": " (At the stop of its authors' program.)",
+    }
     counted = paragraph(counted.get(row["whose"], ""), style="soft").children
     return [
         f"{row['dataset']}: {wording.headline(row)}",
