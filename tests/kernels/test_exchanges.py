@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 import safescreen as ss
-from safescreen.kernels.exchanges import exchange
+from safescreen.kernels.exchanges import exchange, improve_by_exchanges
 from safescreen.kernels.matrices import GivenMatrix, SomeRows
 
 
@@ -60,6 +61,42 @@ def test_solutions_are_those_of_other_methods(loss):
         slack = 1e-12 * other.primal  # of two objectives that are rounded
         assert found.primal - found.gap <= other.primal + slack
         assert other.primal - other.gap <= found.primal + slack
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.3), ss.SquaredHinge(0.5)])
+def test_the_goal_is_reached_and_products_are_up_to_date(seed, loss):
+    K, w, signs, *_ = problem(seed)
+    rng = np.random.default_rng(seed)
+    tau = rng.uniform(0.5, 1.5, signs.size)
+    lam = 0.1
+    Q = signs[:, None] * K * signs
+    alpha = np.where(rng.random(signs.size) < 0.3, 0.4, 0.0)
+    total = signs @ (w * alpha)
+    products = Q @ (w * alpha)
+    norms = np.sqrt(np.diagonal(Q))
+    dual = w @ (tau * alpha - 0.5 * loss.smoothing * alpha**2) - 0.5 * w * alpha @ products / lam
+    start = GivenMatrix(K), signs, products, norms, alpha, (tau, w), loss, lam
+    spread, steps, is_enough = improve_by_exchanges(*start, 1e-12, 10**6, (0.0, 1e-6), dual)
+    assert steps > 0 and is_enough and spread > 1e-12
+    assert alpha.min() >= 0.0 and alpha.max() <= loss.cap
+    np.testing.assert_allclose(products, Q @ (w * alpha), rtol=1e-12, atol=1e-12)
+    assert abs(signs @ (w * alpha) - total) < 1e-12
+    value = w @ (tau * alpha - 0.5 * loss.smoothing * alpha**2) - 0.5 * w * alpha @ products / lam
+    kinks = signs * (tau - products / lam)
+
+    def at(b):
+        slack = signs * (kinks - b)
+        best = np.where(slack > 0.0, 1.0, 0.0)
+        if loss.smoothing > 0.0:
+            best = np.clip(slack / loss.smoothing, 0.0, loss.cap)
+        return total * b + w @ (best * (slack - 0.5 * loss.smoothing * best))
+
+    ends = kinks.min() - 10.0, kinks.max() + 10.0
+    least = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-9}).fun
+    least = min(least, *(at(b) for b in kinks))
+    primal = least + 0.5 * w * alpha @ products / lam
+    assert -1e-9 < primal - value < 1e-6 * (w @ tau)
 
 
 def test_rows_are_copied_when_they_are_wanted():

@@ -18,11 +18,17 @@ from safescreen.estimators._features import Features
 from safescreen.estimators._keywords import are_pairs
 from safescreen.estimators._votes import pairs
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
+from safescreen.memory import WHOLE
 from safescreen.problem import Problem
 from safescreen.solvers.solution import DualPoint
 
 WHOLE_FOR_PAIRS = 10_000
-"""Points, dense, up to which pairs of classes share a kernel matrix that is kept."""
+"""Points, dense, up to which the pairs of classes of a search share a kernel matrix."""
+
+WIDE = 128
+"""Columns from which those of a fit share one, if there is memory for it. With fewer columns rows
+that each pair of more than :data:`WHOLE` points computes for itself take less time and memory.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +137,19 @@ def pose(model, X, y, numbers, weights, part=None) -> Setup:
         weights = (factors if weights is None else factors * weights)[positive]
         numbers = numbers[positive]
     codes = np.searchsorted(model.classes_, y[numbers])
+    in_pairs = are_pairs(model, model.classes_.size)
+    if in_pairs and part is None:  # the rows of a pair are two slices of those of all points
+        order = np.argsort(codes, kind="stable")
+        numbers = numbers[order]
+        codes = codes[order]
+        weights = None if weights is None else weights[order]
     present = np.unique(codes)
     if present.size < 2:
         _refuse(model, present)
     if part is None:
         given = model.kernel == "precomputed"
         points = X[np.ix_(numbers, numbers)] if given else X[numbers]
-        features = Features.of(model, points, whole_of(model))
+        features = Features.of(model, points, whole_of_fit(model, points))
     else:
         features = part(numbers)
     return Setup(
@@ -147,13 +159,21 @@ def pose(model, X, y, numbers, weights, part=None) -> Setup:
         present=present,
         weights=weights,
         loss=loss_of(model),
-        tasks=tasks_of(codes, present, are_pairs(model, model.classes_.size)),
+        tasks=tasks_of(codes, present, in_pairs),
     )
 
 
 def whole_of(model) -> int | None:
     """Return up to how many dense points keep their kernel matrix if pairs of classes share it."""
     return WHOLE_FOR_PAIRS if are_pairs(model, model.classes_.size) else None
+
+
+def whole_of_fit(model, X) -> int | None:
+    """Return up to how many dense points keep their kernel matrix in one fit to points X."""
+    n_classes = model.classes_.size
+    if not are_pairs(model, n_classes):
+        return None
+    return X.shape[0] if X.shape[1] >= WIDE else WHOLE * n_classes // 2
 
 
 def _refuse(model, present):

@@ -18,7 +18,7 @@ from safescreen._checks import check_labels, check_lam, check_mask, check_points
 from safescreen._threads import with_small_blas
 from safescreen.estimators._data import label
 from safescreen.estimators._features import Features
-from safescreen.estimators._machines import Setup, last_point, loss_of, tasks_of, whole_of
+from safescreen.estimators._machines import Setup, last_point, loss_of, tasks_of, whole_of_fit
 from safescreen.estimators.hdsl import HDSL
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
@@ -256,7 +256,7 @@ def _safe(model, X, codes, tasks, C, weights, numbers):
     if model.kernel not in ("linear", "precomputed"):
         _need_number(model.gamma, model._features_.function.gamma)
     whole = Setup(
-        features=Features.of(model, X, whole_of(model)),
+        features=Features.of(model, X, whole_of_fit(model, X)),
         numbers=np.arange(n),
         codes=codes,
         present=model._present_,
@@ -264,6 +264,8 @@ def _safe(model, X, codes, tasks, C, weights, numbers):
         loss=loss_of(model),
         tasks=tasks,
     )
+    if model._are_pairs_:  # in the order of the fit
+        numbers = numbers[np.argsort(codes[numbers], kind="stable")]
     own = replace(
         whole,
         numbers=numbers,

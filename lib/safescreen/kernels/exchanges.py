@@ -9,10 +9,130 @@ from __future__ import annotations
 import numpy as np
 
 from safescreen._numba import njit
-from safescreen.kernels.matrices import copy_row
+from safescreen._threads import stop_if_asked
+from safescreen.kernels.matrices import GivenMatrix, copy_row
+from safescreen.kernels.working_sets import LARGEST_SET, SLACK, scan
+from safescreen.rounding import UNIT
+from safescreen.terms._intercepts import intercept_of_few
 
 NEARLY = 1e-10
 """Smallest curvature along a pair, relative to what it is a difference of."""
+
+EXCHANGES = 20
+"""So many updates a coordinate are taken in exchanges, before the first working set."""
+
+FALL = 0.1
+"""Exchanges end when slopes differ by at most this part of what they did, or of :data:`FIRST`."""
+
+FIRST = 0.01
+"""To look whether the gap is small enough takes as long as many exchanges, and it is not while
+slopes differ by this.
+"""
+
+AT_ONCE = 2e7
+"""So many products of an update and a coordinate are done before a clock is read."""
+
+
+def can_exchange(matrix, ids):
+    """Return whether the matrix of these coordinates is in memory, row after row, and not too
+    large.
+    """
+    is_first = 0 < ids.size <= LARGEST_SET and ids[-1] == ids.size - 1
+    return is_first and isinstance(matrix, GivenMatrix)
+
+
+def improve_by_exchanges(
+    matrix,
+    signs,
+    products,
+    norms,
+    alpha,
+    levels,
+    loss,
+    lam,
+    tolerance,
+    updates,
+    goal,
+    dual,
+    is_over=None,
+):
+    """Improve a dual point as :func:`~safescreen.kernels.working_sets.improve` does with
+    `is_balanced`, in exchanges alone, as long as these are few; `products` are up to date at the
+    end.
+
+    Return the violation, the number of updates, and whether the tolerance or the goal is reached.
+    """
+    n = alpha.size
+    most = min(EXCHANGES * n, updates)
+    part = max(2 * n, int(AT_ONCE / n))
+    fixed = matrix.parts(), signs[:n], products, norms, alpha, *levels
+    shape = loss.smoothing, loss.cap, lam, tolerance, goal[0], goal[1]
+    done = 0
+    while True:
+        stop_if_asked()
+        spread, steps, dual, is_enough = _exchange_until(
+            *fixed, *shape, dual, min(part, most - done)
+        )
+        done += steps
+        if is_enough or steps == 0 or done >= most or (is_over is not None and is_over()):
+            return spread, done, is_enough
+
+
+@njit
+def _exchange_until(
+    parts, signs, products, norms, alpha, tau, w, g, cap, lam, tolerance, gap, part, dual, updates
+):
+    """Exchange until the projected slopes differ by at most `tolerance`, the gap is at most `gap`,
+    or `part` of the objective; return the violation, the number of updates, the dual value, and
+    whether that is reached.
+
+    The coordinates are ``v_t = y_t w_t alpha_t/lam``, whose slopes are those of margins."""
+    n = alpha.size
+    everything = np.arange(n)
+    ridge = np.empty(n)
+    low = np.zeros(n)
+    high = np.zeros(n)
+    v = np.empty(n)
+    slopes = np.empty(n)
+    total = 0.0
+    rounded = 0.0
+    for t in range(n):
+        ridge[t] = g * lam / w[t]
+        v[t] = signs[t] * w[t] * alpha[t] / lam
+        if signs[t] > 0.0:
+            high[t] = w[t] * (cap / lam)
+        else:
+            low[t] = -w[t] * (cap / lam)
+        slopes[t] = signs[t] * (products[t] / lam + g * alpha[t] - tau[t])
+        total += signs[t] * w[t] * alpha[t]
+        rounded = max(rounded, SLACK * UNIT * (abs(tau[t]) + abs(products[t]) / lam))
+    gains = np.empty(n)
+    firm = np.empty(n, dtype=np.bool_)
+    done = 0
+    while True:
+        b = intercept_of_few(ridge * v - slopes, signs, w, g, cap, total)
+        levels = tau - signs * b
+        spread, now, cost = scan(
+            products, norms, alpha, levels, w, g, cap, lam, everything, gains, firm
+        )
+        is_enough = spread <= tolerance or now <= max(gap, part * max(cost, dual))
+        if is_enough or done >= updates:
+            return spread, done, dual, is_enough
+        few = max(tolerance, FALL * min(spread, FIRST), rounded)
+        before = v.copy()
+        slopes_before = slopes.copy()
+        steps = exchange(parts, ridge, slopes, v, low, high, few, min(2 * n, updates - done))
+        if steps == 0:
+            return spread, done, dual, False
+        done += steps
+        for t in range(n):
+            change = v[t] - before[t]
+            moved = slopes[t] - slopes_before[t]
+            dual -= 0.5 * lam * (slopes_before[t] + slopes[t]) * change
+            products[t] += lam * signs[t] * (moved - ridge[t] * change)
+            if change != 0.0:
+                is_free = low[t] < v[t] < high[t] or v[t] == 0.0
+                alpha[t] = min(abs(v[t]) * lam / w[t], cap) if is_free else cap
 
 
 @njit
@@ -24,14 +144,14 @@ def exchange(parts, ridge, slopes, v, low, high, spread, updates):
     The first of a pair is the coordinate that would rise most, the second the one that gains most
     by falling as far. `slopes` and `v` are overwritten. The coordinates are the first ones of K,
     of which `parts` are given: its rows are copied when they are wanted."""
-    K, known, whole, ids = parts
+    K, known, whole, ids, own_squares = parts
     n = slopes.size
     diagonal = np.empty(n)
     rise = np.empty(n)  # the slopes of coordinates that can rise, others are infinite
     fall = np.empty(n)
     score = np.empty(n)
     for t in range(n):
-        diagonal[t] = whole[ids[t], ids[t]] + ridge[t]
+        diagonal[t] = own_squares[t] + ridge[t]
         rise[t] = 0.0 if v[t] < high[t] else np.inf
         fall[t] = 0.0 if v[t] > low[t] else -np.inf
     done = 0

@@ -48,12 +48,13 @@ class GivenMatrix:
         self.K = K
         self.most_rows = len(K)
 
-    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the matrix, which of its rows are known, and the matrix and the numbers from which
-        others are copied.
+    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+        """Return the matrix, which of its rows are known, the matrix and the numbers from which
+        others are copied, and the diagonal.
         """
         everything = np.arange(self.most_rows)
-        return self.K, np.ones(self.most_rows, dtype=np.bool_), self.K, everything
+        known = np.ones(self.most_rows, dtype=np.bool_)
+        return self.K, known, self.K, everything, self.diagonal().copy()
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -97,19 +98,20 @@ class SomeRows(GivenMatrix):
         self.whole = whole
         self.ids = ids
         self.known = np.zeros(ids.size, dtype=np.bool_)
+        self._diagonal = np.diagonal(whole)[ids]
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
-        return np.diagonal(self.whole)[self.ids]
+        return self._diagonal
 
-    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
         """Return what :meth:`GivenMatrix.parts` returns."""
-        return self.K, self.known, self.whole, self.ids
+        return self.K, self.known, self.whole, self.ids, self._diagonal
 
     def know(self, rows: NDArray) -> None:
         """Copy those rows that are not known yet."""
         for row in rows[~self.known[rows]]:
-            copy_row(*self.parts(), row)
+            copy_row(self.K, self.known, self.whole, self.ids, row)
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
         """Return the entries of some rows and columns, a copy."""

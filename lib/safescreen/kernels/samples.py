@@ -20,6 +20,7 @@ from safescreen.kernels.checked import (
     default_error,
     kernel_matrix,
 )
+from safescreen.kernels.exchanges import can_exchange, improve_by_exchanges
 from safescreen.kernels.functions import centred, kernel_of
 from safescreen.kernels.matrices import KernelRows
 from safescreen.kernels.space import Expansion, KernelSpace, n_changes
@@ -353,6 +354,7 @@ class KernelSamples(Terms):
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
         tau_w = [np.array(values) for values in levels(self)]
+        begins = is_balanced and can_exchange(self.cone.matrix, ids)
         done = 0
         spread = np.inf
         rest = H.coef.copy()
@@ -361,28 +363,23 @@ class KernelSamples(Terms):
             H = self.prepared(H)
             products = self._margins(H)[0].copy()
             dual = self.conjugates(loss, alpha) - 0.5 * self.cone.inner(H, H) / lam
-            fixed = (
-                tau_w,
-                loss,
-                lam,
-                tolerance,
-                epochs * len(self) - done,
-                shrinking,
-                goal,
-                dual,
-                is_balanced,
-                is_over,
-            )
-            spread, steps = improve(
-                self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed
-            )
-            if steps == 0:
-                break
-            done += steps
-            coef = rest.copy()
-            coef[ids] += weights * alpha
-            H = self.cone.expansion(coef, self._view, H.known_sums)
-            if is_over is not None and is_over():
+            point = products, self._norms, alpha, tau_w, loss, lam, tolerance
+            updates = epochs * len(self) - done
+            if begins:
+                spread, steps, is_enough = improve_by_exchanges(
+                    self.cone.matrix, self.cone.signs, *point, updates, goal, dual, is_over
+                )
+            else:
+                fixed = updates, shrinking, goal, dual, is_balanced, is_over
+                spread, steps = improve(self.cone.matrix, ids, self.cone.signs, *point, *fixed)
+                is_enough = steps == 0
+            begins = False
+            if steps > 0:
+                done += steps
+                coef = rest.copy()
+                coef[ids] += weights * alpha
+                H = self.cone.expansion(coef, self._view, H.known_sums)
+            if is_enough or (is_over is not None and is_over()):
                 break
         return H, spread, -(-done // max(1, len(self))), state
 

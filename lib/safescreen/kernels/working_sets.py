@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from safescreen._numba import njit
 from safescreen._threads import stop_if_asked
-from safescreen.kernels.exchanges import exchange
-from safescreen.kernels.matrices import GivenMatrix
 from safescreen.kernels.quadratic import minimise
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import best_intercept
@@ -47,19 +45,6 @@ INNER_UPDATES = 20
 
 SLACK = 8.0
 """Largest rounding error of a slope, in units of roundoff of its parts."""
-
-EXCHANGES = 20
-"""So many updates a coordinate are taken in exchanges over a matrix in memory, before the first
-working set.
-"""
-
-FALL = 0.1
-"""Exchanges end when slopes differ by at most this part of what they did, or of :data:`FIRST`."""
-
-FIRST = 0.01
-"""To look whether the gap is small enough takes as long as many exchanges, and it is not while
-slopes differ by this.
-"""
 
 SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are more than this part of the active
@@ -118,24 +103,18 @@ def improve(
         wanted = max(goal[0], goal[1] * max(rest + cost, dual))
         if spread <= tolerance or gap <= wanted or done >= updates:
             return spread, done
-        steps = 0
-        gained = 0.0
-        if point.can_exchange and done < EXCHANGES * ids.size:
-            most = min(2 * ids.size, updates - done)
-            steps, gained = point.exchange(max(tolerance, FALL * min(spread, FIRST)), most)
-        if steps == 0:
-            may_leave = shrinking and done >= ids.size // 4
-            if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
-                out = active[firm[active]]
-                active = active[~firm[active]]
-                rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
-                firm[out] = True
-            chosen = _choose(active, gains, firm, point, rng)
-            if not chosen.size:
-                return spread, done
-            most = min(INNER_UPDATES * chosen.size, updates - done)
-            enough = INNER * float(gains[chosen].mean())
-            steps, gained = point.solve_for(chosen, active, enough, most)
+        may_leave = shrinking and done >= ids.size // 4
+        if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
+            out = active[firm[active]]
+            active = active[~firm[active]]
+            rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
+            firm[out] = True
+        chosen = _choose(active, gains, firm, point, rng)
+        if not chosen.size:
+            return spread, done
+        most = min(INNER_UPDATES * chosen.size, updates - done)
+        enough = INNER * float(gains[chosen].mean())
+        steps, gained = point.solve_for(chosen, active, enough, most)
         if steps == 0:
             return spread, done
         done += steps
@@ -181,38 +160,6 @@ class _Point(NamedTuple):
         total = float(its_signs @ (w[active] * self.alpha[active]))
         b = best_intercept(kinks, its_signs, w[active], smoothing, cap, total)
         return tau - signs * b, w, smoothing, cap, lam
-
-    @property
-    def can_exchange(self):
-        """Whether the matrix of the coordinates is in memory, row after row, and not too large."""
-        ids = self.ids
-        is_first = self.is_balanced and 0 < ids.size <= LARGEST_SET and ids[-1] == ids.size - 1
-        return is_first and isinstance(self.matrix, GivenMatrix)
-
-    def exchange(self, spread, updates):
-        """Exchange between two coordinates, again and again among all, until slopes differ by at
-        most `spread`; return the number of updates, and by how much the dual value has grown.
-
-        The coordinates are ``v_t = y_t w_t alpha_t/lam``, whose slopes are those of margins."""
-        _, w, smoothing, cap, lam = self.fixed
-        signs = self.signs[self.ids]
-        slopes = -signs * self.forces(slice(None))
-        slopes_before = slopes.copy()
-        before = signs * w * self.alpha / lam
-        v = before.copy()
-        largest = w * (cap / lam)
-        low = np.where(signs > 0.0, 0.0, -largest)
-        high = np.where(signs > 0.0, largest, 0.0)
-        ridge = smoothing * lam / w
-        spread = max(spread, self._rounded(slice(None)))
-        steps = exchange(self.matrix.parts(), ridge, slopes, v, low, high, spread, updates)
-        change = v - before
-        moved = np.flatnonzero(change)
-        size = np.abs(v[moved])
-        alpha = np.minimum(size * lam / w[moved], cap)
-        self.alpha[moved] = np.where(size < largest[moved], alpha, cap)
-        self.products[:] += lam * signs * (slopes - slopes_before - ridge * change)
-        return steps, -0.5 * lam * float((slopes_before + slopes) @ change)
 
     def solve_for(self, chosen, active, enough, updates):
         """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the

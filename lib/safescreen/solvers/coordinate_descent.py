@@ -81,7 +81,21 @@ class CoordinateDescent:
     pace = 0.3
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Sweeps]:
-        """Begin at the dual point of the start if it has one, or else at one made from x."""
+        """Begin at the dual point of the start if it has one, or else at one made from x. From 0,
+        where sweeps see the gap and nobody looks before the end, begin with the first sweeps.
+        """
+        is_first = start.evaluation is None and start.alpha is None and not trace.history
+        if not is_first or problem.cone.magnitude(start.x) > 0.0:
+            return self._begin(problem, start)
+        if not problem.terms.sees_gap(problem.loss) or self._looks_early(problem, trace):
+            return self._begin(problem, start)
+        limits = trace.limits
+        stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
+        alpha = first_alpha(problem, start.x, start.lam)
+        state = Sweeps(alpha, self._patience(problem.terms) if self.gives_up else None)
+        return self._swept(problem, trace, state, dual_sum(problem, alpha), stop)
+
+    def _begin(self, problem, start):
         lam = start.lam
         if start.alpha is None:
             alpha = first_alpha(problem, start.x, lam)
@@ -98,8 +112,16 @@ class CoordinateDescent:
         """Sweep until the next look; None where the last one has given up."""
         if state.has_given_up:
             return None
+        e = trace.evaluation
+        if len(trace.history) == 1 and trace.n_iter > 0 and not e.gap <= abs(e.primal):
+            return self._begin(problem, trace.start)  # rounding has left less than there was at 0
         H = trace.evaluation.H if state.H is None else state.H
-        stop = self._next_stop(problem, trace, state.tolerance)
+        return self._swept(
+            problem, trace, state, H, self._next_stop(problem, trace, state.tolerance)
+        )
+
+    def _swept(self, problem, trace, state, H, stop):
+        """Return the point after sweeps from the dual point of H, and the state."""
         most = min(state.patience or self.sweeps, trace.limits.max_iter - trace.n_iter)
         options: dict[str, Any] = {} if stop.gap is None else {"goal": stop.gap}
         if trace.limits.max_seconds < math.inf:

@@ -307,7 +307,7 @@ def _expanded(reduction, trace):
     dual_point = trace.best.dual_point
     if dual_point is None or reduction.whole.loss.smoothing > 0.0:
         return None
-    if not dual_point.packed:
+    if not dual_point.packed or reduction.problem is reduction.whole:
         return dual_point
     alpha = dual_point.unpack()
     if alpha.size != len(reduction.problem):  # Ctrl-C came while terms were leaving

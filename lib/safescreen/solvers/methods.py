@@ -168,7 +168,7 @@ def policy_of(
     :func:`parse_screening`, or one that is to be used; None if no term is to be screened. `name` is
     the argument's.
     """
-    if isinstance(screening, Policy):
+    if not isinstance(screening, str | tuple) and isinstance(screening, Policy):
         return screening
     if isinstance(screening, str) and screening == "auto":
         fallen = Counted.fallen
@@ -189,7 +189,7 @@ def without_features(
     TypeError where they are asked for by name, and the terms or the loss do not; and for a value
     that is neither text nor a collection of names.
     """
-    if isinstance(screening, Policy):
+    if not isinstance(screening, str | tuple) and isinstance(screening, Policy):
         return screening, False
     if not isinstance(screening, str | Iterable):
         raise TypeError(

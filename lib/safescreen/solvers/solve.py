@@ -239,6 +239,9 @@ def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True)
     loss = evaluation.primal - 0.5 * evaluation.lam * cone.inner(x, x)
     if whole.linear is not None:
         loss += cone.inner(whole.linear, x)
+    intercept = evaluation.sums.intercept
+    if outcome.problem is not whole or intercept is None:
+        intercept = whole.terms.intercept(x, whole.loss)
     return Solution(
         x=x,
         lam=evaluation.lam,
@@ -258,7 +261,7 @@ def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True)
         problem=whole,
         packed=pack(reduction.status) if keep_masks and reduction.explicit else None,
         dual_point=outcome.dual_point,
-        intercept=whole.terms.intercept(x, whole.loss),
+        intercept=intercept,
         zero_features=reduction.zero_features,
     )
 

@@ -24,54 +24,110 @@ STEPS = 60
 def root_interval(kinks, signs, w, width, cap, target):
     """Return ``(smallest, largest)`` of the b where the balance is `target`, as computed.
 
-    They are infinite where the balance does not reach the target. For the hinge, sums that differ
-    by no more than their roundings count as equal. Cost: O(n log n).
+    They are infinite where the balance does not reach the target. Sums that differ by no more than
+    their roundings count as equal. Cost: O(n log n).
     """
-    if width > 0.0:
-        root = _root_of_pieces(kinks, signs, w, width, cap, target)
-        return root, root
-    order = np.argsort(kinks)
-    ordered = np.concatenate((kinks[order], [np.inf]))
-    rest = float(w[signs > 0.0].sum()) - target
-    doubt = gamma(kinks.size + 8) * float(w.sum())
-    fallen = np.cumsum(w[order])
-    low = -np.inf
-    if rest > doubt:
-        low = float(ordered[np.searchsorted(fallen, rest - doubt)])
-    return low, float(ordered[np.searchsorted(fallen, rest + doubt, side="right")])
+    turns = turning_points(kinks, signs, width, cap)
+    return _roots(kinks, signs, w, width, cap, target, np.argsort(turns))
 
 
 def best_intercept(kinks, signs, w, width, cap, target):
     """Return the middle of the interval where the balance is `target`, 0 where no end is finite."""
-    low, high = root_interval(kinks, signs, w, width, cap, target)
-    ends = [b for b in (low, high) if np.isfinite(b)]
-    return 0.5 * (ends[0] + ends[-1]) if ends else 0.0
+    return _middle(*root_interval(kinks, signs, w, width, cap, target))
 
 
-def _root_of_pieces(kinks, signs, w, width, cap, target):
+@njit
+def intercept_of_few(kinks, signs, w, width, cap, target):
+    """Return what :func:`best_intercept` does, in a kernel, whose sorting is the slower the more
+    terms there are.
+    """
+    turns = turning_points(kinks, signs, width, cap)
+    low, high = _roots(kinks, signs, w, width, cap, target, np.argsort(turns))
+    return _middle(low, high)
+
+
+@njit
+def turning_points(kinks, signs, width, cap):
+    """Return the kinks; where the loss is smooth, after them the other ends of the quadratic
+    pieces, which are infinite without a cap.
+    """
+    n = kinks.size
+    points = np.empty(2 * n if width > 0.0 else n)
+    points[:n] = kinks
+    for t in range(points.size - n):
+        points[n + t] = kinks[t] - signs[t] * (width * cap)
+    return points
+
+
+@njit
+def _middle(low, high):
+    """Return the middle of two ends, one of them where the other is infinite, 0 where both are."""
+    if not np.isfinite(low):
+        low = high
+    if not np.isfinite(high):
+        high = low
+    return 0.5 * (low + high) if np.isfinite(low) else 0.0
+
+
+@njit
+def _roots(kinks, signs, w, width, cap, target, order):
+    """Return what :func:`root_interval` does, from the order of the turning points."""
+    rest = -target
+    total = 0.0
+    first = np.inf
+    last = -np.inf
+    for t in range(kinks.size):
+        total += w[t]
+        rest += w[t] if signs[t] > 0.0 else 0.0
+        first = min(first, kinks[t])
+        last = max(last, kinks[t])
+    doubt = UNIT * (kinks.size + 16) * total
+    if width > 0.0:  # dual variables between the kinks are at most so large
+        doubt *= cap if np.isfinite(cap) else (last - first) / width
+        low = _root_of_pieces(kinks, signs, w, width, cap, target + doubt, order)
+        return low, _root_of_pieces(kinks, signs, w, width, cap, target - doubt, order)
+    low = -np.inf
+    fallen = 0.0
+    is_above = rest <= doubt  # whether the balance was still above the target
+    for t in order:
+        fallen += w[t]
+        if not is_above and fallen >= rest - doubt:
+            is_above = True
+            low = kinks[t]
+        if fallen > rest + doubt:
+            return low, kinks[t]
+    return low if is_above else np.inf, np.inf
+
+
+@njit
+def _root_of_pieces(kinks, signs, w, width, cap, target, order):
     """Return the root of a balance that is linear between the ends of the quadratic pieces."""
-    ends = kinks - signs * (width * cap)
-    is_finite = np.isfinite(ends)
-    positive = signs > 0.0
-    rates = w / width
-    # a positive term stops falling at its kink, a negative one starts there
-    turns = np.where(positive, rates, -rates)
-    points = np.concatenate((kinks, ends[is_finite]))
-    order = np.argsort(points)
-    points = points[order]
-    before = -float(rates[positive & ~is_finite].sum())
-    slopes = before + np.cumsum(np.concatenate((turns, -turns[is_finite]))[order])
-    first, _ = balance(kinks, signs, w, width, cap, float(points[0]))
-    falls = np.concatenate(([0.0], np.cumsum(slopes[:-1] * np.diff(points))))
-    place = int(np.searchsorted(-(first + falls), -target))
-    if place == 0:
-        return float(points[0] + (target - first) / before) if before < 0.0 else -np.inf
-    start = float(points[place - 1])
-    slope = float(slopes[place - 1])
-    if not slope < 0.0:
-        return np.inf
-    root = start + (target - first - float(falls[place - 1])) / slope
-    return min(root, float(points[place])) if place < points.size else root
+    n = kinks.size
+    slope = 0.0
+    for t in range(n):  # what falls from the beginning
+        if signs[t] > 0.0 and not np.isfinite(cap):
+            slope -= w[t] / width
+    value = 0.0
+    last = -np.inf
+    for number in order:
+        t = number % n
+        point = kinks[t] if number < n else kinks[t] - signs[t] * (width * cap)
+        if not np.isfinite(point):
+            continue
+        if last == -np.inf:
+            value, _ = balance(kinks, signs, w, width, cap, point)
+            if value <= target:
+                return point + (target - value) / slope if slope < 0.0 else -np.inf
+        else:
+            fallen = value + slope * (point - last)
+            if fallen <= target:
+                return min(last + (target - value) / slope, point) if slope < 0.0 else np.inf
+            value = fallen
+        # a positive term stops falling at its kink, a negative one starts there
+        turn = signs[t] * (w[t] / width)
+        slope += turn if number < n else -turn
+        last = point
+    return last + (target - value) / slope if slope < 0.0 else np.inf
 
 
 def certain_bound(kinks, signs, w, width, cap, target, doubt, side):

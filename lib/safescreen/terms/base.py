@@ -64,6 +64,8 @@ class LossSums:
         summand is non-negative, and 0 in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
     alpha_sum, alpha_square : float
         ``sum_t w_t tau_t alpha_t`` and ``sum_t w_t alpha_t^2``.
+    intercept : float or None
+        The best intercept at x, where the terms have a free one.
     """
 
     loss: float
@@ -72,6 +74,7 @@ class LossSums:
     fenchel: float
     alpha_sum: float
     alpha_square: float
+    intercept: float | None = None
 
     __repr__ = brief_repr
 
@@ -517,6 +520,9 @@ def check_weights(weights: ArrayLike | None, n: int, name: str = "weights") -> N
 
 def check_signs(y: ArrayLike, n: int) -> NDArray:
     """Return the labels of n samples as floats. They must be -1 and +1, and both must occur."""
+    if isinstance(y, np.ndarray) and y.dtype == np.float64 and y.shape == (n,) and n > 1:
+        if (np.abs(y) == 1.0).all() and y.min() < y.max():
+            return y.copy()
     y = check_labels(y, n)
     if not np.isin(y, (-1, 1)).all():
         raise ValueError(

@@ -355,6 +355,7 @@ class FreeIntercept(Terms):
             fenchel=upper(sums.fenchel + upper(rest * steepest, 8), 4),
             alpha_sum=sums.alpha_sum,
             alpha_square=sums.alpha_square,
+            intercept=b,
         )
 
     @property
