@@ -93,7 +93,7 @@ class CoordinateDescent:
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
         alpha = first_alpha(problem, start.x, start.lam)
         state = Sweeps(alpha, self._patience(problem.terms) if self.gives_up else None)
-        return self._swept(problem, trace, state, dual_sum(problem, alpha), stop)
+        return self._swept(problem, trace, state, dual_sum(problem, alpha, start.x), stop)
 
     def _begin(self, problem, start):
         lam = start.lam
