@@ -336,15 +336,21 @@ def _told(rows, claim: str):
     row = verdicts.headline(rows, claim, judging.load())
     if row is None:
         return None
-    counted = {
-        "own": " (Our own question, not counted.)",
-        "program": " (At the stop of its authors' program.)",
-    }
-    counted = paragraph(counted.get(row["whose"], ""), style="soft").children
+    rule = judging.load().named(claim, row["conclusion"])
+    said = _uncounted(row) if rule.whose == "paper" else " (Our own question, not counted.)"
     return [
         f"{row['dataset']}: {wording.headline(row)}",
-        nodes.inline("", "", *counted, classes=["soft"]),
+        nodes.inline("", said, classes=["soft"]),
     ]
+
+
+def _uncounted(row) -> str:
+    """Return why a conclusion of the paper is not counted in a run, or empty."""
+    why = {
+        "own": " (Not counted: other settings here, or a tie in the paper.)",
+        "program": " (At the stop of its authors' program.)",
+    }
+    return why.get(row["whose"], "")
 
 
 class Gallery(SphinxDirective):
@@ -489,11 +495,7 @@ def _asked(row, rule) -> str:
     """Return what was asked, and whether it is counted."""
     if rule.whose == "own":
         return f"We also asked whether {rule.asks}."
-    uncounted = {
-        "own": " (Not counted: other settings here, or a tie in the paper.)",
-        "program": " (At the stop of its authors' program.)",
-    }
-    return f"The paper says: {rule.asks}.{uncounted.get(row['whose'], '')}"
+    return f"The paper says: {rule.asks}.{_uncounted(row)}"
 
 
 def _is_the_papers(row, rules) -> bool:
