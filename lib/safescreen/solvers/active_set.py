@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +69,7 @@ class ActiveSet:
         if not has_fallen and members.all():
             most = 1
         else:  # objective values are of the active terms from here on
-            walk = replace(walk, recent=())
+            walk = walk._replace(recent=())
             active = problem.reduce(np.zeros_like(members), ~members)
         following = self.solver.step(problem, trace, walk)
         if following is None:

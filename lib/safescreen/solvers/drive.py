@@ -251,7 +251,7 @@ def _screen(reduction, trace, limits):
     )
     ledger, memory, kept = screen(reduction, policy, moment)
     tried = Trial(evaluation.gap, trace.n_iter)
-    trace = replace(trace, screened=tried, ledger=ledger, memory=memory)
+    trace = trace._replace(screened=tried, ledger=ledger, memory=memory)
     if kept is not None:
         trace = trace.reduced(reduction.problem, kept)
     return trace, kept
@@ -266,7 +266,7 @@ def _leave_out(reduction, setup, trace):
         return trace, None
     e = trace.evaluation
     ledger = trace.ledger._replace(since_features=0.0)
-    trace = replace(trace, left_out=Trial(e.gap, trace.n_iter), ledger=ledger)
+    trace = trace._replace(left_out=Trial(e.gap, trace.n_iter), ledger=ledger)
     smoothing = reduction.whole.loss.smoothing
     return trace, reduction.leave_out(e, setup.limits.slope_enlargement(e, smoothing))
 

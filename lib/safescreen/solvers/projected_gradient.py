@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike
@@ -14,8 +14,7 @@ from safescreen.solvers.trace import Start, Trace
 Jump = Callable[[Evaluation, float], "ElementLike | None"]
 
 
-@dataclass(frozen=True)
-class Walk:
+class Walk(NamedTuple):
     """What the steps remember: the last x and its gradient, recent objective values, the length of
     the last step; how many steps and how many halvings of the last one there were; and, without
     the halvings, how many iterations have not halved the gap: `waited`, counted at iteration
@@ -37,11 +36,11 @@ class Walk:
         waited = 0
         if trace.fall.halved_at == self.halved_at:
             waited = self.waited + trace.n_iter - self.counted_at
-        return replace(self, waited=waited, counted_at=trace.n_iter, halved_at=trace.fall.halved_at)
+        return self._replace(waited=waited, counted_at=trace.n_iter, halved_at=trace.fall.halved_at)
 
     def forgetting(self) -> Walk:
         """Return the walk without what holds for the last problem, or before a restart, only."""
-        return replace(self, origin=None, recent=())
+        return self._replace(origin=None, recent=())
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,14 @@ class ProjectedGradient:
         if state.origin is not None and self._is_too_high(e, state):
             back = state.origin[0]
             halfway = back + 0.5 * (e.x - back)
-            halved = replace(state, n_halvings=state.n_halvings + 1, counted_at=trace.n_iter + 1)
+            halved = state._replace(n_halvings=state.n_halvings + 1, counted_at=trace.n_iter + 1)
             return Point(halfway, iterations=1, step=state.length), halved
         if trace.n_iter - trace.fall.fell_at >= self.hopeless and trace.is_rounding:
             return None
         state = state.at(trace)
         if state.waited >= self.patience * (5 if state.is_guarded else 1):
             e = trace.best.evaluation
-            state = replace(state.forgetting(), is_guarded=True, waited=0)
+            state = state.forgetting()._replace(is_guarded=True, waited=0)
         gradient = e.gradient
         length = _length(problem.cone, state, e.x, gradient, e.lam)
         ahead = None if jump is None else jump(e, length)
@@ -103,8 +102,7 @@ class ProjectedGradient:
             ahead = e.x_alpha
         elif ahead is None:
             ahead = problem.cone.project(e.x - length * gradient)
-        following = replace(
-            state,
+        following = state._replace(
             length=length,
             origin=(e.x, gradient),
             recent=(*state.recent[1 - self.memory :], e.primal),

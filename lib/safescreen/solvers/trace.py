@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
@@ -108,8 +108,7 @@ class Trial(NamedTuple):
     n_iter: int | None = None
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(NamedTuple):
     """What is known after a point. The loop makes each one from the one before; solvers and
     policies read it.
 
@@ -117,6 +116,9 @@ class Trace:
     ----------
     start, limits : Start, Limits
         `limits` may ask for a smaller gap than the caller did, see :func:`drive.drive`.
+    history : list of Iteration
+        All points so far; it grows with the solve.
+    started : float
     policy : Policy or None
         Which policy of screening there is.
     n_iter : int
@@ -133,13 +135,12 @@ class Trace:
         Operations so far, and what the policy remembers.
     rounds : int
         How often `limits` have been set.
-    history : list of Iteration
-        All points so far; it grows with the solve.
-    started : float
     """
 
     start: Start
     limits: Limits
+    history: list[Iteration]
+    started: float
     policy: Any = None
     n_iter: int = 0
     point: Any = None
@@ -152,8 +153,6 @@ class Trace:
     ledger: Ledger = Ledger()
     memory: Any = None
     rounds: int = 1
-    history: list[Iteration] = field(default_factory=list)
-    started: float = 0.0
 
     @classmethod
     def begin(cls, start: Start, limits: Limits, policy: Any = None) -> Self:
@@ -164,12 +163,13 @@ class Trace:
         return cls(
             start=start,
             limits=limits,
+            history=[],
+            started=time.perf_counter(),
             policy=policy,
             evaluation=start.evaluation,
             screened=Trial(start.tried),
             ledger=start.ledger,
             memory=memory,
-            started=time.perf_counter(),
         )
 
     @property
@@ -242,8 +242,7 @@ class Trace:
         is_first = self.has_new_problem
         if is_first or evaluation.gap < best.evaluation.gap:
             best = Best(evaluation, point.dual_point(), past)
-        return replace(
-            self,
+        return self._replace(
             n_iter=n_iter,
             point=point,
             evaluation=evaluation,
@@ -260,19 +259,19 @@ class Trace:
         alpha = None if self.point.alpha is None else self.point.alpha[kept]
         x = problem.cone.with_sum(self.point.x, self.evaluation.H)
         point = self.point._replace(x=x, iterations=0, others=0, alpha=alpha, evaluation=None)
-        fewer = replace(self, has_new_problem=True, left_out=Trial())
+        fewer = self._replace(has_new_problem=True, left_out=Trial())
         return fewer.moved(problem, point)
 
     def without_features(self) -> Self:
         """Return what is known where features leave: the best point and the last trial belong to a
         problem with more of them.
         """
-        return replace(self, has_new_problem=True, screened=Trial())
+        return self._replace(has_new_problem=True, screened=Trial())
 
     def asking_for_more(self) -> Self:
         """Return the same with a tenth of the gap as the one to reach."""
         limits = replace(self.limits, tol=0.1 * self.limits.tol, rtol=0.1 * self.limits.rtol)
-        return replace(self, rounds=self.rounds + 1, limits=limits)
+        return self._replace(rounds=self.rounds + 1, limits=limits)
 
     def record(self, n_terms: int, n_L: int, n_R: int) -> None:
         """Append the last point to the history."""
