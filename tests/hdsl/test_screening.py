@@ -304,3 +304,63 @@ def test_the_distance_is_what_slopes_that_can_move_gain():
     best = np.clip(q, low, high)
     gained = np.sum(counts * best * q) / np.sqrt(np.sum(counts * best * best))
     assert gained == pytest.approx(found, rel=1e-12)
+
+
+def test_points_on_opposite_sides_have_the_longest_rows():
+    """An anchor has one feature, its similar and its other point the second one, with opposite
+    signs: the row of both features has the length 2, and no bound is longer.
+    """
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    sizes = Sizes.of(Constraints(X, [[0, 1, 2]], None, np.arange(2)))
+    assert 2.0 <= sizes.crosses.min() < 2.0 + 1e-6
+
+
+def test_a_slope_that_rounding_hides_is_in_the_ball():
+    """The margin of the only atoms that matter is ``1 - 2^-60`` and computed as 1: their slope at
+    the optimum is ``2^-60``, and the computed one 0.
+    """
+    X = np.array([[1.0 - 2.0**-30, 0.0], [1.0 + 2.0**-30, 0.0], [0.0, 0.0]])
+    constraints = Constraints(X, [[0, 1, 2]], None, np.arange(2))
+    atoms = np.array([[0, 1, 1]])
+    sizes = Sizes.of(constraints)
+    ball = slope_ball(constraints, sizes, MarginLoss(), 1.0, atoms, np.ones(1))
+    assert ball.margins.tolist() == [1.0] and ball.slopes.tolist() == [0.0]
+    assert ball.radius >= 2.0**-60
+
+
+def example():
+    """Return the screening of a solution that excludes atoms and features."""
+    rng = np.random.default_rng(3)
+    X = rng.random((15, 8)) * (rng.random((15, 8)) < 0.5) * (10.0 ** -rng.integers(0, 3, 8))
+    triplets = np.array([rng.choice(15, 3, replace=False) for _ in range(40)])
+    settings = {"scale": 8.0, "smoothing": 0.5, "loss": "smoothed_hinge"}
+    last = iterates(X, triplets, None, settings, 400, forward="exact")[-1]
+    return screening(X, triplets, None, settings, last)
+
+
+def test_margins_count_where_their_slopes_can_do_harm():
+    """A slope of 0 cannot fall, so a positive margin of its term does not matter."""
+    constraints, sizes, ball, _ = example()
+    found = features_excluded(constraints, sizes, ball)
+    assert 0 < found.sum() < found.size
+    first = np.arange(ball.margins.size) == 0
+    large = replace(ball, margins=np.where(first, 1e9, ball.margins), rises=ball.rises | first)
+    assert not features_excluded(constraints, sizes, large).any()
+    stuck = replace(large, falls=ball.falls & ~first)
+    assert features_excluded(constraints, sizes, stuck)[found].all()
+    sides = replace(
+        ball,
+        errors=np.zeros(2),
+        rises=np.array([True, False]),
+        falls=np.array([False, True]),
+    )
+    assert sides.distance(np.array([3.0, -4.0]), None) == pytest.approx(5.0)
+    assert sides.distance(np.array([-3.0, 4.0]), None) < 1e-300
+
+
+def test_errors_of_margins_are_in_every_distance():
+    constraints, sizes, ball, atoms = example()
+    assert atoms_excluded(constraints, ball, atoms).any()
+    rough = replace(ball, errors=np.full(ball.errors.size, 1e9))
+    assert not atoms_excluded(constraints, rough, atoms).any()
+    assert not features_excluded(constraints, sizes, rough).any()

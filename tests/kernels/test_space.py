@@ -450,3 +450,11 @@ def test_what_is_read_of_an_element_changes_nothing_of_it():
     assert x.norm() == fresh.norm() and space.inner_error(x, x) >= fresh.scale * fresh.error
     assert np.array_equal(x.image, image, equal_nan=True) and x.error == 0.0
     assert x.known_at(np.arange(2)) is x
+
+
+def test_what_is_known_keeps_its_error():
+    """An image that is known roughly in one place is no better when the rest is computed."""
+    space = ss.KernelSamples.from_points(np.arange(6.0)[:, None], [1, -1] * 3).cone
+    fresh = space.expansion(np.ones(6))
+    rough = replace(fresh, image=np.r_[fresh.image[0] + 0.1, np.full(5, np.nan)], error=1.0)
+    assert rough.known_at().error == rough.known_at(np.arange(3)).error == 1.0

@@ -14,7 +14,7 @@ import safescreen as ss
 from instances import instance
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
-from safescreen.solvers.methods import SMOOTH, set_up
+from safescreen.solvers.methods import HINGE, SMOOTH, set_up
 from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
@@ -303,3 +303,13 @@ def test_ends_where_numbers_overflow(method, monkeypatch):
             callback=lambda _, n=seen: next(n) > 999,
         )
         assert not solution.converged and solution.gap > 1.0 and next(seen) < 999
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_interior_points_are_for_terms_that_have_what_they_need(family):
+    """Products have no rows for the equations of the hinge, so nothing hands over to them there."""
+    for loss, solvers in ((ss.Hinge(), HINGE), (ss.SmoothedHinge(0.1), SMOOTH)):
+        solver = solvers["interior"]
+        prob = ss.Problem(FAMILIES[family](), loss)
+        assert solver.is_able(prob) == prob.terms.offers.issuperset(solver.needs)
+    assert not HINGE["interior"].is_able(ss.Problem(FAMILIES["products"](), ss.Hinge()))

@@ -258,6 +258,25 @@ def test_parts_keep_thresholds_of_their_own_and_samples_their_share_of_the_offse
     assert some.offset == 625.0 * len(some) / len(rest)
 
 
+def test_the_offset_of_weighted_samples_is_known_to_its_error():
+    """In fractions; what one part is off by, its own parts are off by too."""
+    rng = np.random.default_rng(0)
+    n_off = 0
+    for _ in range(20):
+        signs = rng.permutation([1.0, -1.0] * 20)
+        w = rng.choice([0.1, 0.7, 1.3], 40)
+        terms = ss.FreeIntercept.from_points(rng.standard_normal((40, 2)), signs, weights=w)
+        in_L = rng.random(40) < 0.5
+        part, *_ = terms.partition(np.where(in_L, 1, 0))
+        exact = sum(Fraction(a) * Fraction(s) for a, s in zip(w[in_L], signs[in_L], strict=True))
+        off = abs(Fraction(part.offset) - exact)
+        again, *_ = part.partition(np.zeros(len(part), dtype=np.int64))
+        assert again.offset == part.offset
+        assert off <= Fraction(part._offset_error) <= Fraction(again._offset_error)
+        n_off += off > 0
+    assert n_off > 5
+
+
 def test_what_is_not_balanced_is_in_the_gap():
     """A sum that is only known up to something is balanced by a dual point that far away."""
     problem = ss.Problem(pair(), ss.Hinge())
