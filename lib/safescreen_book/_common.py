@@ -214,8 +214,11 @@ def unknown(what: str, name, known: Iterable) -> str:
 
     >>> unknown("experiment", "path-tim", ["path-time", "rates"])
     "unknown experiment 'path-tim'; did you mean path-time? Known: path-time, rates"
+    >>> unknown("claim", "F6", ["F6a", "F6b", "F7"])
+    "unknown claim 'F6'; did you mean F6a or F6b? Known: F6a, F6b, F7"
     """
     known = sorted(map(str, known))
-    close = difflib.get_close_matches(str(name), known, n=1)
-    hint = f"; did you mean {close[0]}?" if close else "."
+    close = [one for one in known if name and one.startswith(str(name))][:5]
+    close = close or difflib.get_close_matches(str(name), known, n=1)
+    hint = f"; did you mean {' or '.join(close)}?" if close else "."
     return f"unknown {what} {str(name)!r}{hint} Known: {', '.join(known)}"

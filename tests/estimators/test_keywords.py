@@ -215,3 +215,16 @@ def test_copies_in_memory_and_in_files(kernel, tmp_path):
         assert np.array_equal(again.decision_function(X), model.decision_function(X))
         again.fit(X, y, np.arange(60) % 7 > 0)  # from the solution
         assert np.all(again.n_iter_ <= 1)
+
+
+def test_what_is_missing_of_svc_says_what_to_do():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    machine = SafeSVC(kernel="rbf").fit(X, y)
+    assert not hasattr(machine, "predict_proba") and not hasattr(machine, "coef_")
+    with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
+        machine.predict_proba(X)
+    with pytest.raises(AttributeError, match="kernel='linear'"):
+        machine.coef_  # noqa: B018
+    with pytest.raises(AttributeError, match="attribute 'coefs_'$"):
+        machine.coefs_  # noqa: B018
+    assert hasattr(SafeSVC().fit(X, y), "coef_")

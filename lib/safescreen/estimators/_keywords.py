@@ -9,6 +9,18 @@ import numpy as np
 
 from safescreen._checks import check_lam
 
+PROBABILITIES = (
+    "for probabilities write\n"
+    "from sklearn.calibration import CalibratedClassifierCV\n"
+    "CalibratedClassifierCV(SafeSVC(...)).fit(X, y)"
+)
+ABSENT = {
+    "predict_proba": PROBABILITIES,
+    "predict_log_proba": PROBABILITIES,
+    "coef_": "it is there after fit with kernel='linear', and dual_coef_ with every kernel",
+}
+"""Names of SVC that are missing, always or with some kernels, and what to do."""
+
 ONLY = {
     "penalty": (
         ("l2",),
@@ -22,12 +34,7 @@ ONLY = {
         ("ovr",),
         "each class is trained against the others: multi_class='ovo' trains pairs of classes",
     ),
-    "probability": (
-        (False, "deprecated"),
-        "for probabilities write\n"
-        "from sklearn.calibration import CalibratedClassifierCV\n"
-        "CalibratedClassifierCV(SafeSVC(...)).fit(X, y)",
-    ),
+    "probability": ((False, "deprecated"), PROBABILITIES),
     "break_ties": ((False, True), "it says which of classes with equal votes is predicted"),
     "shrinking": ((False, True), "leaving out samples for a while is up to `method`"),
     "dual": ((False, True, "auto"), "which problem is solved is up to `method`"),

@@ -22,7 +22,7 @@ from safescreen.estimators import _votes
 from safescreen.estimators._atomic import atomic
 from safescreen.estimators._data import kept, read, read_labelled
 from safescreen.estimators._features import KERNELS
-from safescreen.estimators._keywords import check_C, check_kernel, check_keywords
+from safescreen.estimators._keywords import ABSENT, check_C, check_kernel, check_keywords
 from safescreen.estimators._machines import keep, pose, starts_of
 from safescreen.estimators._training import (
     collect,
@@ -268,6 +268,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    def __getattr__(self, name):
+        hint = f": {ABSENT[name]}" if name in ABSENT else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __getstate__(self):
         """Return what is pickled: the attributes, but of a linear machine no sparse points, and no
