@@ -421,5 +421,7 @@ for name, run in runs.items():
 #
 # Literature: A. Shibagaki, M. Karasuyama, K. Hatano, I. Takeuchi, *Simultaneous safe screening of features and samples in doubly sparse modeling*, ICML 2016 (arXiv 1602.02485), read without its appendix: the
 # name, features kept by the ball for $x$ (their Theorem 4), samples by the ball for the slopes (Theorem 5), both from the gap; samples by the ball for $x$ are announced there for the appendix. They use it to leave out tests and to stop screening. The
-# system, the cones, the signs of $H$ and the comparison of the two balls are worked out here. D. Sun, J. Han, *Newton and quasi-Newton methods for a class of nonsmooth equations and related problems*, SIAM J. Optim. 7, 1997, from
+# system, the cones, the signs of $H$ and the comparison of the two balls are worked out here. Certainty of another piece than the usual one is known of other problems:
+# T. Guyard, C. Herzet, C. Elvira, *Screen & Relax*, ICASSP 2022 (arXiv 2110.07281), find entries of an elastic net that are certainly not zero, and solve a linear system once the support is known; C. Elvira, C. Herzet,
+# *Safe squeezing for antisparse coding*, IEEE Trans. Signal Processing 2020, find entries that are certainly at the largest size. Of both the abstract or the introduction was read. D. Sun, J. Han, *Newton and quasi-Newton methods for a class of nonsmooth equations and related problems*, SIAM J. Optim. 7, 1997, from
 # which only the result is taken: Newton's method ends after finitely many steps where the pieces are linear.
