@@ -436,7 +436,7 @@ class Gallery(SphinxDirective):
         yield paragraph(f"{row['dataset']}: {wording.headline(row)}", style="headline")
         rule = judging.load().named(row["claim"], row["conclusion"])
         if rule is not None:
-            yield paragraph(_mark(row, rule, small=small), " ", _asked(row, rule))
+            yield paragraph(_mark(row, rule, small=small), " ", _asked(row, rule, small=small))
 
     def _made(self, head, experiment, runs, page, name, figure):
         """Return a card with a figure of a run, by its name or the first."""
@@ -491,11 +491,11 @@ def _mark(row, rule, *, small: bool):
     return pill("agrees" if verdict == "stands" else "differs", verdict)
 
 
-def _asked(row, rule) -> str:
-    """Return what was asked, and whether it is counted."""
+def _asked(row, rule, *, small: bool) -> str:
+    """Return what was asked, and whether it is counted; in small runs nothing is."""
     if rule.whose == "own":
         return f"We also asked whether {rule.asks}."
-    return f"The paper says: {rule.asks}.{_uncounted(row)}"
+    return f"The paper says: {rule.asks}.{'' if small else _uncounted(row)}"
 
 
 def _is_the_papers(row, rules) -> bool:

@@ -110,7 +110,8 @@ ASKED = {
 def test_a_mark_is_of_the_question_beside_it(whose, verdict, words):
     rule = SimpleNamespace(whose=whose[0], asks="GB saves least")
     row = {"verdict": verdict, "whose": whose[1]}
-    assert _asked(row, rule) == ASKED[whose]
+    assert _asked(row, rule, small=False) == ASKED[whose]
+    assert "Not counted" not in _asked(row, rule, small=True)
     assert _mark(row, rule, small=False).astext() == words[rule.whose == "own"]
     if verdict == "undecided":
         assert _mark(row, rule, small=True).astext() == "too few draws to decide"
