@@ -101,13 +101,19 @@ class AsSVC(Squared):
                 self.sparsify()
         return self
 
-    def _scores(self, X):
+    def predict(self, X):
+        return self._of_values(super().predict, X)
+
+    def decision_function(self, X):
+        return self._of_values(super().decision_function, X)
+
+    def _of_values(self, method, X):
         if not callable(self.kernel):
-            return super()._scores(X)
+            return method(X)
         function = self.kernel
         self.kernel = "precomputed"
         try:
-            return super()._scores(_values(function, X, self._fitted_to))
+            return method(_values(function, X, self._fitted_to))
         finally:
             self.kernel = function
 

@@ -399,12 +399,16 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         it is the one of them that is surest.
         """
         check_is_fitted(self)
+        self._check_break_ties()
         return self._vote(read(self, X))
+
+    def _check_break_ties(self):
+        if self._are_pairs_ and self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
 
     def _vote(self, points):
         """Return what :meth:`predict` does, of points that have been checked."""
-        if self._are_pairs_ and self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        self._check_break_ties()
         if self._are_pairs_ and not self.break_ties:
             scores = self._of_classes(_votes.votes(self._scores(points), self._present_.size))
         else:
