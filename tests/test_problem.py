@@ -279,7 +279,9 @@ def test_masks_become_a_status_of_0_1_and_2(monkeypatch):
     problem = of.problem(0.5)
     partition = type(of.terms).partition
     monkeypatch.setattr(
-        type(of.terms), "partition", lambda self, s: seen.append(s.tolist()) or partition(self, s)
+        type(of.terms),
+        "partition",
+        lambda self, s, near: seen.append(s.tolist()) or partition(self, s),
     )
     numbers = np.arange(len(problem))
     problem.reduce(numbers % 3 == 1, numbers % 3 == 2)

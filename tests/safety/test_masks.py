@@ -168,7 +168,8 @@ def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
         walk = _Walk(prob, Setup(limits=limits, solver=gradient), before=policy)
         for lam in lams[30:]:
             last = ss.solve(prob, lam / 0.97, tol=0.0, rtol=rtol, screening=())
-            known, here = _Known(last=last), prob.evaluate(last.x, lam)
+            here = prob.evaluate(last.x, lam)
+            known = _Known(last=last, reference=(prob, here.sums))
             found = (
                 ahead.reduction(last, lam, limits)
                 if ranges
