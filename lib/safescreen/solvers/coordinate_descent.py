@@ -17,12 +17,14 @@ from safescreen.solvers.trace import Start, Trace
 
 @dataclass
 class Sweeps:
-    """The dual point, ``H(alpha)`` unless that of the evaluation serves, how far slopes may spread
-    at the next end, in units of the margin, the state of the generator of orders; after how many
-    sweeps to give up, and whether to do so.
+    """The dual point, an element near which ``H(alpha)`` is summed where terms leave, ``H(alpha)``
+    itself unless that of the evaluation serves, how far slopes may spread at the next end, in units
+    of the margin, the state of the generator of orders; after how many sweeps to give up, and
+    whether to do so.
     """
 
     alpha: NDArray
+    near: ElementLike
     patience: int | None = None
     H: ElementLike | None = None
     tolerance: float = 1.0
@@ -92,19 +94,20 @@ class CoordinateDescent:
         limits = trace.limits
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
         alpha = first_alpha(problem, start.x, start.lam)
-        state = Sweeps(alpha, self._patience(problem.terms) if self.gives_up else None)
+        state = Sweeps(alpha, start.x, self._patience(problem.terms) if self.gives_up else None)
         return self._swept(problem, trace, state, dual_sum(problem, alpha, start.x), stop)
 
     def _begin(self, problem, start):
         lam = start.lam
-        if start.alpha is None:
+        is_costly = problem.terms.costly and problem.cone.magnitude(start.x) == 0.0
+        begins_at_x = problem.loss.smoothing > 0.0 and not is_costly
+        if begins_at_x or start.alpha is None:
             alpha = first_alpha(problem, start.x, lam)
         else:
             alpha = np.array(start.alpha)
         alpha = problem.terms.balanced(alpha, start.x, problem.loss)
-        state = Sweeps(alpha, self._patience(problem.terms) if self.gives_up else None)
-        is_costly = problem.terms.costly and problem.cone.magnitude(start.x) == 0.0
-        if problem.loss.smoothing > 0.0 and not is_costly:
+        state = Sweeps(alpha, start.x, self._patience(problem.terms) if self.gives_up else None)
+        if begins_at_x:
             return Point(start.x, evaluation=start.evaluation), state
         return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
 
@@ -145,6 +148,7 @@ class CoordinateDescent:
         is_slow = state.patience is not None and n_sweeps == most
         state.has_given_up = state.tolerance < 1e-16 or is_slow
         x = (1.0 / trace.lam) * H
+        state.near = H
         if problem.loss.smoothing > 0.0:
             state.H = H
             return Point(x, iterations=n_sweeps), state
@@ -154,8 +158,7 @@ class CoordinateDescent:
     def reduce(self, problem: Problem, state: Sweeps, kept: Any) -> Sweeps:
         """Continue with the remaining terms."""
         state.alpha = np.array(state.alpha[kept])
-        if state.H is not None:
-            state.H = dual_sum(problem, state.alpha, state.H)
+        state.H = dual_sum(problem, state.alpha, state.near)
         return state
 
     def _patience(self, terms):

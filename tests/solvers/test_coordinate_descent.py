@@ -1,0 +1,45 @@
+"""The sums that dual coordinate descent goes on from."""
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from safescreen.solvers.coordinate_descent import CoordinateDescent
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.trace import Start, Trace
+
+
+def points(n=60):
+    """Points of two classes that overlap."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, 4))
+    return X, np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0.0, 1, -1)
+
+
+@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.5)], ids=str)
+@pytest.mark.parametrize("is_free", [False, True])
+def test_where_terms_leave_the_sum_is_that_of_the_dual_point(is_free, loss):
+    """Also where terms leave as linear whose dual variable is not 1 yet, so that the classes are
+    out of balance.
+    """
+    make = ss.FreeIntercept if is_free else ss.KernelSamples
+    whole = ss.Problem(make.from_points(*points(), kernel="rbf", gamma=0.3), loss)
+    solver = CoordinateDescent()
+    trace = Trace.begin(Start(whole.cone.zeros(), 1.0), Limits.checked(0.0, 1e-2, 100))
+    point, state = solver.init(whole, trace.start, trace)
+    point, state = solver.step(whole, trace.moved(whole, point), state)
+    status = np.zeros(len(whole), dtype=np.int8)
+    status[:10] = 1
+    left, kept = whole.reduce_by(status)
+    state = solver.reduce(left, state, kept)
+    H = left.linear + left.terms.weighted_sum(state.alpha)[0]
+    assert np.allclose(state.H.coef, H.coef) and np.allclose(state.H.image, H.image)
+
+
+def test_a_smooth_loss_starts_from_x_alone():
+    X, y = points()
+    problem = ss.Problem(ss.Samples(X, y), ss.SmoothedHinge(0.5))
+    x0 = ss.solve(problem, 2.0).x
+    wrong = np.random.default_rng(4).uniform(size=len(y))
+    one, other = (ss.solve(problem, 0.5, x0=x0, alpha0=a, rtol=1e-8) for a in (None, wrong))
+    assert one.n_iter == other.n_iter and one.primal == other.primal
