@@ -20,7 +20,7 @@ class Sweeps:
     """The dual point, an element near which ``H(alpha)`` is summed where terms leave, ``H(alpha)``
     itself unless that of the evaluation serves, how far slopes may spread at the next end, in units
     of the margin, the state of the generator of orders; after how many sweeps to give up, and
-    whether to do so.
+    whether to do so; whether sweeps have begun from 0 before any gap was looked at.
     """
 
     alpha: NDArray
@@ -30,6 +30,7 @@ class Sweeps:
     tolerance: float = 1.0
     seed: int = 1
     has_given_up: bool = False
+    begins_unseen: bool = False
 
 
 class Stop(NamedTuple):
@@ -95,6 +96,7 @@ class CoordinateDescent:
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
         alpha = first_alpha(problem, start.x, start.lam)
         state = Sweeps(alpha, start.x, self._patience(problem.terms) if self.gives_up else None)
+        state.begins_unseen = True
         return self._swept(problem, trace, state, dual_sum(problem, alpha, start.x), stop)
 
     def _begin(self, problem, start):
@@ -116,7 +118,8 @@ class CoordinateDescent:
         if state.has_given_up:
             return None
         e = trace.evaluation
-        if len(trace.history) == 1 and trace.n_iter > 0 and not e.gap <= abs(e.primal):
+        begins_unseen, state.begins_unseen = state.begins_unseen, False
+        if begins_unseen and not e.gap <= abs(e.primal):
             return self._begin(problem, trace.start)  # rounding has left less than there was at 0
         H = trace.evaluation.H if state.H is None else state.H
         return self._swept(
