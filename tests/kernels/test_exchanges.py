@@ -121,3 +121,11 @@ def test_rows_are_copied_when_they_are_wanted():
         exchange(matrix.parts(), limits[0], its, x, -limits[2], -limits[1], 1e-6, 100)
     np.testing.assert_array_equal(v, copy[0])
     assert v.any()
+
+
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+def test_sweeps_that_rounding_spoils_leave_no_larger_gap_than_0():
+    points = 1e6 * np.random.default_rng(0).normal(size=(40, 3))
+    labels = np.where(points[:, 0] > 0.0, 1, -1)
+    machine = ss.SafeSVC(kernel="rbf", gamma=1.0, fit_intercept=True).fit(points, labels)
+    assert machine.relative_gap_ <= 1.001
