@@ -54,7 +54,7 @@ def metric_learn():
     if not (folder / ARCHIVE).is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         name, _, number = ARCHIVE.rpartition("-")
-        options = ["--no-deps", "--no-binary", name, "--no-build-isolation", "--quiet"]
+        options = ["--no-deps", "--no-binary", name, "--quiet"]
         command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder)]
         subprocess.run([*command, f"{name}=={number}"], check=True)
         archive = folder / f"{ARCHIVE}.tar.gz"
