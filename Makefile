@@ -56,7 +56,7 @@ test: install ## run all tests, and all notebooks but experiments (about ten min
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup & $(PY) -m pytest -q -n 2 --dist loadscope
 
 experiments: install ## run the notebooks of all experiments, and compare what their cells print (a few minutes on two cores)
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist loadscope notebooks/[567]*.ipynb
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist loadscope -m exhaustive tests/conftest.py notebooks/[567]*.ipynb
 
 nightly: exhaustive nojit boundscheck mutants operators peers bench ## what takes hours: these seven, one after the other
 
