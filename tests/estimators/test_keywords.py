@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -14,7 +15,28 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
+import safescreen as ss
 from safescreen import SafeSVC, screen_fitted
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "remedy"),
+    [
+        (ss.SafeSVC, "kernl", "take 'kernel'"),
+        (ss.SafeSVC, "zzz", "take one of C, "),
+        (ss.SafeSVCCV, "kernel", "SafeSVCCV(SafeSVC(kernel=...))"),
+        (ss.SafeSVCCV, "C", "give its values as Cs"),
+        (ss.SafeSVCCV, "gama", "take 'gammas'"),
+        (ss.TripletMetricCV, "k", "TripletMetricCV(TripletMetric(k=...))"),
+        (ss.TripletMetric, "n_neighbor", "take 'n_neighbors'"),
+        (ss.HDSL, "scales", "take 'scale'"),
+        (ss.PairLearner, "bound", "take 'bounds'"),
+    ],
+)
+def test_an_unknown_keyword_is_told_what_to_do(kind, name, remedy):
+    text = f"{kind.__name__} got an unexpected keyword argument {name!r}: "
+    with pytest.raises(TypeError, match=re.escape(text) + ".*" + re.escape(remedy)):
+        kind(**{name: 1})
 
 
 def made():

@@ -15,12 +15,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    clone,
-)
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.model_selection._validation import _insert_error_scores
 from sklearn.model_selection._validation import (
@@ -35,10 +30,11 @@ from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import atomic
 from safescreen.estimators._folds import UNKNOWN, Fold, Judge, Trial, is_best, missed
+from safescreen.estimators._parameters import Estimator
 from safescreen.estimators._training import collect, quiet
 
 
-class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
     """An estimator with a prototype in its parameter `estimator`; None stands for a prototype with
     its defaults. `best_estimator_` is a copy of it.
     """
@@ -50,6 +46,15 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """The name of the parameter that is chosen."""
     _warn: Callable
     """Warns of the solution that is farthest above the tolerance, if there is one."""
+
+    @classmethod
+    def _instead(cls, name):
+        if name == cls.chosen:
+            return f"give its values as {name}s"
+        kind = cls.prototype.__name__
+        if name in cls.prototype._get_param_names():
+            return f"it is one of the prototype, {cls.__name__}({kind}({name}=...))"
+        return super()._instead(name)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -9,12 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._threads import with_small_blas
@@ -29,6 +24,7 @@ from safescreen.estimators._data import (
     read_unnamed,
     tuples_of,
 )
+from safescreen.estimators._parameters import Estimator
 from safescreen.terms.indices import check_judgements
 
 LARGEST = 1e30
@@ -38,7 +34,7 @@ TRIPLETS = "for triplets call fit_triplets: (X) of shape (T, 3, d), or (points, 
 """What to call instead of fit, which needs labels."""
 
 
-class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """A factor L of ``M = L'L``, `components_`, and the distances of points that it gives."""
 
     components_: Any

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +24,7 @@ from safescreen.estimators._data import kept, read, read_labelled
 from safescreen.estimators._features import KERNELS
 from safescreen.estimators._keywords import ABSENT, check_C, check_kernel, check_keywords
 from safescreen.estimators._machines import keep, pose, starts_of
+from safescreen.estimators._parameters import Estimator
 from safescreen.estimators._training import (
     collect,
     deadline_of,
@@ -45,7 +46,7 @@ def _is_linear(model):
     return model.kernel == "linear"
 
 
-class SafeSVC(ClassifierMixin, BaseEstimator):
+class SafeSVC(ClassifierMixin, Estimator):
     """Support vector classifier, linear or with a kernel, solved to a certified duality gap with
     safe screening.
 

@@ -1,0 +1,27 @@
+"""Keywords that an estimator does not have."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+
+
+class Estimator(BaseEstimator):
+    """An estimator whose error for an unknown keyword says what to do instead."""
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        own = cls._get_param_names() if parameters else []
+        for name in parameters:
+            if name not in own:
+                text = f"{cls.__name__} got an unexpected keyword argument {name!r}"
+                raise TypeError(f"{text}: {cls._instead(name)}")
+        return super().__new__(cls)
+
+    @classmethod
+    def _instead(cls, name: str) -> str:
+        """Return what to do in place of an unknown keyword."""
+        own = cls._get_param_names()
+        alike = get_close_matches(name, own, n=1)
+        return f"take {alike[0]!r}" if alike else f"take one of {', '.join(own)}"
