@@ -43,3 +43,22 @@ def test_a_smooth_loss_starts_from_x_alone():
     wrong = np.random.default_rng(4).uniform(size=len(y))
     one, other = (ss.solve(problem, 0.5, x0=x0, alpha0=a, rtol=1e-8) for a in (None, wrong))
     assert one.n_iter == other.n_iter and one.primal == other.primal
+
+
+def test_newton_steps_solve_for_the_squared_hinge():
+    """At once where they cost next to nothing, and with more columns from the lam on for which
+    sweeps have given up.
+    """
+    rng = np.random.default_rng(5)
+    loss = ss.SquaredHinge(0.5)
+    alone = ss.solve(ss.Problem(ss.Samples(*points()), loss), 1.0, rtol=1e-8)
+    assert alone.solver == "Newton" and alone.n_iter < 10
+    X = rng.standard_normal((200, 50))
+    y = np.where(X[:, 0] + rng.standard_normal(200) > 0.0, 1, -1)
+    lams = 1.0 / np.geomspace(1e-3, 10.0, 20)
+    solved = ss.path(ss.Problem(ss.Samples(X, y), loss), lams, rtol=1e-8)
+    moved = [solution for solution in solved if solution.n_iter > 0]
+    solvers = [solution.solver for solution in moved]
+    first = solvers.index("Newton")
+    assert first > 0 and set(solvers[first:]) == {"Newton"}
+    assert max(solution.n_iter for solution in moved[first + 1 :]) < 10

@@ -63,6 +63,9 @@ class CoordinateDescent:
         Give up where Newton's method is the cheaper way on: see `patience`.
     patience : int
         So many sweeps without a look are too many where a Newton step is as cheap as one sweep.
+    squared_patience : int
+        So many are too many there for the squared hinge, for which a handful of Newton steps will
+        do; less where a step is cheaper still.
     most_patience : int
         So many are too many anywhere.
     least : float
@@ -76,6 +79,7 @@ class CoordinateDescent:
     sweeps: int = 1000
     gives_up: bool = False
     patience: int = 60
+    squared_patience: int = 10
     most_patience: int = 1000
     least: float = 1e-6
     few: int = 10
@@ -95,7 +99,7 @@ class CoordinateDescent:
         limits = trace.limits
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
         alpha = first_alpha(problem, start.x, start.lam)
-        state = Sweeps(alpha, start.x, self._patience(problem.terms) if self.gives_up else None)
+        state = Sweeps(alpha, start.x, self._patience(problem))
         state.begins_unseen = True
         return self._swept(problem, trace, state, dual_sum(problem, alpha, start.x), stop)
 
@@ -108,8 +112,9 @@ class CoordinateDescent:
         else:
             alpha = np.array(start.alpha)
         alpha = problem.terms.balanced(alpha, start.x, problem.loss)
-        state = Sweeps(alpha, start.x, self._patience(problem.terms) if self.gives_up else None)
+        state = Sweeps(alpha, start.x, self._patience(problem))
         if begins_at_x:
+            state.has_given_up = self._is_beaten(problem, start, state.patience)
             return Point(start.x, evaluation=start.evaluation), state
         return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
 
@@ -164,17 +169,32 @@ class CoordinateDescent:
         state.H = dual_sum(problem, state.alpha, state.near)
         return state
 
-    def _patience(self, terms):
+    def _patience(self, problem):
         """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way
-        on: late where its entries are dear.
+        on: late where its entries are dear. None if nobody takes over.
         """
+        terms = problem.terms
+        if not self.gives_up:
+            return None
         if not terms.stored:
             if not terms.costly:
                 return self.patience
             return min(max(self.patience, len(terms) // 10), self.most_patience)
         factorization = min(len(terms), *terms.cone.shape) ** 3 / 3.0
         sweep = 4.0 * terms.stored
-        return int(min(self.patience * max(1.0, factorization / sweep), self.most_patience))
+        n_sweeps = factorization / sweep
+        if not problem.loss.has_linear_region:
+            return int(min(self.squared_patience * n_sweeps, self.most_patience))
+        return int(min(self.patience * max(1.0, n_sweeps), self.most_patience))
+
+    def _is_beaten(self, problem, start, patience):
+        """Return whether Newton steps for the squared hinge are the cheaper way from the start:
+        they cost next to nothing, or have solved for the neighbouring lam and are not dear.
+        """
+        if problem.loss.has_linear_region or not problem.terms.stored or patience is None:
+            return False
+        has_won = start.solver not in ("", type(self).__name__)
+        return patience == 0 or (has_won and patience < self.most_patience)
 
     def _looks_early(self, problem, trace):
         """Return whether screening makes a look at the gap before the end worth its cost."""
