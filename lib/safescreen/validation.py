@@ -83,16 +83,16 @@ def _share(weights, mask):
 
 
 class _Known(NamedTuple):
-    """A solution: x and its loss sums, its dual point, and its evaluation."""
+    """A solution: x and its loss sums, its evaluation, and itself."""
 
     x: ElementLike
     sums: LossSums
-    alpha: NDArray
     evaluation: Evaluation
+    solution: Solution
 
     @classmethod
-    def of(cls, evaluation, alpha):
-        return cls(evaluation.x, evaluation.sums, alpha, evaluation)
+    def of(cls, evaluation, solution):
+        return cls(evaluation.x, evaluation.sums, evaluation, solution)
 
 
 def keep_evaluated(held_out: HeldOut, solution: Solution, evaluation: Evaluation | None) -> None:
@@ -102,7 +102,7 @@ def keep_evaluated(held_out: HeldOut, solution: Solution, evaluation: Evaluation
     if evaluation is None:
         held_out.keep(solution)
     else:
-        held_out._known[evaluation.lam] = _Known.of(evaluation, solution.alpha)
+        held_out._known[evaluation.lam] = _Known.of(evaluation, solution)
 
 
 class HeldOut:
@@ -182,7 +182,7 @@ class HeldOut:
             solution.alpha, len(prob), "solution.alpha", low=0.0, high=prob.loss.cap
         )
         lam = check_lam(solution.lam)
-        self._known[lam] = _Known.of(prob.assemble(self._sums(x, alpha), x, lam), alpha)
+        self._known[lam] = _Known.of(prob.assemble(self._sums(x, alpha), x, lam), solution)
 
     def margins(self, low: float, high: float | None = None) -> MarginBounds:
         """Return bounds of the margins at the exact solution of *every* lam in ``[low, high]``.
@@ -246,13 +246,18 @@ class HeldOut:
         """Return ``(x, loss sums)`` of the pair for lam that is linear in ``C = 1/lam`` between two
         solutions: x and ``C alpha`` are. It is feasible; rounding is clipped.
         """
-        x_below, _, alpha_below, _ = self._known[below]
-        x_above, _, alpha_above, _ = self._known[above]
+        x_below, alpha_below = self._pair(below)
+        x_above, alpha_above = self._pair(above)
         share = (below / lam) * ((above - lam) / (above - below))  # of the solution for `below`
         x = self.problem.cone.project(share * x_below + (1.0 - share) * x_above)
         alpha = share * (lam / below) * alpha_below + (1.0 - share) * (lam / above) * alpha_above
         alpha = np.clip(alpha, 0.0, self.problem.loss.cap)
         return x, self._sums(x, alpha)
+
+    def _pair(self, lam):
+        """Return x and the dual point of the solution that is kept for lam."""
+        known = self._known[lam]
+        return known.x, known.solution.alpha
 
     def _inside(self, evaluation):
         """Return the bounds of one ball."""

@@ -199,6 +199,20 @@ def loss_of(model) -> Loss:
     return SquaredHinge(0.5)
 
 
+def keep_linear(model, setup, solutions) -> None:
+    """Set what a machine without a kernel predicts with, from the solutions of a setup."""
+    features = setup.features
+    constant = features.constant
+    model._present_ = setup.present
+    model._are_pairs_ = are_pairs(model, model.classes_.size)
+    elements = np.array([np.asarray(s.x) for s in solutions])
+    model.coef_ = np.zeros((len(solutions), model.n_features_in_))
+    model.coef_[:, features.columns] = elements[:, :-1] if constant else elements
+    model.intercept_ = np.array([s.intercept or 0.0 for s in solutions])
+    if constant:
+        model.intercept_ += constant * elements[:, -1]
+
+
 def keep(model, setup, solutions) -> None:
     """Set the coefficients and all other attributes of a fit, from the solutions of a setup."""
     features = setup.features
@@ -227,18 +241,11 @@ def keep(model, setup, solutions) -> None:
     model.dual_coef_ = signed[:, used]
     model.n_support_ = np.bincount(setup.codes[used], minlength=model.classes_.size)
     model.support_vectors_ = np.empty((0, 0)) if features.points is None else features.points[used]
-    constant = features.constant
-    elements = [np.asarray(s.x) for s in solutions]
     model._free_intercepts_ = np.array([s.intercept or 0.0 for s in solutions])
     if features.kernel == "linear":
-        elements = np.array(elements)
-        model.coef_ = np.zeros((len(solutions), model.n_features_in_))
-        model.coef_[:, features.columns] = elements[:, :-1] if constant else elements
-        model.intercept_ = model._free_intercepts_.copy()
-        if constant:
-            model.intercept_ += constant * elements[:, -1]
+        keep_linear(model, setup, solutions)
         return
-    own = [x * task.signs for x, task in zip(elements, tasks, strict=True)]
+    own = [np.asarray(s.x) * task.signs for s, task in zip(solutions, tasks, strict=True)]
     coefs = setup.table(own)
     others = setup.used(coefs)  # mostly the same as those of the dual point
     model._weights_ = coefs[:, others]
@@ -249,7 +256,9 @@ def keep(model, setup, solutions) -> None:
     if features.points is not None and not np.array_equal(used, others):
         points = features.points[others]
     model._features_ = replace(features, points=points, data=None)
-    model.intercept_ = constant**2 * np.array([c.sum() for c in own]) + model._free_intercepts_
+    model.intercept_ = (
+        features.constant**2 * np.array([c.sum() for c in own]) + model._free_intercepts_
+    )
 
 
 def _reason(solutions):

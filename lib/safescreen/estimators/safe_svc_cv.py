@@ -16,7 +16,7 @@ from safescreen.estimators._data import check_values, kept
 from safescreen.estimators._features import Features, SharedFeatures, coefficient
 from safescreen.estimators._folds import Fold, Proof, Votes, counted
 from safescreen.estimators._keywords import are_pairs
-from safescreen.estimators._machines import keep, pose, whole_of
+from safescreen.estimators._machines import keep, keep_linear, pose, whole_of
 from safescreen.estimators._training import solver_options, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.paths import begin_path
@@ -272,6 +272,9 @@ class _Fold(Fold):
         machine.C = float(value)
         solutions = self.solutions
         features = self.setup.features
+        if features.kernel == "linear" and self.wanted is not None:  # accuracy asks for no more
+            keep_linear(machine, self.setup, solutions)
+            return machine
         if features.kernel != "linear":  # expansions in held-out points too
             alone = [solution.without_problem() for solution in solutions]
             solutions = [
