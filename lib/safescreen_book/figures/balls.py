@@ -53,7 +53,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
         low, high = np.min(everything, axis=0), np.max(everything, axis=0)
         pad = 0.08 * np.max(high - low)
         low, high = low - pad, high + pad
-        _shade_cone(ax, cone, lambda a, b: origin + a * u + b * v, low, high)
+        _shade_cone(ax, cone, (origin, u, v), low, high)
         _mark(ax, marked)
         names = ("$x_1$", "$x_2$") if plane is None else ("", "")
         ax.set(
@@ -177,10 +177,15 @@ def _mark(ax, points):
         ax.annotate(label, place, xytext=shift, textcoords="offset points", ha=side, zorder=5)
 
 
-def _shade_cone(ax, cone, at, low, high):
+def _shade_cone(ax, cone, plane, low, high):
+    """Shade the points ``origin + a u + b v`` of the plane that lie in the cone."""
+    origin, u, v = plane
     a, b = (np.linspace(low[k], high[k], 241) for k in range(2))
-    inside = np.array([[cone.violation(at(s, t)) for s in a] for t in b])
-    if inside.max() > 0.0:
+    numbers = origin + np.multiply.outer(a, u) + np.multiply.outer(b, v)[:, None]
+    if cone.nonnegative == "eigenvalues":
+        numbers = np.linalg.eigvalsh(numbers)
+    inside = np.linalg.norm(np.minimum(numbers, 0.0), axis=-1)
+    if not cone.is_whole_space and inside.max() > 0.0:
         ax.contourf(
             a,
             b,

@@ -1,0 +1,3 @@
+"""Settings shared by tests and notebooks."""
+
+pytest_plugins = ["forked_kernels"]
