@@ -250,7 +250,7 @@ print("every interval inside the plain one, equal to nine digits")
 # %%
 span = (0.1 * lam0, 6.0 * lam0)
 truth = []
-for at_lam in np.geomspace(*span, 30):
+for at_lam in np.geomspace(*span, 15):
     margins = problem.terms.margins(ss.solve(problem, at_lam, tol=1e-9).x)
     truth.append((at_lam, ss.Screened(margins < u, margins > 1.0)))
 bounds = {

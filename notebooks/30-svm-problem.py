@@ -178,7 +178,7 @@ def box_quadratic(Q, b, C, sweeps=3000):
     a, Qa = np.zeros(len(b)), np.zeros(len(b))
     for _ in range(sweeps):
         for i in range(len(b)):
-            step = np.clip(a[i] + (b[i] - Qa[i]) / Q[i, i], 0.0, C) - a[i]
+            step = min(max(a[i] + (b[i] - Qa[i]) / Q[i, i], 0.0), C) - a[i]
             if step != 0.0:
                 Qa += step * Q[i]
                 a[i] += step
