@@ -110,5 +110,6 @@ lint: install ## ruff on all code, numpydoc on the docstrings, basedpyright on t
 	find lib -name '*.py' -print0 | xargs -0 $(PY) -m numpydoc lint; \
 	$(PY) -m basedpyright --project pyproject.toml --level warning
 
-clean: ## remove .venv, caches and outputs
-	@$(IN) rm -rf .venv outputs .pytest_cache .ruff_cache .hypothesis .benchmarks
+clean: ## remove .venv, caches and outputs, but not the records in outputs/paper
+	@$(IN) rm -rf .venv .pytest_cache .ruff_cache .hypothesis .benchmarks outputs/paper/report; \
+	if [ -d outputs ]; then find outputs -mindepth 1 -maxdepth 1 ! -name paper -exec rm -rf {} +; fi

@@ -34,7 +34,8 @@ def _overlaps(
     for a in range(ptr.size - 1):
         first = indptr[a]
         last = indptr[a + 1] if ptr[a] < ptr[a + 1] else indptr[a]
-        row[indices[first:last]] = data[first:last]
+        for q in range(first, last):
+            row[indices[q]] = data[q]
         for p in range(ptr[a], ptr[a + 1]):
             b = partner[p]
             for q in range(
@@ -139,7 +140,8 @@ def _atom_values(
         first = colptr[big]
         last = colptr[big + 1]
         total = 0.0
-        column[rows[first:last]] = values[first:last]
+        for q in range(first, last):
+            column[rows[q]] = values[q]
         for q in range(colptr[small], colptr[small + 1]):
             b = rows[q]
             inner = 0.0

@@ -65,11 +65,21 @@ def multiply_add(A, B, C):
 
 
 @njit
+def copy(source, first, target, start, count):
+    """Copy `count` numbers. An assignment of slices does that too; with the text of its error, it
+    takes two seconds to compile.
+    """
+    for j in range(count):
+        target[start + j] = source[first + j]
+
+
+@njit
 def join_row(row, i, low, high, same_weights, other_weights, norms):
     """Write the weights of the pairs of an anchor into its row; return
     ``sum |row_j| (|x_i| + |x_j|)^2``.
     """
-    row[:low], row[high:] = other_weights[:low], other_weights[low : low + row.size - high]
+    copy(other_weights, 0, row, 0, low)
+    copy(other_weights, low, row, high, row.size - high)
     for j in range(low, high):
         row[j] = -same_weights[j - low - (j > i)] if j != i else 0.0
     s = 0.0
@@ -98,10 +108,10 @@ def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
         p = high - low - 1
         q = n - (high - low)
         if bits > 0:
-            a[: i - low] = row[low:i]
-            a[i - low : p] = row[i + 1 : high]
-            b[:low] = row[:low]
-            b[low:q] = row[high:]
+            copy(row, low, a, 0, i - low)
+            copy(row, i + 1, a, i - low, high - i - 1)
+            copy(row, 0, b, 0, low)
+            copy(row, high, b, low, n - high)
             anchor_sums(
                 a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, space, sums[m]
             )

@@ -53,7 +53,8 @@ def turning_points(kinks, signs, width, cap):
     """
     n = kinks.size
     points = np.empty(2 * n if width > 0.0 else n)
-    points[:n] = kinks
+    for t in range(n):
+        points[t] = kinks[t]
     for t in range(points.size - n):
         points[n + t] = kinks[t] - signs[t] * (width * cap)
     return points
