@@ -4,6 +4,7 @@ imported what notebooks import, which saves two or three processor seconds a not
 What a notebook imports, and all that it computes, is its own: a fork has a namespace and a memory
 of its own. `safescreen notebooks` executes it in a kernel that begins with nothing."""
 
+import functools
 import multiprocessing
 import os
 from unittest import mock
@@ -66,13 +67,16 @@ def _launched(command, cwd=None, env=None, **others):
     return _Kernel(command, cwd or os.getcwd(), env or dict(os.environ))
 
 
-def _start(start, **options):
-    with mock.patch.object(local_provisioner, "launch_kernel", _launched):
-        return start(**options)
+def _forking(start):
+    @functools.wraps(start)
+    def start_forked(*args, **options):
+        with mock.patch.object(local_provisioner, "launch_kernel", _launched):
+            return start(*args, **options)
+
+    return start_forked
 
 
 def pytest_configure():
     """Let nbval start its kernels here, where a process can be forked."""
     if "forkserver" in multiprocessing.get_all_start_methods():
-        start = nbval.kernel.start_new_kernel
-        nbval.kernel.start_new_kernel = lambda **options: _start(start, **options)
+        nbval.kernel.start_new_kernel = _forking(nbval.kernel.start_new_kernel)
