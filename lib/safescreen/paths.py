@@ -467,6 +467,8 @@ class _Walk:
             evaluation=evaluation,
             tried=at_last.gap if is_same else np.inf,
             expected=known.n_iter,
+            dual=at_last.dual,
+            last_lam=last.lam,
             lams_to_come=lams_to_come,
             solver=known.solver,
             ledger=known.ledger,

@@ -229,11 +229,13 @@ def test_sparse_precomputed_groups_jobs_pickle():
     np.testing.assert_array_equal(copied.predict(X), dense.predict(X))
 
 
-def test_rows_that_a_fold_holds_twice_count_twice():
-    X, y = made(2)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_rows_that_a_fold_holds_twice_count_twice(kernel):
+    X, y = made(2, 2 if kernel == "linear" else 3)
     train = np.concatenate([np.arange(100), np.arange(50)])
     test = np.concatenate([np.arange(100, 150), np.arange(120, 130)])
-    search = SafeSVCCV(FINE, CS, cv=[(train, test)], refit=False).fit(X, y)
+    model = clone(FINE).set_params(kernel=kernel)
+    search = SafeSVCCV(model, CS, cv=[(train, test)], refit=False).fit(X, y)
     assert_same(search, exhaustive(search).fit(X, y))
     low, high = search.score_bounds_
     assert (low <= search.scores_).all() and (search.scores_ <= high).all()

@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 
 import safescreen as ss
 from safescreen.kernels.exchanges import exchange, improve_by_exchanges
-from safescreen.kernels.matrices import GivenMatrix, SomeRows
+from safescreen.kernels.matrices import GivenMatrix, TwoRuns
 
 
 def problem(seed, n=40):
@@ -99,25 +99,25 @@ def test_the_goal_is_reached_and_products_are_up_to_date(seed, loss):
     assert -1e-9 < primal - value < 1e-6 * (w @ tau)
 
 
-def test_rows_are_copied_when_they_are_wanted():
+@pytest.mark.parametrize("ids", [[5, 6, 7, 20, 21, 22], [3, 4, 5, 6, 7, 8]], ids=str)
+def test_two_runs_of_a_matrix_are_a_matrix(ids):
     K, *_ = problem(0)
-    ids = np.array([7, 3, 30, 12, 5, 9])
-    some = SomeRows(K, ids)
+    ids = np.array(ids)
+    some = TwoRuns(K, ids)
     part = K[np.ix_(ids, ids)]
     values = np.array([0.5, -2.0])
     np.testing.assert_array_equal(some.diagonal(), np.diagonal(part))
     np.testing.assert_allclose(some.product(np.array([1, 4]), values), part[:, [1, 4]] @ values)
-    assert some.known.tolist() == [False, True, False, False, True, False]
-    sums = np.zeros(2)
+    sums = np.ones(2)
     some.add(np.array([0, 4]), values, np.array([3, 5]), sums)
-    np.testing.assert_allclose(sums, values @ part[np.ix_([0, 4], [3, 5])])
+    np.testing.assert_allclose(sums, 1.0 + values @ part[np.ix_([0, 4], [3, 5])])
     columns = np.array([2, 5])
     np.testing.assert_array_equal(some.block(columns, columns), part[np.ix_(columns, columns)])
     np.testing.assert_array_equal(some.light_block(np.arange(6)), part)
     v, slopes = np.zeros(6), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
     copy = v.copy(), slopes.copy()
     limits = np.zeros(6), np.minimum(slopes, 0.0), np.maximum(slopes, 0.0)
-    for matrix, (x, its) in ((SomeRows(K, ids), (v, slopes)), (GivenMatrix(part), copy)):
+    for matrix, (x, its) in ((some, (v, slopes)), (GivenMatrix(part), copy)):
         exchange(matrix.parts(), limits[0], its, x, -limits[2], -limits[1], 1e-6, 100)
     np.testing.assert_array_equal(v, copy[0])
     assert v.any()
@@ -129,3 +129,8 @@ def test_sweeps_that_rounding_spoils_leave_no_larger_gap_than_0():
     labels = np.where(points[:, 0] > 0.0, 1, -1)
     machine = ss.SafeSVC(kernel="rbf", gamma=1.0, fit_intercept=True).fit(points, labels)
     assert machine.relative_gap_ <= 1.001
+
+
+def test_three_runs_are_refused():
+    with pytest.raises(ValueError, match="two runs of neighbours, got 3"):
+        TwoRuns(np.eye(9), np.array([0, 1, 3, 4, 8]))

@@ -218,14 +218,14 @@ def test_images_are_completed_where_they_are_wanted(small):
         np.abs(known.image - given.cone.expansion(both.coef).image)
         <= 1.1 * rows.norms * known.error
     )
-    assert known.error >= rows.cone._product_error(2 * ids.size, both.scale)
+    assert known.error >= rows.cone.product_error(2 * ids.size, both.scale)
 
 
 def test_a_completed_image_has_an_error_of_its_own(small):
     rows = pair()[1]
     x = replace(rows.cone.expansion(np.ones(240), np.arange(3)), error=0.0)
     assert x.known_at(np.arange(3)).error == 0.0
-    assert x.known_at(np.arange(5)).error == rows.cone._product_error(240, x.scale) > 0.0
+    assert x.known_at(np.arange(5)).error == rows.cone.product_error(240, x.scale) > 0.0
 
 
 def test_the_better_image_is_taken_after_it_is_completed(small):

@@ -272,7 +272,7 @@ def test_updates_do_not_drift(monkeypatch):
         alpha[rng.integers(60)] = rng.uniform() * 10.0 ** rng.integers(-8, 9)
         updated = made.updated(x, alpha)
         x = made.expansion(alpha) if updated is None else updated
-        assert x.error <= (DRIFT + 1e-9) * made._product_error(60, x.scale)
+        assert x.error <= (DRIFT + 1e-9) * made.product_error(60, x.scale)
         if step % 60 == 59:
             assert_sound(x)
     assert 300 < count.columns < 300 * 30, "some from scratch, most not"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen.solvers.coordinate_descent import CoordinateDescent
+from safescreen.solvers.coordinate_descent import CoordinateDescent, path_alpha
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.trace import Start, Trace
 
@@ -62,3 +62,24 @@ def test_newton_steps_solve_for_the_squared_hinge():
     first = solvers.index("Newton")
     assert first > 0 and set(solvers[first:]) == {"Newton"}
     assert max(solution.n_iter for solution in moved[first + 1 :]) < 10
+
+
+@pytest.mark.parametrize("fall", [0.5, 0.01])
+def test_a_path_starts_from_the_better_dual_point(fall):
+    """Its sum is that of a balanced dual point, whose value is no smaller than that of the last
+    one.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] + rng.normal(0.0, 0.7, 60) > 0.0, 1.0, -1.0)
+    prob = ss.Problem(ss.FreeIntercept.from_points(X, y, "rbf", 1.0), ss.Hinge())
+    last = ss.solve(prob, 1.0, rtol=1e-6)
+    lam = fall * last.lam
+    dual = prob.dual(last.alpha, lam)
+    alpha, H = path_alpha(prob, Start(last.x, lam, last.alpha, dual=dual, last_lam=last.lam))
+    is_at_bound = (last.alpha == 0.0) | (last.alpha == 1.0)
+    assert 3 < np.count_nonzero(~is_at_bound)
+    assert alpha.min() >= 0.0 and alpha.max() <= 1.0 and abs(y @ alpha) < 1e-10
+    assert prob.dual(alpha, lam) > dual
+    np.testing.assert_allclose(H.coef, alpha)
+    assert np.count_nonzero(alpha[is_at_bound] != last.alpha[is_at_bound]) < 5

@@ -287,12 +287,13 @@ def follow(fold: Fold, values: NDArray, judge: Judge) -> tuple[list[Trial], bool
                 model = None
                 error = format_exc()
             solved = perf_counter()
-            scores = judge.instead(judge.error_score) if model is None else judge.score(model)
+            scores = judge.instead(judge.error_score) if model is None else judge.score(model, fold)
             scored = perf_counter()
             found = {} if model is None else fold.found()
             trials.append(Trial(scores, solved - start, scored - solved, error, **found))
     except KeyboardInterrupt:
         return trials, False
+    fold.end()
     return trials, True
 
 

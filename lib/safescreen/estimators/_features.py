@@ -14,7 +14,8 @@ from safescreen._checks import check_lam
 from safescreen.kernels import KernelSamples
 from safescreen.kernels.checked import check_kernel_matrix, default_error, kernel_matrix
 from safescreen.kernels.functions import Kernel, centred, kernel_of
-from safescreen.kernels.matrices import SomeRows
+from safescreen.kernels.matrices import TwoRuns, gather
+from safescreen.kernels.others import OtherPoints
 from safescreen.kernels.working_sets import WORKING_SET
 from safescreen.terms import FreeIntercept, Samples, add_intercept
 from safescreen.terms.base import check_weights
@@ -132,7 +133,7 @@ class Features:
         if isinstance(places, slice):
             return self.data, self.error
         if isinstance(self.data, np.ndarray):
-            return SomeRows(self.data, places), self.error
+            return TwoRuns(self.data, places), self.error
         return kernel_matrix(self.data.X[places], self.function, self.data.gigabytes)
 
     def _moved(self, X):
@@ -150,25 +151,61 @@ class SharedFeatures(Features):
     ----------
     numbers, test : arrays of int
         The numbers of the training points and of the held-out ones among all points.
+    beside : array of shape (n, n_test), or None
+        The kernel values of the training points with the held-out ones; then `data` is the kernel
+        matrix of the training points.
+    squares : array of shape (n_test,), or None
+        With `beside` the kernel values of held-out points with themselves.
+    block : array, or None
+        The memory of both matrices.
     held_out : list of Terms
         The held-out points in the space of the terms that have been made, one for each problem.
-        Their labels count as 1, so that margins are decision values. So do those of other points in
-        the kernel matrix, in all of which an element is an expansion. A pair of classes has a space
-        of its own.
+        Their labels count as 1, so that margins are decision values. Without `beside` a space has
+        them too, as an element may be an expansion in any point. A pair of classes has a space of
+        its own.
     """
 
     numbers: NDArray
     test: NDArray
+    beside: NDArray | None = None
+    squares: NDArray | None = None
+    block: NDArray | None = None
     held_out: list = field(default_factory=list)
 
     @classmethod
-    def part(cls, whole, numbers, test):
-        """Return the part of features of all points that is a fold."""
-        points = None if whole.points is None else whole.points[numbers]
-        return cls(**{**vars(whole), "points": points}, numbers=numbers, test=test)
+    def part(cls, whole, numbers, test, in_pairs, free):
+        """Return the part of features of all points that is a fold. Pairs of classes, and few
+        points, have a kernel matrix of their own if that of all points is in memory. Its memory is
+        one of the `free` blocks if there are any: to get it from the system takes longer than to
+        write into it.
+        """
+        known = vars(whole) | {"numbers": numbers, "test": test}
+        if whole.points is not None:
+            known["points"] = whole.points[numbers]
+        is_in_memory = whole.kernel != "linear" and isinstance(whole.data, np.ndarray)
+        if is_in_memory and (in_pairs or numbers.size <= WORKING_SET):
+            n = numbers.size
+            size = n * (n + test.size)
+            try:
+                block = free.pop()
+            except IndexError:
+                block = np.empty(max(size, whole.data.size))
+            block = block if block.size >= size else np.empty(size)
+            known["block"] = block
+            known["data"] = block[: n * n].reshape(n, n)
+            known["beside"] = block[n * n : size].reshape(n, test.size)
+            gather(whole.data, numbers, numbers, known["data"])
+            gather(whole.data, numbers, test, known["beside"])
+            known["squares"] = np.diagonal(whole.data)[test]
+        return cls(**known)
 
     def terms(self, signs, weights, places=slice(None)):
         """Return the terms of one problem, and keep the held-out ones."""
+        if self.beside is not None:
+            terms = super().terms(signs, weights, places)
+            rows = np.arange(self.numbers.size)[places]
+            self.held_out.append(OtherPoints(terms, self.beside, rows, self.squares))
+            return terms
         at = slice(None)
         n = self.data.shape[0]
         own = self.numbers
@@ -203,13 +240,8 @@ class SharedFeatures(Features):
         return x[self.numbers] if self._is_of_all(places) else x[: self.numbers[places].size]
 
     def _is_of_all(self, places):
-        """Return whether the space of a problem is that of all points, in their order. Few points
-        of a kernel matrix in memory come first, which the solver wants for its exchanges.
-        """
-        if not isinstance(places, slice):
-            return False
-        is_in_memory = self.kernel != "linear" and isinstance(self.data, np.ndarray)
-        if is_in_memory and self.numbers.size <= WORKING_SET:
+        """Return whether the space of a problem is that of all points, in their order."""
+        if not isinstance(places, slice) or self.beside is not None:
             return False
         return not np.isin(self.test, self.numbers).any()
 

@@ -47,10 +47,12 @@ class Judge(NamedTuple):
         params = _check_method_params(self.y, self.params, indices=test)
         return self._replace(X=points, y=self.y[test], params=params)
 
-    def score(self, model: Any) -> Any:
-        """Return the score of a fitted model, or a dict of several scores."""
+    def score(self, model: Any, fold: Fold) -> Any:
+        """Return the score of a fitted model, or a dict of several scores. For the accuracy alone
+        the fold predicts.
+        """
         if self.is_accuracy and not self.params:
-            return float(np.mean(model._vote(self.X) == self.y))
+            return float(np.mean(fold.predict(model, self.X) == self.y))
         return _score(model, self.X, self.y, self.scorer, self.params, self.error_score)
 
     def instead(self, value: float) -> Any:
@@ -116,6 +118,13 @@ class Fold:
         call poses the problems.
         """
         raise NotImplementedError
+
+    def predict(self, model: Any, points: Any) -> NDArray:
+        """Return the classes that the last model predicts for the points that are held out."""
+        return model._vote(points)
+
+    def end(self) -> None:
+        """Let go of what only more values would need."""
 
     def found(self) -> dict:
         """Return what the last solutions say, by the names of a :class:`Trial`."""

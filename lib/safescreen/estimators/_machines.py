@@ -138,7 +138,7 @@ def pose(model, X, y, numbers, weights, part=None) -> Setup:
         numbers = numbers[positive]
     codes = np.searchsorted(model.classes_, y[numbers])
     in_pairs = are_pairs(model, model.classes_.size)
-    if in_pairs and part is None:  # the rows of a pair are two slices of those of all points
+    if in_pairs:  # the rows of a pair are two slices of those of all points
         order = np.argsort(codes, kind="stable")
         numbers = numbers[order]
         codes = codes[order]

@@ -338,7 +338,10 @@ class SafeSVC(ClassifierMixin, Estimator):
 
     def _decide(self, points):
         """Return what :meth:`decision_function` does, of points that have been checked."""
-        scores = self._scores(points)
+        return self._decisions(self._scores(points))
+
+    def _decisions(self, scores):
+        """Return what :meth:`decision_function` does, from the decision values of the problems."""
         if self.classes_.size == 2:
             return scores[:, 0]
         if not self._are_pairs_:
@@ -410,10 +413,14 @@ class SafeSVC(ClassifierMixin, Estimator):
     def _vote(self, points):
         """Return what :meth:`predict` does, of points that have been checked."""
         self._check_break_ties()
+        return self._named(self._scores(points))
+
+    def _named(self, scores):
+        """Return the classes that the decision values of the problems stand for."""
         if self._are_pairs_ and not self.break_ties:
-            scores = self._of_classes(_votes.votes(self._scores(points), self._present_.size))
+            scores = self._of_classes(_votes.votes(scores, self._present_.size))
         else:
-            scores = self._decide(points)
+            scores = self._decisions(scores)
         return self.classes_[
             (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         ]

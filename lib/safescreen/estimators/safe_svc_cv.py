@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,11 +20,12 @@ from safescreen.estimators._keywords import are_pairs
 from safescreen.estimators._machines import keep, keep_linear, pose, whole_of
 from safescreen.estimators._training import solver_options, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
+from safescreen.memory import kernel_limit
 from safescreen.paths import begin_path
 from safescreen.validation import HeldOut
 
 WHOLE_FOR_FOLDS = 10_000
-"""Points, dense, up to which the kernel matrix that folds share is kept."""
+"""Points, dense, up to which the kernel matrix that folds share is kept, if memory allows two."""
 
 
 class SafeSVCCV(CrossValidation):
@@ -196,14 +198,17 @@ class SafeSVCCV(CrossValidation):
             )
         gammas = [model.gamma] if self.gammas is None else self.gammas_
         places = len(gammas) * np.arange(self.Cs_.size)
+        free = []
+        # in memory is the matrix of all points, and then that of a fold
+        whole = min(WHOLE_FOR_FOLDS, math.isqrt(int(kernel_limit(model.max_gigabytes)) // 16))
         for number, gamma in enumerate(gammas):
             own = copy.copy(model)
             own.gamma = gamma
             # "scale" stands for another number in each fold
-            features = None if _is_scaled(own) else Features.of(own, data[0], WHOLE_FOR_FOLDS)
+            features = None if _is_scaled(own) else Features.of(own, data[0], whole)
             weights = judge.params.get("sample_weight")
             proof = (n_cells, weights) if judge.is_accuracy else None
-            folds = [_Fold(own, data, split, features, proof) for split in splits]
+            folds = (_Fold(own, data, split, features, proof, free) for split in splits)
             yield places + number, self.Cs_, folds
 
 
@@ -216,15 +221,18 @@ class _Fold(Fold):
     """A path through increasing C, for each problem of several classes.
 
     Without `features` of all points the fold has features of its own. `proof` holds the number of
-    cells of each interval and the weights of the accuracy.
+    cells of each interval and the weights of the accuracy. `free` are blocks of memory that folds
+    which have ended leave to others.
     """
 
-    def __init__(self, model, data, split, features, proof):
+    def __init__(self, model, data, split, features, proof, free):
         super().__init__(model, *split)
         self.data = data
         self.features = features
         self.wanted = proof
+        self.free = free
         self.paths = None
+        self.setup = None
 
     def _pose(self):
         X, y, weights = self.data
@@ -235,6 +243,7 @@ class _Fold(Fold):
         numbers, weights = kept(own, np.flatnonzero(own))
         model.classes_ = np.unique(y[self.train])
         test, counts = counted(self.test, None if self.wanted is None else self.wanted[1])
+        self.places = np.searchsorted(test, self.test)
         self.model = model
 
         def part(numbers):
@@ -242,7 +251,8 @@ class _Fold(Fold):
             if features is None:
                 model.gamma = coefficient(model.gamma, X[numbers])
                 features = Features.of(model, X, whole_of(model))
-            return SharedFeatures.part(features, numbers, test)
+            in_pairs = are_pairs(model, model.classes_.size)
+            return SharedFeatures.part(features, numbers, test, in_pairs, self.free)
 
         self.setup = pose(model, X, y, numbers, weights, part)
         options = solver_options(model, "method")
@@ -283,6 +293,21 @@ class _Fold(Fold):
             ]
         keep(machine, self.setup, solutions)
         return machine
+
+    def predict(self, model, points):
+        features = self.setup.features
+        if features.kernel == "linear":
+            return super().predict(model, points)
+        values = [
+            terms.inner_products(solution.x).chunk(0, len(terms))[0] + (solution.intercept or 0.0)
+            for terms, solution in zip(features.held_out, self.solutions, strict=True)
+        ]
+        return model._named(np.column_stack(values)[self.places])
+
+    def end(self):
+        if self.setup is not None and self.setup.features.block is not None:
+            self.free.append(self.setup.features.block)
+        self.setup = self.paths = self.proof = None
 
 
 def _votes_of(model, n_present):

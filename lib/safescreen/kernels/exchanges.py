@@ -10,7 +10,7 @@ import numpy as np
 
 from safescreen._numba import njit
 from safescreen._threads import stop_if_asked
-from safescreen.kernels.matrices import GivenMatrix, copy_row
+from safescreen.kernels.matrices import GivenMatrix
 from safescreen.kernels.working_sets import LARGEST_SET, SLACK, scan
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import intercept_of_few
@@ -142,9 +142,9 @@ def exchange(parts, ridge, slopes, v, low, high, spread, updates):
     most `spread`; return the number of updates.
 
     The first of a pair is the coordinate that would rise most, the second the one that gains most
-    by falling as far. `slopes` and `v` are overwritten. The coordinates are the first ones of K,
-    of which `parts` are given: its rows are copied when they are wanted."""
-    K, known, whole, ids, own_squares = parts
+    by falling as far. `slopes` and `v` are overwritten. The coordinates are the first ones of the
+    matrix whose `parts` are given."""
+    K, ids, runs, own_squares = parts
     n = slopes.size
     diagonal = np.empty(n)
     rise = np.empty(n)  # the slopes of coordinates that can rise, others are infinite
@@ -163,14 +163,10 @@ def exchange(parts, ridge, slopes, v, low, high, spread, updates):
             if s < least:
                 least = s
                 i = t
-        if not known[i]:
-            copy_row(K, known, whole, ids, i)
-        row = K[i]
+        row = K[ids[i]]
         own = diagonal[i]
-        for t in range(n):
-            gap = max(slopes[t] + fall[t] - least, 0.0)
-            size = own + diagonal[t]
-            score[t] = gap * gap / max(size - 2.0 * row[t], NEARLY * size + 1e-300)
+        for run in runs:
+            _score(run, row, own, least, slopes, fall, diagonal, score)
         j = i
         best = 0.0
         most = -np.inf
@@ -181,16 +177,14 @@ def exchange(parts, ridge, slopes, v, low, high, spread, updates):
             most = max(most, slopes[t] + fall[t])
         if not most - least > spread or j == i:
             return done
-        if not known[j]:
-            copy_row(K, known, whole, ids, j)
-        other = K[j]
+        other = K[ids[j]]
         size = own + diagonal[j]
-        step = (slopes[j] - least) / max(size - 2.0 * row[j], NEARLY * size + 1e-300)
+        step = (slopes[j] - least) / max(size - 2.0 * row[ids[j]], NEARLY * size + 1e-300)
         step = min(step, high[i] - v[i], v[j] - low[j])
         v[i] = high[i] if step >= high[i] - v[i] else v[i] + step
         v[j] = low[j] if step >= v[j] - low[j] else v[j] - step
-        for t in range(n):
-            slopes[t] += step * (row[t] - other[t])
+        for run in runs:
+            _move(run, row, other, step, slopes)
         slopes[i] += step * ridge[i]
         slopes[j] -= step * ridge[j]
         rise[i] = 0.0 if v[i] < high[i] else np.inf
@@ -199,3 +193,23 @@ def exchange(parts, ridge, slopes, v, low, high, spread, updates):
         fall[j] = 0.0 if v[j] > low[j] else -np.inf
         done += 2
     return done
+
+
+@njit
+def _score(run, row, own, least, slopes, fall, diagonal, score):
+    """Write what each coordinate gains by falling as far as that of the row rises."""
+    start, stop, shift = run
+    shift = np.uintp(shift)
+    for t in range(np.uintp(start), np.uintp(stop)):
+        gap = max(slopes[t] + fall[t] - least, 0.0)
+        size = own + diagonal[t]
+        score[t] = gap * gap / max(size - 2.0 * row[t + shift], NEARLY * size + 1e-300)
+
+
+@njit
+def _move(run, row, other_row, step, slopes):
+    """Bring slopes up to date after such a step."""
+    start, stop, shift = run
+    shift = np.uintp(shift)
+    for t in range(np.uintp(start), np.uintp(stop)):
+        slopes[t] += step * (row[t + shift] - other_row[t + shift])

@@ -48,13 +48,12 @@ class GivenMatrix:
         self.K = K
         self.most_rows = len(K)
 
-    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-        """Return the matrix, which of its rows are known, the matrix and the numbers from which
-        others are copied, and the diagonal.
+    def parts(self) -> tuple[NDArray, NDArray, tuple, NDArray]:
+        """Return the matrix, the numbers in it of the samples, two runs ``(start, stop, shift)`` of
+        samples that have the numbers ``start + shift`` to ``stop + shift``, and the diagonal.
         """
-        everything = np.arange(self.most_rows)
-        known = np.ones(self.most_rows, dtype=np.bool_)
-        return self.K, known, self.K, everything, self.diagonal().copy()
+        n = self.most_rows
+        return self.K, np.arange(n), ((0, n, 0), (n, n, 0)), self.diagonal().copy()
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -63,7 +62,7 @@ class GivenMatrix:
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
         """Return the entries of some rows and columns, a copy."""
         block = np.empty((rows.size, columns.size))
-        _gather(self.K, rows, columns, block)
+        gather(self.K, rows, columns, block)
         return block
 
     def light_block(self, rows: NDArray) -> NDArray:
@@ -78,53 +77,51 @@ class GivenMatrix:
         if 2 * used.size > out.size:
             out[used] = values
             return self.K @ out
-        _add_rows(self.K, used, values, slice(0, out.size), out)
+        add_run(self.K, used, values, 0, out)
         return out
 
     def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray, passing=None):
         """Add ``values @ K[used, at]`` to `out`."""
         sums = np.zeros(len(self.K))
-        _add_rows(self.K, used, values, slice(0, sums.size), sums)
+        add_run(self.K, used, values, 0, sums)
         out += sums[at]
 
 
-class SomeRows(GivenMatrix):
-    """Some rows, and the same columns, of a kernel matrix in memory; a row is copied when it is
-    first wanted.
+class TwoRuns(GivenMatrix):
+    """The rows, and the same columns, of two runs of neighbours in a kernel matrix in memory, such
+    as two classes; nothing is copied.
     """
 
     def __init__(self, whole: NDArray, ids: NDArray):
-        super().__init__(np.empty((ids.size, ids.size)))
-        self.whole = whole
+        super().__init__(whole)
         self.ids = ids
-        self.known = np.zeros(ids.size, dtype=np.bool_)
-        self._diagonal = np.diagonal(whole)[ids]
+        self.most_rows = ids.size
+        n = ids.size
+        breaks = np.flatnonzero(np.diff(ids) != 1)
+        if breaks.size > 1:
+            raise ValueError(f"ids must be at most two runs of neighbours, got {breaks.size + 1}")
+        cut = 1 + int(breaks[0]) if breaks.size else n
+        self.runs = (0, cut, int(ids[0])), (cut, n, int(ids[cut]) - cut if cut < n else 0)
+
+    def parts(self) -> tuple[NDArray, NDArray, tuple, NDArray]:
+        """Return what :meth:`GivenMatrix.parts` returns."""
+        return self.K, self.ids, self.runs, self.diagonal()
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
-        return self._diagonal
-
-    def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-        """Return what :meth:`GivenMatrix.parts` returns."""
-        return self.K, self.known, self.whole, self.ids, self._diagonal
-
-    def know(self, rows: NDArray) -> None:
-        """Copy those rows that are not known yet."""
-        for row in rows[~self.known[rows]]:
-            copy_row(self.K, self.known, self.whole, self.ids, row)
+        return np.diagonal(self.K)[self.ids]
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
         """Return the entries of some rows and columns, a copy."""
-        self.know(rows)
-        return super().block(rows, columns)
+        return super().block(self.ids[rows], self.ids[columns])
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples
         whatever `at` says.
         """
-        self.know(used)
         out = np.zeros(self.ids.size)
-        _add_rows(self.K, used, values, slice(0, out.size), out)
+        for start, stop, shift in self.runs:
+            add_run(self.K, self.ids[used], values, start + shift, out[start:stop])
         return out
 
     def add(
@@ -136,8 +133,7 @@ class SomeRows(GivenMatrix):
         passing: NDArray | None = None,
     ) -> None:
         """Add ``values @ K[used, at]`` to `out`."""
-        self.know(used)
-        super().add(used, values, at, out)
+        out += self.product(used, values)[at]
 
 
 class KernelRows:
@@ -245,7 +241,7 @@ class KernelRows:
 
         def work(piece):
             columns = piece if is_whole else places[piece]
-            _add_rows(rows, slots, values, columns, out[piece])
+            add_rows(rows, slots, values, columns, out[piece])
 
         share(work, at.size, WIDE)
 
@@ -261,7 +257,7 @@ class KernelRows:
                 self._fill(tile, X, rows, columns, points)
                 factors = values[start : start + TILE]
                 everything = slice(0, columns.size)
-                _add_rows(tile, np.arange(rows.size), factors, everything, out[piece])
+                add_rows(tile, np.arange(rows.size), factors, everything, out[piece])
 
         if used.size:
             share(work, at.size, WIDE)
@@ -378,7 +374,7 @@ class _Cache(threading.local):
 
 
 @njit(nogil=True)
-def _add_rows(K, used, values, at, out):
+def add_rows(K, used, values, at, out):
     """Add ``sum_k values[k] K[used[k]][at]`` to `out`, four rows at a time; `at` is a slice, or
     an array of columns.
     """
@@ -400,6 +396,12 @@ def _add_rows(K, used, values, at, out):
         p = values[k]
         for i in range(out.size):
             out[i] += p * a[i]
+
+
+@njit(nogil=True)
+def add_run(K, used, values, start, out):
+    """Add the same of neighbouring columns from `start` on; a call with a slice takes longer."""
+    add_rows(K, used, values, slice(start, start + out.size), out)
 
 
 @njit(nogil=True)
@@ -449,17 +451,8 @@ def _add_entries(indptr, indices, data, factors, columns, out):
 
 
 @njit(nogil=True)
-def copy_row(K, known, whole, ids, number):
-    """Copy a row of some rows and the same columns of a whole matrix."""
-    row = whole[ids[number]]
-    own = K[number]
-    for t in range(ids.size):
-        own[t] = row[ids[t]]
-    known[number] = True
-
-
-@njit(nogil=True)
-def _gather(K, rows, columns, out):
+def gather(K, rows, columns, out):
+    """Write entries of some rows and columns into `out`."""
     for i in range(rows.size):
         row = K[rows[i]]
         for j in range(columns.size):

@@ -116,7 +116,7 @@ class Expansion(Element):
         used = np.flatnonzero(self.coef)
         image = self.image.copy()
         image[missing] = self.space.product(used, self.coef[used], missing)[missing]
-        error = max(self.error, self.space._product_error(used.size, self.scale))
+        error = max(self.error, self.space.product_error(used.size, self.scale))
         return replace(self, image=image, error=error)
 
     def norm(self) -> float:
@@ -241,7 +241,7 @@ class KernelSpace(Cone):
         self.signs = signs
         self.relative_error = relative_error
         self.matrix = GivenMatrix(K) if isinstance(K, np.ndarray) else K
-        self.norms = np.sqrt(self.matrix.diagonal() / (1.0 - relative_error)) * (1.0 + gamma(8))
+        self.norms = lengths(self.matrix.diagonal(), relative_error)
         positive = self.norms[self.norms > 0.0]
         total = float(self.norms.sum())
         self.underflow = TINY * (
@@ -288,7 +288,7 @@ class KernelSpace(Cone):
                 return updated
         scale = self.scale(coef)
         image = self.product(used, coef[used], at)
-        return Expansion(self, coef, image, self._product_error(used.size, scale), scale)
+        return Expansion(self, coef, image, self.product_error(used.size, scale), scale)
 
     def updated(
         self, known: Expansion, coef: ArrayLike, at: NDArray | None = None
@@ -304,9 +304,9 @@ class KernelSpace(Cone):
         steps = coef[changed] - known.coef[changed]
         moved = self.scale(steps, changed)
         error = upper(
-            known.error + self._product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8
+            known.error + self.product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8
         )
-        if not error <= DRIFT * self._product_error(np.count_nonzero(coef), scale):
+        if not error <= DRIFT * self.product_error(np.count_nonzero(coef), scale):
             return None
         image = known.image + self.product(changed, steps, at)
         return Expansion(self, coef, image, error, scale)
@@ -315,7 +315,7 @@ class KernelSpace(Cone):
         """Return the largest error that an element with the coefficients of x may have when it is
         computed from others that are known.
         """
-        return DRIFT * self._product_error(np.count_nonzero(x.coef), x.scale)
+        return DRIFT * self.product_error(np.count_nonzero(x.coef), x.scale)
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than
@@ -323,7 +323,8 @@ class KernelSpace(Cone):
         """
         return self.signs * self.matrix.product(used, self.signs[used] * values, at)
 
-    def _product_error(self, n_used, scale):
+    def product_error(self, n_used: int | np.integer, scale: float) -> float:
+        """Return the error of a product with so many coefficients of this scale, a unit of norm."""
         u = self.relative_error
         return upper((gamma(n_used + 4) * (1.0 + u) + u) * scale + self.underflow, 8)
 
@@ -398,9 +399,14 @@ class KernelSpace(Cone):
 
     def split(self, H: Expansion) -> tuple[Expansion, Expansion]:
         """Return ``(H, 0)``; the image is computed anew where steps have worn it out."""
-        if H.error > WORN * self._product_error(np.count_nonzero(H.coef), H.scale):
+        if H.error > WORN * self.product_error(np.count_nonzero(H.coef), H.scale):
             H = self.expansion(H.coef, np.flatnonzero(~np.isnan(H.image)))
         return H, self.zeros()
+
+
+def lengths(squares: NDArray, relative_error: float) -> NDArray:
+    """Return upper bounds of norms from diagonal entries of a kernel matrix."""
+    return np.sqrt(squares / (1.0 - relative_error)) * (1.0 + gamma(8))
 
 
 def n_changes(coef: NDArray, known: Expansion) -> int:

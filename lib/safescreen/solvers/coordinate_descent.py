@@ -89,19 +89,26 @@ class CoordinateDescent:
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Sweeps]:
         """Begin at the dual point of the start if it has one, or else at one made from x. From 0,
-        where sweeps see the gap and nobody looks before the end, begin with the first sweeps.
+        and along a path where sums are dear, begin with the first sweeps, if these see the gap and
+        nobody looks before the end.
         """
-        is_first = start.evaluation is None and start.alpha is None and not trace.history
-        if not is_first or problem.cone.magnitude(start.x) > 0.0:
+        is_path = start.alpha is not None and problem.terms.costly and problem.loss.smoothing == 0.0
+        is_zero = start.alpha is None and problem.cone.magnitude(start.x) == 0.0
+        is_first = start.evaluation is None and not trace.history
+        if not is_first or not (is_path or is_zero):
             return self._begin(problem, start)
         if not problem.terms.sees_gap(problem.loss) or self._looks_early(problem, trace):
             return self._begin(problem, start)
         limits = trace.limits
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
-        alpha = first_alpha(problem, start.x, start.lam)
+        if is_path:
+            alpha, H = path_alpha(problem, start)
+        else:
+            alpha = first_alpha(problem, start.x, start.lam)
+            H = dual_sum(problem, alpha, start.x)
         state = Sweeps(alpha, start.x, self._patience(problem))
         state.begins_unseen = True
-        return self._swept(problem, trace, state, dual_sum(problem, alpha, start.x), stop)
+        return self._swept(problem, trace, state, H, stop)
 
     def _begin(self, problem, start):
         lam = start.lam
@@ -247,3 +254,24 @@ def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
         height -= cone.inner(problem.linear, total) / lam
     square = max(TINY, cone.inner(total, total) / lam)
     return np.full(len(problem), min(max(0.0, height / square), 1.0))
+
+
+def path_alpha(problem: Problem, start: Start) -> tuple[NDArray, ElementLike]:
+    """Return a dual point of the hinge to start from, and its sum: that of the neighbouring lam, or
+    what has the same ``alpha_t/lam`` between the bounds and the same alpha_t at them, whichever has
+    the larger dual value.
+
+    As lam falls samples stay at a bound, and others keep the coefficients that they have in x."""
+    terms = problem.terms
+    alpha = np.array(start.alpha)
+    between = np.flatnonzero((alpha > 0.0) & (alpha < 1.0))
+    if between.size and start.last_lam > 0.0:
+        kept = alpha.copy()
+        kept[between] = np.minimum(alpha[between] * (start.lam / start.last_lam), 1.0)
+        kept = terms.balanced(kept, start.x, problem.loss)
+        H = dual_sum(problem, kept, start.x)
+        value = terms.conjugates(problem.loss, kept) + problem.constant
+        if value - 0.5 * problem.cone.inner(H, H) / start.lam > start.dual:
+            return kept, H
+    alpha = terms.balanced(alpha, start.x, problem.loss)
+    return alpha, dual_sum(problem, alpha, start.x)

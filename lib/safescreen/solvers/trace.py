@@ -41,6 +41,9 @@ class Start:
         Gap at which the point has been screened already.
     expected : float
         How many iterations the neighbouring lam took, 0 if that is not known.
+    dual, last_lam : float
+        The dual value of `alpha`, and the neighbouring lam that it belongs to; 0 if that is not
+        known.
     lams_to_come : float
         How many lam are still to be solved after this one, as far as is known.
     solver : str
@@ -58,6 +61,8 @@ class Start:
     evaluation: Evaluation | None = None
     tried: float = math.inf
     expected: float = 0.0
+    dual: float = 0.0
+    last_lam: float = 0.0
     lams_to_come: float = 0.0
     solver: str = ""
     ledger: Ledger = Ledger()

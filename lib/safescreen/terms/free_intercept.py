@@ -257,8 +257,11 @@ class FreeIntercept(Terms):
         """Return a dual point near `alpha` that balances the classes up to rounding. Its value at x
         is no worse than balancing requires.
         """
+        alpha = np.asarray(alpha, dtype=float)
+        if self._is_balanced(*self.residual(alpha)):
+            return alpha
         margins, _ = self._margins(self._values(x), loss)
-        return self._balanced(np.asarray(alpha, dtype=float), levels(self)[0] - margins, loss)
+        return self._balanced(alpha, levels(self)[0] - margins, loss)
 
     def intercepts(self, ball, loss: Loss) -> tuple[float, float]:
         """Return bounds ``(low, high)`` of every optimal intercept, given a ball that contains the
@@ -287,6 +290,10 @@ class FreeIntercept(Terms):
         margins = values + self.signs * b
         return margins, (b, errors + 2.0 * UNIT * np.abs(margins))
 
+    def _is_balanced(self, total, size):
+        """Return whether a residual, with its size, is nothing but rounding."""
+        return not abs(total) > 2.0 * UNIT * size or not len(self)
+
     def _balanced(self, alpha, slack, loss):
         """Return a dual point that balances the classes, given the slacks at the best intercept.
 
@@ -296,7 +303,7 @@ class FreeIntercept(Terms):
         _, w = levels(self)
         for _ in range(REPAIRS):
             total, size = self.residual(alpha)
-            if not abs(total) > 2.0 * UNIT * size or not len(self):
+            if self._is_balanced(total, size):
                 break
             falls = self.signs * total > 0.0
             room = w * np.where(falls, alpha, loss.cap - alpha)
