@@ -62,15 +62,13 @@ def last_lam(problem):
     return float(grid.lams[-1])
 
 
-def problems_of(draw):
-    """Return the problem of a draw, with triplets listed and as products, and its lam."""
+def problems_of(draw, share=fraction):
+    """Return the problem of a draw, with triplets listed and as products."""
     k_used = k or path_runs.K_OF_PAPER.get(dataset)
-    X, y = path_runs.draw(dataset, fraction, seed + draw)
+    X, y = path_runs.draw(dataset, share, seed + draw)
     listed = ss.Problem(ss.Triplets.from_labels(X, y, k_used), ss.SmoothedHinge(gamma))
     products = ss.Problem(ss.ProductTriplets(X, y, k_used), ss.SmoothedHinge(gamma))
-    at = lam or last_lam(listed)
-    print(f"{listed.terms}, lam = {at:.2e}")
-    return {"list": listed, "product": products}, at
+    return {"list": listed, "product": products}
 
 
 # %% [markdown]
@@ -119,11 +117,15 @@ def progress_of(problem, solutions):
 
 def of_draw(draw):
     """Return the tables of a draw: a row for each solve, and of the first draw how screening proceeds."""
-    problems, at = problems_of(draw)
+    problems = problems_of(draw)
+    at = lam or last_lam(problems["list"])
+    print(f"{problems['list'].terms}, lam = {at:.2e}")
     listed = [name for name in names if not name.startswith("product")]
     pairs = [(name, False) for name in names] + [(name, True) for name in listed]
-    for name, active in pairs if record.is_cold else ():
-        solve(problems, at, name, active)  # compiles
+    if record.is_cold:  # compile, on half of the rows
+        few = problems_of(draw, fraction / 2)
+        for name, active in pairs:
+            solve(few, at, name, active)
     labels = {"lam": at, "n_triplets": len(problems["list"]), "threads": 1, "seed": seed}
     rows = []
     solutions = {}
