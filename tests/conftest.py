@@ -9,6 +9,8 @@ import nbval.kernel
 import pytest
 from hypothesis import settings
 
+from forked_kernels import forking
+
 # below nohup, or in the background of a script, an interrupt is ignored, and by every process
 # started here too
 if (
@@ -37,7 +39,7 @@ def started_again(start):
     return twice
 
 
-nbval.kernel.start_new_kernel = started_again(nbval.kernel.start_new_kernel)
+nbval.kernel.start_new_kernel = started_again(forking(nbval.kernel.start_new_kernel))
 
 
 @pytest.hookimpl(tryfirst=True)

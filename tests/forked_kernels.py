@@ -9,7 +9,6 @@ import multiprocessing
 import os
 from unittest import mock
 
-import nbval.kernel
 from jupyter_client.provisioning import local_provisioner
 
 from safescreen_book.runner import inside
@@ -67,16 +66,14 @@ def _launched(command, cwd=None, env=None, **others):
     return _Kernel(command, cwd or os.getcwd(), env or dict(os.environ))
 
 
-def _forking(start):
+def forking(start):
+    """Return a function that starts a kernel here, where a process can be forked."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return start
+
     @functools.wraps(start)
     def start_forked(*args, **options):
         with mock.patch.object(local_provisioner, "launch_kernel", _launched):
             return start(*args, **options)
 
     return start_forked
-
-
-def pytest_configure():
-    """Let nbval start its kernels here, where a process can be forked."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        nbval.kernel.start_new_kernel = _forking(nbval.kernel.start_new_kernel)

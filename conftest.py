@@ -1,3 +1,0 @@
-"""Settings shared by tests and notebooks."""
-
-pytest_plugins = ["forked_kernels"]
