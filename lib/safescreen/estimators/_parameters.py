@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from difflib import get_close_matches
 from typing import Any, Self
 
@@ -12,8 +13,9 @@ class Estimator(BaseEstimator):
     """An estimator whose error for an unknown keyword says what to do instead."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        takes_any = cls.__init__.__code__.co_flags & inspect.CO_VARKEYWORDS  # of a subclass
         own = cls._get_param_names() if parameters else []
-        for name in parameters:
+        for name in () if takes_any else parameters:
             if name not in own:
                 text = f"{cls.__name__} got an unexpected keyword argument {name!r}"
                 raise TypeError(f"{text}: {cls._instead(name)}")
