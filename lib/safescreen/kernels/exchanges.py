@@ -200,7 +200,7 @@ def _score(run, row, own, least, slopes, fall, diagonal, score):
     """Write what each coordinate gains by falling as far as that of the row rises."""
     start, stop, shift = run
     shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(stop)):
+    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
         gap = max(slopes[t] + fall[t] - least, 0.0)
         size = own + diagonal[t]
         score[t] = gap * gap / max(size - 2.0 * row[t + shift], NEARLY * size + 1e-300)
@@ -211,5 +211,5 @@ def _move(run, row, other_row, step, slopes):
     """Bring slopes up to date after such a step."""
     start, stop, shift = run
     shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(stop)):
+    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
         slopes[t] += step * (row[t + shift] - other_row[t + shift])
