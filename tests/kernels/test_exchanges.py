@@ -134,3 +134,16 @@ def test_sweeps_that_rounding_spoils_leave_no_larger_gap_than_0():
 def test_three_runs_are_refused():
     with pytest.raises(ValueError, match="two runs of neighbours, got 3"):
         TwoRuns(np.eye(9), np.array([0, 1, 3, 4, 8]))
+
+
+def test_samples_that_have_left_are_not_written():
+    K, *_ = problem(0)
+    n = len(K) // 2
+    slopes = np.where(np.arange(len(K)) % 2, 1.0, -1.0)
+    rest = slopes[n:].copy()
+    ones = np.ones(n)
+    done = exchange(
+        GivenMatrix(K).parts(), np.zeros(n), slopes[:n], np.zeros(n), -ones, ones, 1e-6, 100
+    )
+    assert done > 0
+    np.testing.assert_array_equal(slopes[n:], rest)
