@@ -136,6 +136,7 @@ def test_three_runs_are_refused():
         TwoRuns(np.eye(9), np.array([0, 1, 3, 4, 8]))
 
 
+@pytest.mark.boundscheck
 def test_samples_that_have_left_are_not_written():
     K, *_ = problem(0)
     n = len(K) // 2
