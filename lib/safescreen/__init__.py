@@ -28,7 +28,7 @@ from safescreen.validation import (
     MarginBounds,
 )
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "HDSL",
