@@ -19,7 +19,12 @@ NEARLY = 1e-10
 """Smallest curvature along a pair, relative to what it is a difference of."""
 
 EXCHANGES = 20
-"""So many updates a coordinate are taken in exchanges, before the first working set."""
+"""So many updates a coordinate are taken in exchanges at most, before the first working set."""
+
+ALL_EXCHANGES = 4000
+"""So many in all, or one a coordinate if that is more: of a thousand coordinates and more the few
+exchanges that most problems need are cheap, and many cost more than working sets.
+"""
 
 FALL = 0.1
 """Exchanges end when slopes differ by at most this part of what they did, or of :data:`FIRST`."""
@@ -63,7 +68,7 @@ def improve_by_exchanges(
     Return the violation, the number of updates, and whether the tolerance or the goal is reached.
     """
     n = alpha.size
-    most = min(EXCHANGES * n, updates)
+    most = min(EXCHANGES * n, max(ALL_EXCHANGES, n), updates)
     part = max(2 * n, int(AT_ONCE / n))
     fixed = matrix.parts(), signs[:n], products, norms, alpha, *levels
     shape = loss.smoothing, loss.cap, lam, tolerance, goal[0], goal[1]
