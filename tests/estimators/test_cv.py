@@ -4,6 +4,7 @@ work.
 
 import pickle
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen.estimators._features import Features
 from safescreen.kernels import checked
 from safescreen_book import datasets
 
@@ -198,6 +200,24 @@ def test_pairs_of_C_and_gamma(intercept, kernel, whole, monkeypatch):
     low, high = search.score_bounds_
     assert (low <= search.scores_).all() and (search.scores_ <= high).all()
     assert (low == high).mean() > 0.5
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_kernel_matrix_at_a_time_is_in_memory(n_classes, monkeypatch):
+    """That of one gamma is gone before that of the next is made."""
+    X, y = made(0, n_classes)
+    matrices = []
+    of = Features.of.__func__
+
+    def recorded(cls, *args):
+        assert all(matrix() is None for matrix in matrices)
+        features = of(cls, *args)
+        matrices.append(weakref.ref(features.data))
+        return features
+
+    monkeypatch.setattr(Features, "of", classmethod(recorded))
+    SafeSVCCV(SafeSVC(kernel="rbf"), [0.1, 1.0], gammas=[0.1, 0.2, 0.4], cv=3).fit(X, y)
+    assert len(matrices) == 4  # with the last fit
 
 
 def test_gammas_of_a_linear_machine():

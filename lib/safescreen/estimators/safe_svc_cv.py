@@ -210,6 +210,7 @@ class SafeSVCCV(CrossValidation):
             proof = (n_cells, weights) if judge.is_accuracy else None
             folds = (_Fold(own, data, split, features, proof, free) for split in splits)
             yield places + number, self.Cs_, folds
+            features = None  # before the next kernel matrix takes as much memory
 
 
 def _is_scaled(model):
