@@ -11,16 +11,19 @@ from 0.001 to 10 and the hinge; the rival is LinearSVC with the hinge. squared: 
 squared hinge, as LinearSVC comes. metric: 13 values of lam; the rival is a search over
 TripletMetric.
 
-Tolerances are the defaults; the second search of ours is at 1e-3. A row is a data set. Columns: CPU
-seconds of each search, of ours with their ratio to the least of the rivals; the best mean score of
-the first rival and what it chooses; the same of ours, with the largest difference of the two in a
-mean score, and the mean score of the first rival at our choice. Without a kernel the last column
-is by how much objectives exceed the least one, relative to it, at most over the classes: those of
-LinearSVC and of SafeSVC at its default tolerance, fitted to all rows for C = 0.001, 0.1 and 10. A
-rival that was ended has the number of the C that it had finished in all folds.
+Tolerances are the defaults; the second search of ours is at 1e-3. A row is a data set, and each
+search a process of its own. Columns: CPU seconds of each search, of ours with their ratio to the
+least of the rivals, and by how many megabytes its memory grows to the peak; the best mean score of
+the first rival that ends and what it chooses; the same of ours, with the largest difference of the
+two in a mean score, and the mean score of that rival at our choice. Without a kernel the last
+column is by how much objectives exceed the least one, relative to it, at most over the classes:
+those of LinearSVC and of SafeSVC at its default tolerance, fitted to all rows for C = 0.001, 0.1
+and 10. A rival that was ended has the number of the C that it had finished in all folds.
 """
 
 import importlib
+import multiprocessing
+import resource
 import signal
 import sys
 import time
@@ -152,19 +155,37 @@ def end(*_):
     raise TooLong
 
 
-def seconds(search, X, y, most=0.0):
-    """Return the CPU seconds of a search, which ends after `most` of them, if that is not 0."""
-    Linear.n_fits = 0
+def work(search, X, y, most, pipe):
+    """Send the CPU seconds of a search, megabytes, its scores, and the number of fits; the search
+    ends after `most` seconds, if that is not 0, and then has no scores.
+    """
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     signal.signal(signal.SIGPROF, end)
     signal.setitimer(signal.ITIMER_PROF, most)
     start = time.process_time()
+    scores = None
     try:
-        search.fit(X, y)
+        scores = scores_of(search.fit(X, y))
     except TooLong:
         pass
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-    return time.process_time() - start
+    spent = time.process_time() - start
+    megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000.0
+    pipe.send((spent, megabytes, scores, Linear.n_fits))
+
+
+def apart(search, X, y, most=0.0):
+    """Return what `work` sends from a process of its own."""
+    own, other = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(
+        target=work, args=(search, X, y, most, other)
+    )
+    process.start()
+    other.close()
+    found = own.recv()
+    process.join()
+    return found
 
 
 def scores_of(search):
@@ -187,23 +208,24 @@ def row(name, n, make, most=0.0):
     X, y = rows_of(name, n)
     rivals, ours = make(X, y)
     searches = {**rivals, **ours}
-    spent = {own: seconds(search, X, y) for own, search in ours.items()}
-    spent |= {rival: seconds(search, X, y, most) for rival, search in rivals.items()}
-    n_Cs = Linear.n_fits // FOLDS
-    least = min(spent[rival] for rival in rivals)
-    first = next(iter(rivals))
+    found = {own: apart(search, X, y) for own, search in ours.items()}
+    found |= {rival: apart(search, X, y, most) for rival, search in rivals.items()}
+    least = min(found[rival][0] for rival in rivals)
+    first = next((rival for rival in rivals if found[rival][2]), next(iter(rivals)))
     cells = {"data": f"{name}, {X.shape[0]:,} x {X.shape[1]:,}, {np.unique(y).size} classes"}
-    cells |= {f"{rival}, s": f"{spent[rival]:.2f}" for rival in rivals}
-    cells |= {f"{own}, s (ratio)": f"{spent[own]:.2f} ({spent[own] / least:.2f})" for own in ours}
-    if not hasattr(searches[first], "best_score_"):
-        cells[f"{first}: best score"] = f"ended after {n_Cs} C"
+    cells |= {f"{rival}, s (MB)": "{:.2f} ({:.0f})".format(*found[rival][:2]) for rival in rivals}
+    for own in ours:
+        spent, megabytes, *_ = found[own]
+        cells[f"{own}, s (ratio; MB)"] = f"{spent:.2f} ({spent / least:.2f}; {megabytes:.0f})"
+    _, _, theirs, n_fits = found[first]
+    if theirs is None:
+        cells[f"{first}: best score"] = f"ended after {n_fits // FOLDS} C"
         for own in ours:
-            cells[own] = "{1:.4f} at {0}".format(*chosen_of(scores_of(searches[own])))
+            cells[own] = "{1:.4f} at {0}".format(*chosen_of(found[own][2]))
         return cells
-    theirs = scores_of(searches[first])
     cells[f"{first}: best score"] = "{1:.4f} at {0}".format(*chosen_of(theirs))
     for own in ours:
-        scores = scores_of(searches[own])
+        scores = found[own][2]
         choice, score = chosen_of(scores)
         place = max(scores, key=scores.get)
         difference = max(abs(scores[each] - theirs[each]) for each in theirs)
