@@ -70,7 +70,7 @@ import matplotlib.pyplot as plt
 import numba
 import numpy as np
 import pandas as pd
-from scipy import sparse
+from sklearn.metrics import pairwise_kernels
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
@@ -114,8 +114,8 @@ limit = dict(zip(widths, most * (len(widths) // len(most)), strict=True))
 # numbers stand against even ones. The grid is found once, by an accurate path of the default solver with
 # the next $C$ of the $\varepsilon$-path, and is the same for all columns. As in the paper a path ends
 # early where no sample is left on the linear part of the loss: the solution does not change any more. Kernel matrices of up to 4 GB are
-# kept whole, so that what is left after a test need not be computed again; of sparse points the library keeps them, of many dense ones it
-# does not. That of shuttle has 15 GB: a cache of 4 GB keeps its rows, as LIBSVM's does.
+# computed once and kept whole, so that nothing is computed again after a test; left alone, the library would compute the rows of more than
+# 1,000 points when it needs them. That of shuttle has 15 GB: a cache of 4 GB keeps its rows, as LIBSVM's does.
 
 
 # %%
@@ -129,8 +129,10 @@ def make(width):
     started = time.process_time()
     if width == "linear":
         terms = ss.Samples(X, y)
+    elif whole:
+        terms = ss.KernelSamples(pairwise_kernels(X, metric="rbf", gamma=float(width) / d), y)
     else:
-        terms = ss.KernelSamples.from_points(points, y, "rbf", float(width) / d)
+        terms = ss.KernelSamples.from_points(X, y, "rbf", float(width) / d)
     return terms, time.process_time() - started
 
 
@@ -164,7 +166,6 @@ if record.computes:
     y = datasets.two_classes(y)
     d = X.shape[1]
     whole = 8e-9 * len(y) ** 2 <= 4.0  # gigabytes of a kernel matrix; of a larger one a cache of its rows is kept
-    points = sparse.csr_array(X) if whole else X
     print(f"{dataset}: {X.shape[0]} samples, {d} features, {np.mean(y > 0):.0%} of them positive")
 
 # %% [markdown]
