@@ -193,16 +193,21 @@ class Committed(SphinxDirective):
 
 
 class Benchmark(SphinxDirective):
-    """A table of the last run in `benchmarks/README.md`, named by the head of its first column."""
+    """A table of the last run in `benchmarks/README.md`, named by the heads of its first columns,
+    as many as no other table begins with.
+    """
 
     required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self):
         text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
         head = re.escape(self.arguments[0])
-        found = re.search(rf"^\| {head} \|.*\n(?:\|.*\n)+", text, re.M)
-        if not found:
-            raise self.error(f"benchmarks/README.md has no table of {self.arguments[0]!r}")
+        found = re.findall(rf"^\| {head} \|.*\n(?:\|.*\n)+", text, re.M)
+        if len(found) != 1:
+            raise self.error(
+                f"benchmarks/README.md has {len(found)} tables of {self.arguments[0]!r}, not one"
+            )
         head, _, *rows = [
             [cell.strip().strip("*").replace("`", "") for cell in line.strip("|").split("|")]
             for line in found[0].strip().splitlines()

@@ -85,6 +85,21 @@ class TestEveryEstimator:
         ):
             model.fit(X, np.full(y.size, "red"))
 
+    @pytest.mark.parametrize("gap", [None, np.nan, pd.NA], ids=["None", "nan", "NA"])
+    def test_gaps_among_labels(self, model, gap):
+        X, y = table()
+        y = y.astype(object)
+        y[[3, 7]] = gap
+        with pytest.raises(ValueError, match=f"y must have no gaps, found {gap} at index 3, and 2"):
+            model.fit(X, y)
+
+    def test_labels_of_two_kinds(self, model):
+        X, y = table()
+        y = y.astype(object)
+        y[5] = 1
+        with pytest.raises(TypeError, match="y must hold labels of one kind, found int and str"):
+            model.fit(X, y)
+
     def test_numbers_in_place_of_classes(self, model):
         X, _ = table()
         with pytest.raises(ValueError, match="Unknown label type: continuous"):
@@ -99,6 +114,16 @@ def test_identifiers_in_place_of_classes(model):
     X, y = table()
     with pytest.raises(ValueError, match="found one point in every class: is y an identifier"):
         model.fit(X.to_numpy(), np.arange(y.size))
+
+
+def test_a_kernel_matrix_goes_by_the_name_of_the_argument():
+    K = [[1.0, 1.0], [0.0, 1.0]]
+    for has_intercept, text in (
+        (False, "X must .* found 0 and 1"),
+        (True, "X [+] 1 must .* 1 and 2"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            SafeSVC(kernel="precomputed", fit_intercept=has_intercept).fit(K, [0, 1])
 
 
 @pytest.mark.parametrize("product", [False, True])

@@ -2,6 +2,9 @@
 with them.
 """
 
+import subprocess
+import sys
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -46,6 +49,33 @@ def run(folder, table, path, cells=None, **parameters):
 
 READ = 3
 """Code cells until the file is read."""
+
+COMPILED = """
+import gc
+from numba.core.registry import CPUDispatcher
+
+def compiled():
+    found = [d for d in gc.get_objects() if isinstance(d, CPUDispatcher)]
+    return {(d.py_func.__module__, d.__name__, s) for d in found for s in d.nopython_signatures}
+
+import numpy as np, safescreen as ss
+from safescreen_book.protocols import neighbours
+neighbours.warm_up()
+before = compiled()
+y = np.repeat(range(4), (60, 30, 12, 4))
+X = np.random.default_rng(0).random((y.size, 9)) + 0.2 * y[:, None]
+prob = ss.Problem(ss.Triplets.from_labels(X, y, k=5), ss.SmoothedHinge(0.05))
+lams = prob.lam_max() * np.geomspace(0.9, 1e-5, 25)
+ss.path(prob, lams, rtol=1e-4, screening=("RRPB", "PGB"), max_seconds=60.0)
+neighbours.compare(X, y, shown=False, is_balanced=True)
+print(sorted(compiled() - before))
+"""
+
+
+def test_what_the_clock_counts_is_compiled_before():
+    """Or a first run on a machine would try but a few values of lambda."""
+    done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_noise_and_a_constant_column(folder, tmp_path, capsys):

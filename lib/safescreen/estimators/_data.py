@@ -170,8 +170,13 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
     """Return points, labels of at least two classes, and weights, not all 0; None stands for
     weights of 1. Negative weights count as 0 if they are allowed.
     """
-    X, y = read(model, X, y, reset=True, min_features=min_features)
-    _check_classes(y)
+    labels = y
+    try:
+        X, y = read(model, X, labels, reset=True, min_features=min_features)
+        _check_classes(y)
+    except (TypeError, ValueError):
+        _explain_labels(labels)
+        raise
     if sample_weight is None:
         return X, y, None
     weights = np.asarray(sample_weight)
@@ -355,6 +360,29 @@ def _explain(X):
         entries = np.asarray(X, dtype=object).flat
         if any(isinstance(entry, date | timedelta | np.datetime64) for entry in entries):
             raise TypeError(f"X must hold numbers, found dates: {DATES}") from None
+
+
+def _explain_labels(y):
+    """Raise an error for labels that scikit-learn has refused, if more can be said of them: gaps
+    among words, or labels of several kinds.
+    """
+    labels = np.asarray(y, dtype=object)
+    if labels.ndim != 1 or not any(isinstance(value, str) for value in labels):
+        return
+    # a gap such as NaN does not equal itself, and whether pandas.NA does is no boolean
+    gaps = [value is None or (value == value) is not True for value in labels]
+    if any(gaps):
+        first = gaps.index(True)
+        raise ValueError(
+            f"y must have no gaps, found {labels[first]} at index {first}, and {sum(gaps)} gaps "
+            f"in {len(labels)} labels: drop these rows of X and y"
+        ) from None
+    kinds = sorted({type(value).__name__ for value in labels})
+    if len(kinds) > 1:
+        raise TypeError(
+            f"y must hold labels of one kind, found {' and '.join(kinds)}: "
+            "numpy.asarray(y, dtype=str) makes words of all"
+        ) from None
 
 
 def _is_frame(X):

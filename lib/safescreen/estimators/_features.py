@@ -92,7 +92,8 @@ class Features:
             constant = _constant_of(model, is_free, np.diagonal(points))
             data = np.ascontiguousarray(points + constant**2)
             error = default_error(data)
-            data = check_kernel_matrix(data, error)
+            name = f"X + {constant**2:g}" if constant else "X"
+            data = check_kernel_matrix(data, error, name)
         else:
             constant = _constant_of(model, is_free, squares(points))
             if sparse.issparse(points):

@@ -74,9 +74,9 @@ def _products(X):
     return K
 
 
-def check_kernel_matrix(K, relative_error):
+def check_kernel_matrix(K, relative_error, name="K"):
     """Return a given kernel matrix as C-contiguous float64, without a copy if it is that already;
-    ValueError if it is no kernel matrix.
+    ValueError if it is no kernel matrix, which calls it `name`.
 
     It must be square, finite and symmetric. No entry may be larger than its diagonal allows (all 2
     x 2 minors). No eigenvalue of the matrix, scaled to unit diagonal, may be below ``-u n``, which
@@ -86,20 +86,20 @@ def check_kernel_matrix(K, relative_error):
     """
     n = len(K)
     K = np.asarray(K.T if K.flags.f_contiguous else K, dtype=np.float64, order="C")
-    _check_diagonal(K.diagonal(), "K")
+    _check_diagonal(K.diagonal(), name)
     roots = np.sqrt(K.diagonal())
     u = relative_error / (1.0 - relative_error)
     fault, i, j = _inspect(K, roots, 2.0 * u + 8.0 * UNIT)
     if fault == 1:
-        raise ValueError(f"K must be finite, got {K[i, j]} at index ({i}, {j})")
+        raise ValueError(f"{name} must be finite, got {K[i, j]} at index ({i}, {j})")
     if fault == 2:
         raise ValueError(
-            f"K must be symmetric, found {K[i, j]:.17g} and {K[j, i]:.17g} at index ({i}, "
+            f"{name} must be symmetric, found {K[i, j]:.17g} and {K[j, i]:.17g} at index ({i}, "
             f"{j}) and its mirror image"
         )
     if fault == 3:
         raise ValueError(
-            f"K must be positive semidefinite, found {K[i, j]:g} at index ({i}, {j}), more "
+            f"{name} must be positive semidefinite, found {K[i, j]:g} at index ({i}, {j}), more "
             "than its diagonal entries allow"
         )
     scaling = np.divide(1.0, roots, out=np.zeros(n), where=roots > 0.0)
@@ -109,7 +109,7 @@ def check_kernel_matrix(K, relative_error):
         lowest = _lanczos(lambda v: scaling * (K @ (scaling * v)), n)
     if lowest < -(u + (4.0 * n + 64.0) * UNIT) * n:
         raise ValueError(
-            f"K must be positive semidefinite, found an eigenvalue of at most {lowest:.3g} "
+            f"{name} must be positive semidefinite, found an eigenvalue of at most {lowest:.3g} "
             "when scaled to unit diagonal"
         )
     return K

@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler
 import safescreen as ss
 from safescreen.estimators._mahalanobis import span
 
-__all__ = ["Compared", "compare", "error_of", "factor_of", "span"]
+__all__ = ["Compared", "compare", "error_of", "factor_of", "span", "warm_up"]
 
 FREQUENT = "most frequent class"
 EUCLID = "Euclid"
@@ -263,6 +263,20 @@ class _Run:
             n_folds=n_folds,
             is_balanced=self.is_balanced,
         )
+
+
+def warm_up():
+    """Compile what learning takes, on a few points, so that no limit of seconds counts it."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    P = rng.random((30, 3)) + y[:, None]
+    prob = ss.Problem(ss.Triplets.from_labels(P, y, k=2), ss.SmoothedHinge(0.05))
+    lams = prob.lam_max() * np.geomspace(0.9, 1e-5, 10)
+    ss.path(prob, lams, rtol=1e-4, screening=("RRPB", "PGB"))
+    for is_balanced in (False, True):
+        fit = Fit(P, y, 2, 60.0, 0, is_balanced)
+        ours(fit)
+    lmnn(fit)
 
 
 # ------------------------------------------------------------------ methods
