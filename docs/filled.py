@@ -119,7 +119,9 @@ def _directive(app, found) -> str:
     directive = DIRECTIVES[word].__new__(DIRECTIVES[word])
     settings = SimpleNamespace(env=app.env)
     directive.state = SimpleNamespace(document=SimpleNamespace(settings=settings))
-    directive.arguments, directive.options = argument.split(), options
+    directive.options = options
+    is_one = directive.final_argument_whitespace
+    directive.arguments = [argument.strip()] if is_one else argument.split()
     made = [_markdown(node, 2) for node in directive.run()]
     if word == "ledger":
         made += _claims(app)
