@@ -9,6 +9,7 @@ themselves are taken with ``light_block(rows)``, entries in the precision of tho
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,11 @@ TOGETHER = 16
 ROUGH = 1e-3
 """Rows of the cache are kept in single precision where that changes no entry by more than this
 part.
+"""
+
+KEPT = 4096
+"""Of so many points at most rows are kept in full precision too, once a sum has asked for them: a
+path asks again and again.
 """
 
 
@@ -137,8 +143,8 @@ class TwoRuns(GivenMatrix):
 
 
 class KernelRows:
-    """A kernel matrix of points that is never stored: entries in tiles, and a cache of rows for the
-    solver.
+    """A kernel matrix of points that is not stored: entries in tiles, a cache of rows for the
+    solver, and of few points those in full precision that sums have asked for.
 
     Parameters
     ----------
@@ -186,6 +192,9 @@ class KernelRows:
         self.most_rows = numbers // n
         self._dtype = np.float32 if single else np.float64
         self._cache = _Cache(n, min(numbers, n * n), self._dtype)
+        taken = item * (copy + n * n)
+        fits = n <= KEPT and taken + 8 * n * n <= 1e9 * gigabytes
+        self._exact = _Cache(n, n * n if fits else 0, np.float64)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -212,10 +221,17 @@ class KernelRows:
         """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples
         `at`, all if left out, and NaN elsewhere.
         """
-        at = np.arange(self.squares.size) if at is None else at
+        n = self.squares.size
+        at = np.arange(n) if at is None else at
         sums = np.zeros(at.size)
-        self._add_anew(self.X, used, values, at, sums)
-        out = np.full(self.squares.size, np.nan)
+        is_kept = self._exact.size > 0 and (2 * at.size > n or self._exact.has(used))
+        if is_kept and used.size:
+            fill = partial(self._tile, self.X)
+            rows, slots, _ = self._exact.rows(used, np.arange(n), fill)
+            self._add_rows(rows, slots, values, None if at.size == n else at, sums)
+        else:
+            self._add_anew(self.X, used, values, at, sums)
+        out = np.full(n, np.nan)
         out[at] = sums
         return out
 
@@ -236,14 +252,17 @@ class KernelRows:
             values = values[~passing]
         if used.size == 0:
             return
-        rows, slots, places = self._cache.rows(used, at, self._light_tile)
-        is_whole = rows.shape[1] == at.size
+        rows, slots, places = self._cache.rows(used, at, partial(self._tile, self._light))
+        self._add_rows(rows, slots, values, None if rows.shape[1] == at.size else places, out)
+
+    def _add_rows(self, rows, slots, values, places, out):
+        """Add ``values @ rows[slots, places]`` to `out`, all columns if there are no places."""
 
         def work(piece):
-            columns = piece if is_whole else places[piece]
+            columns = piece if places is None else places[piece]
             add_rows(rows, slots, values, columns, out[piece])
 
-        share(work, at.size, WIDE)
+        share(work, out.size, WIDE)
 
     def _add_anew(self, X, used, values, at, out):
         """Add ``values @ K[used, at]`` to `out`, with entries computed from the points X."""
@@ -262,14 +281,16 @@ class KernelRows:
         if used.size:
             share(work, at.size, WIDE)
 
-    def _light_tile(self, out, slots, rows, columns):
-        """Write the entries of some rows and columns into rows of `out`, in its precision."""
+    def _tile(self, X, out, slots, rows, columns):
+        """Write the entries of some rows and columns into rows of `out`, from the points X of its
+        precision.
+        """
 
         def work(piece):
             some = columns[piece]
-            points = self._points(self._light, columns, piece)
+            points = self._points(X, columns, piece)
             tile = np.empty((rows.size, some.size), out.dtype)
-            out[slots, piece] = self._fill(tile, self._light, rows, some, points)
+            out[slots, piece] = self._fill(tile, X, rows, some, points)
 
         share(work, columns.size, WIDE)
 
@@ -312,6 +333,15 @@ class _Cache(threading.local):
 
     def __reduce__(self):
         return _Cache, self._made
+
+    @property
+    def size(self):
+        """Numbers that there is room for."""
+        return self._store.size
+
+    def has(self, numbers):
+        """Return whether all these rows are there."""
+        return bool(self._slot[numbers].min(initial=0) >= 0)
 
     def rows(self, numbers, columns, fill):
         """Return an array of rows, which of them belong to `numbers`, and where these columns
