@@ -216,6 +216,27 @@ def test_the_same_bits_for_any_number_of_threads(kernel, gigabytes, small):
     assert all(np.array_equal(one, two) for one, two in zip(*found, strict=True))
 
 
+@every
+def test_a_sum_is_the_same_with_rows_that_are_kept(kernel, log, monkeypatch):
+    """All columns or some are wanted, all rows are kept, some, or none; none is computed twice."""
+    n, rng = 600, np.random.default_rng(5)
+    X, everything = points(n, 9), np.arange(n)
+    kept = KernelRows(X, kernel, 1e-2)
+    monkeypatch.setattr(matrices, "KEPT", n - 1)
+    anew = KernelRows(X, kernel, 1e-2)
+    log.clear()
+    for used in (everything[::3], everything[::2], everything[1::6], everything[:0]):
+        values = rng.standard_normal(used.size)
+        for at in (None, everything[5::7], everything[:400]):
+            found, wanted = kept.product(used, values, at), anew.product(used, values, at)
+            assert np.array_equal(found, wanted, equal_nan=True)
+    log.clear()
+    kept.product(everything[::2], np.ones(n // 2))
+    assert not log.tiles
+    anew.product(everything[::2], np.ones(n // 2))
+    assert log.tiles
+
+
 def rows_of(log):
     found = set().union(*(rows for _, rows, _ in log.tiles))
     log.clear()
