@@ -154,7 +154,8 @@ class KernelSamples(Terms):
         max_gigabytes : float
             Largest kernel matrix that is kept. A larger one is not kept, nor that of more than
             1,000 dense points: its entries are computed when they are needed, and `max_gigabytes`
-            is the size of a cache of rows for the solver.
+            is the size of a cache of rows for the solver. Of up to 4,096 points the rows that sums
+            have asked for are kept too, if there is room.
 
         Returns
         -------
