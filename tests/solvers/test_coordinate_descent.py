@@ -83,12 +83,3 @@ def test_a_path_starts_from_the_better_dual_point(fall):
     assert prob.dual(alpha, lam) > dual
     np.testing.assert_allclose(H.coef, alpha)
     assert np.count_nonzero(alpha[is_at_bound] != last.alpha[is_at_bound]) < 5
-
-
-def test_a_path_of_separable_samples_keeps_its_x():
-    """Orthogonal samples have x = 1 in each coordinate for every lam below 1."""
-    prob = ss.Problem(ss.Samples(np.diag([1.0, -1.0, 1.0]), [1, -1, 1]), ss.Hinge())
-    first, second = ss.path(prob, [0.5, 0.25], rtol=1e-6)
-    np.testing.assert_allclose(first.alpha, 0.5)
-    np.testing.assert_allclose(second.alpha, 0.25)
-    assert second.n_iter == 0

@@ -116,15 +116,14 @@ class CoordinateDescent:
         begins_at_x = problem.loss.smoothing > 0.0 and not is_costly
         if begins_at_x or start.alpha is None:
             alpha = first_alpha(problem, start.x, lam)
-            alpha = problem.terms.balanced(alpha, start.x, problem.loss)
-            H = None if begins_at_x else dual_sum(problem, alpha, start.x)
         else:
-            alpha, H = path_alpha(problem, start)
+            alpha = np.array(start.alpha)
+        alpha = problem.terms.balanced(alpha, start.x, problem.loss)
         state = Sweeps(alpha, start.x, self._patience(problem))
-        if H is None:
+        if begins_at_x:
             state.has_given_up = self._is_beaten(problem, start, state.patience)
             return Point(start.x, evaluation=start.evaluation), state
-        return Point((1.0 / lam) * H, alpha=alpha), state
+        return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
 
     def step(self, problem: Problem, trace: Trace, state: Sweeps) -> tuple[Point, Sweeps] | None:
         """Sweep until the next look; None where the last one has given up."""
@@ -262,14 +261,11 @@ def path_alpha(problem: Problem, start: Start) -> tuple[NDArray, ElementLike]:
     what has the same ``alpha_t/lam`` between the bounds and the same alpha_t at them, whichever has
     the larger dual value.
 
-    As lam falls samples stay at a bound, and others keep the coefficients that they have in x. The
-    second point is tried where sums are dear, and where fewer alpha_t are 1 than lie between the
-    bounds, as for text, whose x hardly changes any more."""
+    As lam falls samples stay at a bound, and others keep the coefficients that they have in x."""
     terms = problem.terms
     alpha = np.array(start.alpha)
     between = np.flatnonzero((alpha > 0.0) & (alpha < 1.0))
-    is_tried = terms.costly or between.size > np.count_nonzero(alpha == 1.0)
-    if is_tried and between.size and start.last_lam > 0.0:
+    if between.size and start.last_lam > 0.0:
         kept = alpha.copy()
         kept[between] = np.minimum(alpha[between] * (start.lam / start.last_lam), 1.0)
         kept = terms.balanced(kept, start.x, problem.loss)

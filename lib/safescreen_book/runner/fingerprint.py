@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import importlib
 import os
 import platform
 import re
@@ -149,6 +150,7 @@ def blas() -> str:
     """Return the kernels that the BLAS of numpy uses here, empty if it does not tell. Other kernels
     round differently, and that decides ties between neighbours.
     """
+    importlib.import_module("numpy")  # which loads it
     libraries = (info.get("architecture", "") for info in threadpool_info())
     return next(filter(None, libraries), "")
 

@@ -194,9 +194,12 @@ def kernels_of(result: Mapping[str, Any]) -> dict[str, str]:
 
     >>> kernels_of({"machine": "Intel(R) Xeon(R) (x86_64), 1 cores", "blas": "SkylakeX"})
     {}
+    >>> kernels_of({"machine": "AMD EPYC", "blas": "", "parts": [{"blas": "SkylakeX"}]})
+    {}
     """
     machine = result.get("machine", "")
-    made_with = result.get("blas") or ("Zen" if machine.startswith("AMD") else "")
+    told = [made.get("blas") for made in (result, *result.get("parts", ()))]
+    made_with = next(filter(None, told), "Zen" if machine.startswith("AMD") else "")
     own = fingerprint.blas()
     if made_with not in AVX2 or own in AVX2 or platform.machine() not in ("x86_64", "AMD64"):
         return {}
