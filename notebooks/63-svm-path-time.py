@@ -70,7 +70,6 @@ import matplotlib.pyplot as plt
 import numba
 import numpy as np
 import pandas as pd
-from sklearn.metrics import pairwise_kernels
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
@@ -129,10 +128,12 @@ def make(width):
     started = time.process_time()
     if width == "linear":
         terms = ss.Samples(X, y)
-    elif whole:
-        terms = ss.KernelSamples(pairwise_kernels(X, metric="rbf", gamma=float(width) / d), y)
     else:
         terms = ss.KernelSamples.from_points(X, y, "rbf", float(width) / d)
+        if whole:
+            K = terms.gram(np.arange(len(y)))
+            K *= np.outer(y, y)
+            terms = ss.KernelSamples(K, y, relative_error=terms.cone.relative_error)
     return terms, time.process_time() - started
 
 
