@@ -42,7 +42,7 @@ def test_every_setting(kind, gamma):
         )
         assert np.array_equal(path.lams, lams) and path.reason == "grid"
         for solution, best in zip(path, exact, strict=True):
-            alpha = solution.alpha if gamma == 0.0 else None
+            alpha = solution.alpha if solution.dual_point is not None else None
             assert solution.converged
             assert problem.gap(solution.x, solution.lam, alpha) <= RTOL * abs(solution.primal) * (
                 1.0 + 1e-6

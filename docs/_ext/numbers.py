@@ -192,6 +192,16 @@ class Committed(SphinxDirective):
         return [table(["data", *heads], rows, _numeric(rows)), source]
 
 
+def table_called(name: str, text: str) -> list[str]:
+    """Return the lines of the one table of a text whose first heads are `name`; ValueError if there
+    is none, or several.
+    """
+    found = re.findall(rf"^\| {re.escape(name)} \|.*\n(?:\|.*\n)+", text, re.M)
+    if len(found) != 1:
+        raise ValueError(f"benchmarks/README.md has {len(found)} tables of {name!r}, not one")
+    return found[0].strip().splitlines()
+
+
 class Benchmark(SphinxDirective):
     """A table of the last run in `benchmarks/README.md`, named by the heads of its first columns,
     as many as no other table begins with.
@@ -202,15 +212,13 @@ class Benchmark(SphinxDirective):
 
     def run(self):
         text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-        head = re.escape(self.arguments[0])
-        found = re.findall(rf"^\| {head} \|.*\n(?:\|.*\n)+", text, re.M)
-        if len(found) != 1:
-            raise self.error(
-                f"benchmarks/README.md has {len(found)} tables of {self.arguments[0]!r}, not one"
-            )
+        try:
+            lines = table_called(self.arguments[0], text)
+        except ValueError as error:
+            raise self.error(str(error)) from None
         head, _, *rows = [
             [cell.strip().strip("*").replace("`", "") for cell in line.strip("|").split("|")]
-            for line in found[0].strip().splitlines()
+            for line in lines
         ]
         opening = re.search(r"^## Last run\n+(.+?)\n\n", text, re.M | re.S)
         if not opening:

@@ -445,7 +445,8 @@ class _Walk:
         """
         last = known.last
         alpha = None
-        if last.dual_point is not None and self.prob.terms.explicit:
+        is_kinked = self.prob.loss.smoothing == 0.0
+        if is_kinked and last.dual_point is not None and self.prob.terms.explicit:
             alpha = reduction.restrict(last.dual_point.unpack())
         x = last.x
         evaluation = None

@@ -43,6 +43,18 @@ def test_a_malformed_record_is_not_counted(tmp_path, monkeypatch):
     assert numbers._replays()["records replayed"] == "0"
 
 
+def test_a_benchmark_is_named_by_as_many_heads_as_no_other_table_has():
+    tables = [
+        "| data | ours |\n|---|---|\n| a | 1 |\n",
+        "| data | theirs |\n|---|---|\n| b | 2 |\n",
+    ]
+    text = "\n".join(tables)
+    assert numbers.table_called("data | theirs", text) == tables[1].splitlines()
+    for name, count in (("data", 2), ("rows", 0)):
+        with pytest.raises(ValueError, match=f"has {count} tables of '{name}', not one"):
+            numbers.table_called(name, text)
+
+
 def test_the_readme_is_as_the_results_are():
     assert readme.written(readme.FILE.read_text(encoding="utf-8")) == readme.FILE.read_text(
         encoding="utf-8"

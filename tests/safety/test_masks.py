@@ -52,7 +52,7 @@ def check(solution, known, prob, goal):
     assert (solution.alpha[screened.in_L] == 1.0).all() and (
         solution.alpha[screened.in_R] == 0.0
     ).all()
-    whole = prob.gap(x, lam, solution.alpha if prob.loss.smoothing == 0.0 else None)
+    whole = prob.gap(x, lam, solution.alpha if solution.dual_point is not None else None)
     assert whole <= solution.gap * (1.0 + 1e-9) + 1e-12 * abs(solution.primal), (lam, goal)
     assert not solution.converged or whole <= goal * abs(solution.primal) * (1.0 + 1e-6)
 

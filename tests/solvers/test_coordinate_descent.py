@@ -6,6 +6,7 @@ import pytest
 import safescreen as ss
 from safescreen.solvers.coordinate_descent import CoordinateDescent, path_alpha
 from safescreen.solvers.limits import Limits
+from safescreen.solvers.newton import Newton
 from safescreen.solvers.trace import Start, Trace
 
 
@@ -43,6 +44,34 @@ def test_a_smooth_loss_starts_from_x_alone():
     wrong = np.random.default_rng(4).uniform(size=len(y))
     one, other = (ss.solve(problem, 0.5, x0=x0, alpha0=a, rtol=1e-8) for a in (None, wrong))
     assert one.n_iter == other.n_iter and one.primal == other.primal
+
+
+@pytest.mark.parametrize("loss", [ss.SquaredHinge(0.5), ss.SmoothedHinge(0.05)], ids=str)
+def test_sweeps_judge_a_smooth_loss_by_their_own_dual_point(loss):
+    X, y = points()
+    problem = ss.Problem(ss.Samples(X * np.geomspace(1.0, 3.0, 4), y), loss)
+    found = ss.solve(problem, 1.0, rtol=1e-2, method="coordinate", screening=())
+    assert found.converged
+    assert problem.gap(found.x, 1.0, found.alpha) <= found.gap * (1.0 + 1e-9)
+    assert problem.gap(found.x, 1.0) > 10.0 * found.gap
+
+
+@pytest.mark.parametrize("loss", [ss.SquaredHinge(0.5), ss.SmoothedHinge(0.5)], ids=str)
+def test_a_solution_with_its_dual_point_is_solved_already(loss):
+    problem = ss.Problem(ss.Samples(*points()), loss)
+    options = {"rtol": 1e-8, "method": "coordinate"}
+    found = ss.solve(problem, 0.5, **options)
+    assert ss.solve(problem, 0.5, x0=found.x, alpha0=found.alpha, **options).n_iter == 0
+
+
+def test_newton_steps_begin_with_the_slopes_at_x():
+    problem = ss.Problem(ss.Samples(*points()), ss.SquaredHinge(0.5))
+    x = ss.solve(problem, 2.0).x
+    alpha = np.ones(len(problem))
+    start = Start(x, 1.0, alpha, evaluation=problem.evaluate(x, 1.0, alpha))
+    point, _ = Newton().init(problem, start, Trace.begin(start, Limits.checked(0.0, 1e-2, 100)))
+    slopes = point.evaluated(problem, 1.0).H
+    assert np.allclose(slopes, problem.terms.weighted_sum(problem.alpha(x))[0])
 
 
 def test_newton_steps_solve_for_the_squared_hinge():

@@ -32,16 +32,17 @@ def test_dual_points_are_stored_without_loss(n):
     assert DualPoint().width == 0.0
 
 
-def test_sums_of_the_hinge_for_a_dual_point():
+def test_sums_of_the_losses_for_a_dual_point():
     of = instance("dense")
     x = np.full(3, 0.2)
     alpha = np.linspace(0.0, 1.0, len(of.terms))
-    found = DualPoint(alpha).hinge_sums(of.terms, x)
-    problem = ss.Problem(of.terms, ss.Hinge())
-    assert problem.assemble(found, x, 2.0).gap == problem.gap(x, 2.0, alpha)
+    for loss in (ss.Hinge(), ss.SmoothedHinge(0.5), ss.SquaredHinge(0.5)):
+        found = DualPoint(alpha).loss_sums(of.terms, x, loss)
+        problem = ss.Problem(of.terms, loss)
+        assert problem.assemble(found, x, 2.0).gap == problem.gap(x, 2.0, alpha)
     X, y = points(n=12)
     blocks = ss.ProductTriplets(X, y)
-    found = DualPoint(width=0.3).hinge_sums(blocks, np.eye(3))
+    found = DualPoint(width=0.3).loss_sums(blocks, np.eye(3), ss.Hinge())
     problem = ss.Problem(blocks, ss.Hinge())
     expected = problem.assemble(blocks.hinge_sums(np.eye(3), 0.3), np.eye(3), 2.0).gap
     assert problem.assemble(found, np.eye(3), 2.0).gap == expected
@@ -161,16 +162,14 @@ def test_an_interrupted_solve_is_kept_or_not():
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5])
-def test_a_dual_point_to_start_from_is_that_of_the_hinge(gamma):
-    """With x and alpha of the solution there is nothing to do; a smooth loss has its own."""
+def test_nothing_is_left_to_do_from_a_solution_and_its_dual_point(gamma):
     of = instance("dense")
     problem = of.problem(gamma)
     lam = of.lam(0.2)
     exact = ss.solve(problem, lam, rtol=1e-9, screening=())
-    masks = ss.screen(problem, exact.x, lam, exact.alpha if gamma == 0.0 else None)
+    masks = ss.screen(problem, exact.x, lam, exact.alpha)
     assert 0 < masks.n_L + masks.n_R < len(problem)
-    alpha = exact.alpha if gamma == 0.0 else np.full(len(problem), np.nan)
-    found = solve_screened(problem, lam, masks, exact.x, alpha, rtol=1e-6)
+    found = solve_screened(problem, lam, masks, exact.x, exact.alpha, rtol=1e-6)
     assert found.converged and found.n_iter == 0
     again = solve_screened(problem, lam, masks, rtol=1e-6)
     assert again.converged and again.n_iter > 0

@@ -24,7 +24,7 @@ def certified(problem, solution, tol=0.0, rtol=RTOL):
     """Check a solution on the problem as it was given."""
     goal = max(tol, rtol * abs(solution.primal))
     assert solution.converged and solution.gap <= goal
-    alpha = solution.alpha if problem.loss.gamma == 0.0 else None
+    alpha = solution.alpha if solution.dual_point is not None else None
     assert problem.gap(solution.x, solution.lam, alpha) <= goal * (1.0 + 1e-6)
     assert solution.primal == pytest.approx(problem.primal(solution.x, solution.lam), rel=1e-11)
     dual = problem.dual(solution.alpha, solution.lam)
@@ -118,7 +118,7 @@ def test_problems_with_a_linear_term_and_thresholds(kind, gamma):
     linear = of.feasible(rng, np.linalg.norm(of.problem(gamma).all_linear()))
     problem = ss.Problem(terms, ss.SmoothedHinge(gamma), linear=linear, constant=3.0)
     solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL, screening=("RRPB", "PGB"))
-    alpha = solution.alpha if gamma == 0.0 else None
+    alpha = solution.alpha if solution.dual_point is not None else None
     assert solution.converged and problem.gap(solution.x, lam, alpha) <= RTOL * abs(
         solution.primal
     ) * (1.0 + 1e-6)
@@ -140,7 +140,7 @@ def test_not_converging_warns_with_the_gap(gamma):
             of.problem(gamma), of.lam(0.05), tol=1e-9, max_iter=2, screening=("RRPB", "PGB")
         )
     assert not solution.converged and solution.gap > 1e-9
-    alpha = solution.alpha if gamma == 0.0 else None
+    alpha = solution.alpha if solution.dual_point is not None else None
     assert of.problem(gamma).gap(solution.x, solution.lam, alpha) <= solution.gap * (1.0 + 1e-6)
 
 

@@ -72,7 +72,7 @@ def test_every_family(family, gamma):
     """Whether it is read at once or when the solve is over."""
     prob = ss.Problem(FAMILIES[family](), ss.SmoothedHinge(gamma))
     lam_max = prob.lam_max()
-    lam = 0.01 * lam_max if lam_max < math.inf else 0.1
+    lam = 0.2 * lam_max if lam_max < math.inf else 0.1
     options = {"screening": ("MGB",), "freq": 2, "rtol": 1e-7}
     seen, at_once = [], []
     solution = ss.solve(prob, lam, callback=seen.append, **options)

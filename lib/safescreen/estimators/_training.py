@@ -211,7 +211,7 @@ def train(
     if "x0" in given and given["x0"].shape == prob.cone.shape:
         used["x0"] = given["x0"]
         alpha = given.get("alpha0")
-        if alpha is not None and alpha.size == len(prob) and prob.loss.smoothing == 0.0:
+        if alpha is not None and alpha.size == len(prob):
             used["alpha0"] = alpha
     with _watched(callback, bar) as watching:
         solution = solve(prob, lam, callback=watching, keep_interrupted=False, **used, **options)

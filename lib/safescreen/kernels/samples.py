@@ -348,9 +348,9 @@ class KernelSamples(Terms):
         """Improve a dual point in working sets, each time by the pair of coordinates that gains
         most; n updates count as a sweep.
 
-        The parameters and the result are those of :meth:`Terms.sweep`, with a `goal` as in
-        :meth:`Terms.sees_gap`. `state` has no effect. With `is_balanced` the sum of
-        ``w_t y_t alpha_t`` does not change. `is_over` is asked after each working set.
+        The parameters and the result are those of :meth:`Terms.sweep`. `state` has no effect. With
+        `is_balanced` the sum of ``w_t y_t alpha_t`` does not change. `is_over` is asked after each
+        working set.
         """
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights

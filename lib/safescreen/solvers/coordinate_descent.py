@@ -18,9 +18,9 @@ from safescreen.solvers.trace import Start, Trace
 @dataclass
 class Sweeps:
     """The dual point, an element near which ``H(alpha)`` is summed where terms leave, ``H(alpha)``
-    itself unless that of the evaluation serves, how far slopes may spread at the next end, in units
-    of the margin, the state of the generator of orders; after how many sweeps to give up, and
-    whether to do so; whether sweeps have begun from 0 before any gap was looked at.
+    itself unless that of the evaluation serves, what part of the limits the next sweeps aim at, the
+    state of the generator of orders; after how many sweeps to give up, and whether to do so;
+    whether sweeps have begun from 0 before any gap was looked at.
     """
 
     alpha: NDArray
@@ -34,13 +34,13 @@ class Sweeps:
 
 
 class Stop(NamedTuple):
-    """Where sweeps end: where the projected slopes spread by at most `spread`, or, if that is not
-    None, where the duality gap is estimated to be at most `gap`, absolute and as a part of the
-    loss. `is_early` says that screening is to look at this gap before the limits are reached.
+    """Where sweeps end: where the duality gap is estimated to be at most `gap`, absolute and as a
+    part of the objective, or the projected slopes spread by at most `spread`. `is_early` says that
+    screening is to look at this gap before the limits are reached.
     """
 
     spread: float
-    gap: tuple[float, float] | None
+    gap: tuple[float, float]
     is_early: bool
 
 
@@ -49,9 +49,10 @@ class CoordinateDescent:
     """Dual coordinate descent with shrinking (Hsieh et al. 2008).
 
     One dual variable at a time is set to its best value, whatever the loss, weights, thresholds and
-    linear term. An iteration is a sweep, O(nnz). The gap is looked at when the projected slopes
-    have fallen far enough. Leaving variables out for a while is a heuristic that the solver itself
-    takes back; screening is not, and both are used together.
+    linear term. An iteration is a sweep, O(nnz). A sweep estimates the gap between its dual point
+    and ``x = H(alpha)/lam``, and the gap is looked at where that is small enough. Leaving variables
+    out for a while is a heuristic that the solver itself takes back; screening is not, and both are
+    used together.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class CoordinateDescent:
     most_patience : int
         So many are too many anywhere.
     least : float
-        Where sweeps have a gap as their goal: what part of the tolerance ends them all the same.
+        What spread of the projected slopes, as a part of the tolerance, ends sweeps all the same.
     few : int
         A look before the end, for screening, is worth its evaluation if the neighbouring lam took
         so many sweeps. If there is none, it is worth it unless terms are costly.
@@ -97,7 +98,7 @@ class CoordinateDescent:
         is_first = start.evaluation is None and not trace.history
         if not is_first or not (is_path or is_zero):
             return self._begin(problem, start)
-        if not problem.terms.sees_gap(problem.loss) or self._looks_early(problem, trace):
+        if self._looks_early(problem, trace):
             return self._begin(problem, start)
         limits = trace.limits
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
@@ -114,15 +115,18 @@ class CoordinateDescent:
         lam = start.lam
         is_costly = problem.terms.costly and problem.cone.magnitude(start.x) == 0.0
         begins_at_x = problem.loss.smoothing > 0.0 and not is_costly
-        if begins_at_x or start.alpha is None:
-            alpha = first_alpha(problem, start.x, lam)
-        else:
+        is_given = start.alpha is not None
+        if is_given and not begins_at_x:
             alpha = np.array(start.alpha)
+        else:
+            alpha = first_alpha(problem, start.x, lam)
         alpha = problem.terms.balanced(alpha, start.x, problem.loss)
         state = Sweeps(alpha, start.x, self._patience(problem))
         if begins_at_x:
             state.has_given_up = self._is_beaten(problem, start, state.patience)
-            return Point(start.x, evaluation=start.evaluation), state
+            if is_given:  # looked at first, in case that it is a solution
+                state.H = dual_sum(problem, alpha, start.x)
+            return Point(start.x, alpha=start.alpha, evaluation=start.evaluation), state
         return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
 
     def step(self, problem: Problem, trace: Trace, state: Sweeps) -> tuple[Point, Sweeps] | None:
@@ -141,7 +145,7 @@ class CoordinateDescent:
     def _swept(self, problem, trace, state, H, stop):
         """Return the point after sweeps from the dual point of H, and the state."""
         most = min(state.patience or self.sweeps, trace.limits.max_iter - trace.n_iter)
-        options: dict[str, Any] = {} if stop.gap is None else {"goal": stop.gap}
+        options: dict[str, Any] = {"goal": stop.gap}
         if trace.limits.max_seconds < math.inf:
             options["is_over"] = lambda: trace.is_late
         H, spread, n_sweeps, state.seed = problem.terms.sweep(
@@ -155,8 +159,7 @@ class CoordinateDescent:
             self.shrinking,
             **options,
         )
-        ends_by_gap = stop.gap is not None and spread > stop.spread
-        if n_sweeps < most and not ends_by_gap:
+        if n_sweeps < most and spread <= stop.spread:
             state.tolerance = 0.1 * min(state.tolerance, spread)
         elif n_sweeps < most and not (stop.is_early and n_sweeps):
             state.tolerance *= 0.1  # the end: sweeps saw the gap less well than it is seen now
@@ -164,9 +167,6 @@ class CoordinateDescent:
         state.has_given_up = state.tolerance < 1e-16 or is_slow
         x = (1.0 / trace.lam) * H
         state.near = H
-        if problem.loss.smoothing > 0.0:
-            state.H = H
-            return Point(x, iterations=n_sweeps), state
         state.H = None  # the evaluation sums it anew, without what rounding has added up
         return Point(x, iterations=n_sweeps, alpha=state.alpha), state
 
@@ -214,12 +214,10 @@ class CoordinateDescent:
     def _next_stop(self, problem, trace, tolerance):
         """Return the :class:`Stop` that follows the last evaluation.
 
-        Sweeps that see the gap end by it: at half of `tolerance` times the limits, or
+        Sweeps end by the gap: at half of `tolerance` times the limits, or
         before that, at a gap that is small beside an allowance for rounding, where the limits are
         below that, or where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a
         factor, and decide little before that is smaller than a width of margins, 1."""
-        if not problem.terms.sees_gap(problem.loss):
-            return Stop(tolerance, None, False)
         e = trace.evaluation
         limits = trace.limits
         factor = 0.5 * tolerance

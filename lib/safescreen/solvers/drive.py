@@ -184,7 +184,7 @@ def judged_later(reduction: Reduction, trace: Trace) -> Callable[[], Values]:
         return lambda: known
     x = reduction.embed(e.x)
     lam = e.lam
-    dual_point = trace.point.dual_point() if reduction.whole.loss.smoothing == 0.0 else None
+    dual_point = trace.point.dual_point()
     # what is known now; terms that are decided later are among those that alpha has a number for
     now = copy.copy(reduction)
     now.problem = now.whole
@@ -208,14 +208,12 @@ class Values(NamedTuple):
 
 
 def _evaluate(problem, x, lam, dual_point):
-    """Return the evaluation of a problem at x and a dual point of the hinge, None for
-    ``alpha(x)``.
-    """
+    """Return the evaluation of a problem at x and a dual point, None for ``alpha(x)``."""
     x = problem.terms.prepared(x)
     if dual_point is None:
         sums = problem.terms.loss_sums(x, problem.loss)
     else:
-        sums = dual_point.hinge_sums(problem.terms, x)
+        sums = dual_point.loss_sums(problem.terms, x, problem.loss)
     return problem.assemble(sums, x, lam)
 
 
@@ -305,7 +303,7 @@ def _reason_to_give_up(trace, ends):
 def _expanded(reduction, trace):
     """Return the best dual point, for the whole problem."""
     dual_point = trace.best.dual_point
-    if dual_point is None or reduction.whole.loss.smoothing > 0.0:
+    if dual_point is None:
         return None
     if not dual_point.packed or reduction.problem is reduction.whole:
         return dual_point

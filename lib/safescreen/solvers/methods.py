@@ -59,7 +59,7 @@ HINGE: dict[str, Solver] = {
 """Solvers for the hinge."""
 
 DUAL = ("coordinate", "unshrunk", "hybrid")
-"""Methods that start from a dual point, whatever x is."""
+"""Methods that start from a dual point of the hinge, whatever x is."""
 
 ITERATIVE = ("gradient", "semismooth", "handover")
 """Methods that an active set goes with; a step of the others looks at the terms in C anyway."""
@@ -93,7 +93,7 @@ def set_up(
         solver=solver,
         policy=policy,
         features=features,
-        starts_from_alpha=method in DUAL,
+        starts_from_alpha=method in DUAL and prob.loss.smoothing == 0.0,
     )
 
 

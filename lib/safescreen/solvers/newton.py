@@ -54,8 +54,9 @@ class Newton:
     pace = 0.1
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Descent]:
-        """Begin at the start."""
-        return Point(start.x, evaluation=start.evaluation), Descent()
+        """Begin at the start, with the slopes there."""
+        evaluation = start.evaluation if start.alpha is None else None
+        return Point(start.x, evaluation=evaluation), Descent()
 
     def step(self, problem: Problem, trace: Trace, state: Descent) -> tuple[Point, Descent] | None:
         """Take one step; None where no step descends, or none has done so for long."""

@@ -119,8 +119,6 @@ class ProximalIntercept:
         s = terms.residual(alpha)[0]
         step = terms.constant * terms.constant * s / trace.lam
         state = replace(self._moved(state, s, step), x=x)
-        if problem.loss.smoothing > 0.0:
-            return Point(x, iterations=outcome.n_iter), state
         balanced = terms.balanced(alpha, x, problem.loss)
         point = Point(x, iterations=outcome.n_iter, alpha=balanced)
         return point, replace(state, alpha=alpha)

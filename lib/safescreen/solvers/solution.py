@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safescreen._repr import brief_repr
-from safescreen.losses import SmoothedHinge
+from safescreen.losses import Loss
 from safescreen.records import Iteration
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
@@ -38,11 +38,11 @@ class DualPoint:
         alpha[where] = values
         return alpha
 
-    def hinge_sums(self, terms: Terms, x: ElementLike) -> LossSums:
-        """Return the hinge's loss sums of all terms at x for this dual point."""
+    def loss_sums(self, terms: Terms, x: ElementLike, loss: Loss) -> LossSums:
+        """Return the loss sums of all terms at x for this dual point."""
         if not self.packed:
             return terms.hinge_sums(x, self.width)
-        return terms.loss_sums(x, SmoothedHinge(0.0), self.unpack())
+        return terms.loss_sums(x, loss, self.unpack())
 
 
 def pack(status: NDArray) -> tuple[int, NDArray, NDArray]:
@@ -136,8 +136,8 @@ class Solution:
 
     @property
     def alpha(self) -> NDArray:
-        """Dual point, shape (T,); computed from x on demand, ``alpha(x)``, except where the
-        hinge needs a stored one.
+        """Dual point, shape (T,): the one that the solver has found, or ``alpha(x)``, which is
+        computed on demand.
         """
         if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()

@@ -91,8 +91,9 @@ def solve(
         On Ctrl-C return the best point so far, if there is one, with a warning. False raises
         KeyboardInterrupt instead, for a caller that has more to solve.
     alpha0 : array of shape (T,), optional
-        The dual point in [0, 1]^T that goes with `x0`, of terms with single dual variables: the
-        ``alpha`` of an earlier solution. The hinge starts from it.
+        The dual point in [0, 1]^T that goes with `x0`, for the squared hinge any with
+        ``alpha >= 0``, of terms with single dual variables: the ``alpha`` of an earlier solution.
+        The hinge and sweeps start from it.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def solve(
     alpha = None
     if alpha0 is not None:
         prob.terms.require("singles", by="alpha0")
-        alpha = check_vector(alpha0, len(prob), "alpha0", low=0.0, high=1.0)
+        alpha = check_vector(alpha0, len(prob), "alpha0", low=0.0, high=prob.loss.cap)
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
     try:
@@ -172,7 +173,7 @@ def solve_screened(
     x0 : element, optional
         Where to start.
     alpha0 : array of shape (T,), optional
-        The dual point that goes with it; used for the hinge.
+        The dual point that goes with it; used for the hinge, and by sweeps.
     screening : tuple of str
         As in :func:`solve`.
     **options : dict
@@ -190,9 +191,7 @@ def solve_screened(
     prob.terms.require("singles", by="solve_screened")
     setup = set_up(prob, screening=screening, **options)
     reduction = Reduction(prob).known(screened)
-    alpha = None
-    if alpha0 is not None and prob.loss.smoothing == 0.0:
-        alpha = reduction.restrict(alpha0)
+    alpha = None if alpha0 is None else reduction.restrict(alpha0)
     x = prob.cone.zeros() if x0 is None else x0
     return _finished(reduction, setup, drive(reduction, setup, Start(x, lam, alpha)))
 

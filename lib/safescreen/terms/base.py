@@ -433,7 +433,7 @@ class Terms(ABC):
         epochs: int,
         state: int,
         shrinking: bool = True,
-        *,
+        goal: tuple[float, float] = (0.0, 0.0),
         is_over: Callable[[], bool] | None = None,
     ) -> Any:
         """Improve a dual point coordinate by coordinate ("sweeps").
@@ -455,6 +455,9 @@ class Terms(ABC):
             State of the random generator that orders the coordinates.
         shrinking : bool
             Leave out, for some time, coordinates that are firmly at a bound.
+        goal : pair of float
+            The sweeps end where they estimate that the duality gap of the dual point has reached
+            this: a gap, and one relative to the objective.
         is_over : callable, optional
             Is asked now and then, between two sweeps. Once it says yes, the work ends. As long as
             it says no, it changes nothing.
@@ -465,14 +468,6 @@ class Terms(ABC):
             ``(H, spread, n_sweeps, state)``; `spread` is by how much the projected slopes differ.
         """
         self.require("sweeps", by="coordinate descent")
-
-    def sees_gap(self, loss: Loss) -> bool:
-        """Return whether :meth:`sweep` takes a ``goal`` and ends where it estimates that the
-        duality gap has reached it.
-
-        The goal is a pair: a duality gap, and one relative to the objective.
-        """
-        return self.costly
 
     def gram(self, numbers: NDArray) -> Any:
         """Return the inner products of some terms with each other, shape (B, B) ("sweeps")."""

@@ -169,8 +169,7 @@ class Samples(Terms):
         goal: tuple[float, float] = (0.0, 0.0),
         is_over: Callable[[], bool] | None = None,
     ) -> tuple[NDArray, float, int, int]:
-        """Improve a dual point as in :meth:`Terms.sweep`, with a `goal` as in
-        :meth:`Terms.sees_gap`.
+        """Improve a dual point as in :meth:`Terms.sweep`.
 
         Cost: O(n d) a sweep, see :mod:`safescreen.terms._sample_kernels`.
         """
@@ -196,12 +195,6 @@ class Samples(Terms):
             )
             if is_done or visits >= most or (is_over is not None and is_over()):
                 return H, spread, min(-(-visits // max(n, 1)), epochs), state
-
-    def sees_gap(self, loss: Loss) -> bool:
-        """Return whether sweeps end by the gap: they do for the hinge, whose gap is that of the
-        sweeps' own dual point.
-        """
-        return loss.smoothing == 0.0
 
     def select(self, keep: NDArray) -> Samples:
         """Return the samples of the mask `keep`; their rows are copied."""
