@@ -210,7 +210,7 @@ def as_without_screening(instance, plain, screened):
     """Check a screened solve against one without: the same optimum, a gap of the whole problem, no wrong mask."""
     at, reach = instance.terms.margins(plain.x), plain.eps * instance.terms.norms
     assert screened.converged and np.linalg.norm(screened.x - plain.x) <= screened.eps + plain.eps
-    dual = screened.alpha if instance.loss.gamma == 0.0 else None
+    dual = screened.alpha
     assert instance.gap(screened.x, plain.lam, dual) <= screened.gap * (1 + 1e-9) + 1e-12 * plain.primal
     in_L, in_R = screened.screened.in_L, screened.screened.in_R
     assert np.all((at < 1.0 - instance.loss.gamma + reach)[in_L]) and np.all((at > 1.0 - reach)[in_R])

@@ -132,7 +132,7 @@ w, b = read(smooth, best)
 residual, wrong, shares = y - X @ w - b, 0, []
 for rtol in 10.0 ** -np.arange(1.0, 9.0):
     point = ss.solve(smooth, lam, tol=0.0, rtol=rtol, screening=())
-    found = ss.screen(smooth, point.x, lam)
+    found = ss.screen(smooth, point.x, lam, point.alpha)
     inside, above, below = sides(found)
     wrong += (abs(residual[inside]) > eps).sum() + (residual[above] < eps).sum() + (residual[below] > -eps).sum()
     half = found.in_R.reshape(2, -1).any(axis=0)
@@ -143,9 +143,9 @@ assert wrong == 0 and shares[-1, 1] > 0.8 and (shares[:, 2] >= shares[:, 1]).all
 
 without = ss.Problem(ss.Samples(np.vstack([X, X]), smooth.terms.signs).with_threshold(smooth.terms.threshold), smooth.loss)
 n_narrow = 0
-for rtol in 10.0 ** -np.arange(1.0, 5.0):
+for rtol in 10.0 ** -np.arange(1.0, 7.0):
     point = ss.solve(without, lam, tol=0.0, rtol=rtol, screening=())
-    ball = ss.spheres.midpoint_gap_bound(without, point.x, lam)
+    ball = ss.spheres.midpoint_gap_bound(without, point.x, lam, point.alpha)
     narrow = ball.radius * np.linalg.norm(X, axis=1) < (1.0 - 1e-9) * eps
     assert ss.rules.sphere(without, ball).in_R.reshape(2, -1).any(axis=0)[narrow].all()
     n_narrow += narrow.sum()

@@ -221,7 +221,7 @@ assert not any(decision.screens for decision in looks)
 # %%
 rng = np.random.default_rng(0)
 Z = rng.standard_normal((40_000, 20)) + 0.5 * (np.arange(40_000) % 2)[:, None]
-svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.SmoothedHinge(0.05))
+svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.Hinge())
 taken = []
 for _ in range(2):
     found = ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9)

@@ -189,6 +189,13 @@ def guess(method, prob, margins, lam0, lam):
 
 
 # %%
+def of_all_terms(in_L, in_R, alpha):
+    """The dual point of all terms: 1 in L, 0 in R, and alpha for those that are left."""
+    whole = in_L.astype(float)
+    whole[~(in_L | in_R)] = alpha
+    return whole
+
+
 def solved_by_guess(method, prob, x, lam0, lam, rtol, inner):
     """Solve by a guess, a check and repairs; what it took."""
     margins = prob.terms.margins(x)
@@ -198,7 +205,7 @@ def solved_by_guess(method, prob, x, lam0, lam, rtol, inner):
     while True:
         part = ss.solve(prob.reduce(in_L, in_R), lam, rtol=0.1 * rtol, x0=x, **options)
         x, margins = part.x, prob.terms.margins(part.x)
-        gap, value = prob.gap(x, lam), prob.primal(x, lam)
+        gap, value = prob.gap(x, lam, of_all_terms(in_L, in_R, part.alpha)), prob.primal(x, lam)
         took["visits"] += visits(part) + len(prob)
         took["rounds"] += 1
         wrong = outside(margins, in_L, in_R, prob.loss)
@@ -217,7 +224,8 @@ def solved_safely(prob, x, lam, rtol, inner, method="safe"):
     first = ss.screen(prob, x, lam, screening=screening) if screening else None
     part = prob if first is None else prob.reduce(first.in_L, first.in_R)
     solution = ss.solve(part, lam, rtol=0.1 * rtol, x0=x, screening=screening, method=inner, **INNER)
-    gap = prob.gap(solution.x, lam)
+    alpha = solution.alpha if first is None else of_all_terms(first.in_L, first.in_R, solution.alpha)
+    gap = prob.gap(solution.x, lam, alpha)
     n_looks = len(prob) * (1 + (first is not None))
     return solution.x, gap, {"visits": visits(solution) + n_looks, "rounds": 1, "wrong": 0}
 

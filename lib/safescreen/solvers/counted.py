@@ -106,7 +106,7 @@ class Counted:
     >>> import numpy as np, safescreen as ss
     >>> y = np.where(np.arange(40_000) % 2, 1, -1)
     >>> X = np.random.default_rng(0).standard_normal((40_000, 20)) + 0.5 * (y[:, None] > 0)
-    >>> problem = ss.Problem(ss.Samples(X, y), ss.SmoothedHinge(0.05))
+    >>> problem = ss.Problem(ss.Samples(X, y), ss.Hinge())
     >>> lams = problem.lam_max() * 0.5 ** np.arange(1, 15)
     >>> solutions = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=Counted(profit=2.0))
     >>> any(decision.screens for solution in solutions for decision in solution.decisions)
