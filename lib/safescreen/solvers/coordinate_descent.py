@@ -124,7 +124,7 @@ class CoordinateDescent:
         state = Sweeps(alpha, start.x, self._patience(problem))
         if begins_at_x:
             state.has_given_up = self._is_beaten(problem, start, state.patience)
-            if is_given:  # looked at first, in case that it is a solution
+            if is_given:  # x is judged by the given dual point, and may be a solution
                 state.H = dual_sum(problem, alpha, start.x)
             return Point(start.x, alpha=start.alpha, evaluation=start.evaluation), state
         return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
@@ -214,10 +214,10 @@ class CoordinateDescent:
     def _next_stop(self, problem, trace, tolerance):
         """Return the :class:`Stop` that follows the last evaluation.
 
-        Sweeps end by the gap: at half of `tolerance` times the limits, or
-        before that, at a gap that is small beside an allowance for rounding, where the limits are
-        below that, or where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a
-        factor, and decide little before that is smaller than a width of margins, 1."""
+        Sweeps end by the gap: at half of `tolerance` times the limits, or before that, at a gap
+        that is small beside an allowance for rounding, where the limits are below that, or where
+        screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide
+        little before that is smaller than a width of margins, 1."""
         e = trace.evaluation
         limits = trace.limits
         factor = 0.5 * tolerance

@@ -93,7 +93,8 @@ def solve(
     alpha0 : array of shape (T,), optional
         The dual point in [0, 1]^T that goes with `x0`, for the squared hinge any with
         ``alpha >= 0``, of terms with single dual variables: the ``alpha`` of an earlier solution.
-        The hinge and sweeps start from it.
+        The hinge starts from it. Sweeps for another loss judge `x0` by it, and start from the
+        slopes at `x0` if that is not a solution.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def solve_screened(
     x0 : element, optional
         Where to start.
     alpha0 : array of shape (T,), optional
-        The dual point that goes with it; used for the hinge, and by sweeps.
+        The dual point that goes with it, as in :func:`solve`.
     screening : tuple of str
         As in :func:`solve`.
     **options : dict
