@@ -162,11 +162,12 @@ figures.show(
 # ## Does it help?
 #
 # A single split says little. So every method is tried on the same ten splits (five folds, twice; fewer folds where a class
-# is small), and makes all its choices within the training rows. `TripletMetricCV` chooses $\lambda$ by cross-validation, NCA is that of scikit-learn, and LMNN is
-# the problem of this notebook with one more linear term, which pulls each row towards its target neighbours
-# ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)). The first row answers with the most frequent class every
-# time. If the largest class has more than three times the rows of the smallest, errors are *balanced*: the mean of the errors
-# of the classes, so that a rare class counts as much as a frequent one.
+# is small), and makes all its choices within the training rows. `TripletMetricCV` chooses $\lambda$ by cross-validation, and
+# NCA is that of scikit-learn. LMNN is the problem of this notebook with one more linear term, which pulls each row towards
+# its three nearest rows of the same class ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)); all rows of
+# other classes are pushed away. The first row answers with the most frequent class every time. If the largest class has
+# more than three times the rows of the smallest, errors are *balanced*: the mean of the errors of the classes, so that a
+# rare class counts as much as a frequent one.
 
 # %% tags=["nbval-ignore-output"]
 part, drawn = tables.drawn(y, compared, seed)

@@ -189,7 +189,7 @@ def compare(
             if shown and now - said > EVERY and number < len(splits):
                 said = now
                 left = (now - started) / number * (len(splits) - number)
-                print(f"split {number} of {len(splits)}, about {left:.0f} seconds to go")
+                print(f"split {number} of {len(splits)}, about {left:.0f} s to go")
     return run.compared(n_folds)
 
 
@@ -349,15 +349,18 @@ def nca(fit):
 
 
 def lmnn(fit):
-    """The problem of triplets with one more linear term, which pulls each row towards its nearest
-    rows of the same class.
+    """Large margin nearest neighbours: each row is pulled towards its nearest rows of the same
+    class, and pushed away from all rows of other classes. Nearly no norm of the metric is charged.
     """
-    lists = ss.Triplets.from_labels(fit.P, fit.y, k=min(fit.k, len(fit.y) - 1))
-    targets = np.unique(lists.index[:, :2], axis=0)
-    loss = ss.SmoothedHinge(0.05)
-    problem = ss.Problem(lists, loss, linear=ss.pull(fit.P, targets))
-    lam = 1e-3 * ss.Problem(lists, loss).lam_max()
-    solution = ss.solve(problem, lam, tol=0.0, rtol=1e-4, max_seconds=fit.seconds)
+    k = min(NEIGHBOURS, len(fit.y) - 1)
+    targets = np.unique(ss.Triplets.from_labels(fit.P, fit.y, k=k).index[:, :2], axis=0)
+    others = [np.flatnonzero(fit.y != fit.y[i]) for i, _ in targets]
+    sizes = [len(rows) for rows in others]
+    index = np.column_stack([np.repeat(targets, sizes, axis=0), np.concatenate(others)])
+    pushed = ss.Problem(ss.Triplets(fit.P, index), ss.SmoothedHinge(0.05))
+    problem = ss.Problem(pushed.terms, pushed.loss, linear=ss.pull(fit.P, targets))
+    lam = 1e-5 * pushed.lam_max()
+    solution = ss.solve(problem, lam, tol=0.0, rtol=1e-3, max_seconds=fit.seconds)
     L = factor_of(solution.x)
     remark = ENDED if solution.reason == "time" else ""
     return fit.neighbours(lambda points: points @ L.T), remark

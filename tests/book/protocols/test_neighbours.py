@@ -75,6 +75,17 @@ def test_all_methods_on_a_few_rows(d):
     assert result.table().loc[OURS, "error"] == round(result.errors[OURS].mean(), 4)
 
 
+def test_lmnn_pushes_all_rows_of_other_classes():
+    """Pushing a few of them only, it learns the zero matrix from so many useless features."""
+    rng = np.random.default_rng(0)
+    y = np.arange(420) % 7
+    X = rng.normal(size=(420, 12))
+    X[:, :4] += 2.0 * np.eye(7, 4)[y]
+    learned, asked = np.arange(420) < 210, np.arange(420) >= 210
+    predict, _ = neighbours.lmnn(neighbours.Fit(X[learned], y[learned], 5, 100.0, 0, False))
+    assert np.mean(predict(X[asked]) != y[asked]) < 0.75
+
+
 def test_neighbours_are_the_same_in_the_span():
     P, Q = RNG.normal(size=(20, 50)), RNG.normal(size=(7, 50))
     basis = span(P)[1]
