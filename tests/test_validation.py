@@ -6,7 +6,7 @@ import pytest
 import safescreen as ss
 from held_out import KINDS, apart, family, lam_of, truth
 from safescreen.paths import begin_path
-from safescreen.validation import keep_evaluated
+from safescreen.validation import keep_next
 
 # ------------------------------------------------------------------ intervals
 
@@ -175,7 +175,7 @@ def test_what_a_path_has_evaluated_proves_as_much(screening):
     for lam in lams:
         solution, _ = walk.step(float(lam))
         known.append(walk.evaluation is not None)
-        keep_evaluated(given, solution, walk.evaluation)
+        keep_next(given, solution, walk.evaluation)
         anew.keep(solution)
     assert all(known) if not screening else not all(known)  # terms had left
     for low, high in ((lams[1], lams[1]), (lams[2], lams[0]), (0.9 * lams[1], 1.1 * lams[1])):

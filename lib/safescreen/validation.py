@@ -95,14 +95,17 @@ class _Known(NamedTuple):
         return cls(evaluation.x, evaluation.sums, evaluation, solution)
 
 
-def keep_evaluated(held_out: HeldOut, solution: Solution, evaluation: Evaluation | None) -> None:
-    """Keep a solution of a problem, with its evaluation by that problem if that is known; then
-    nothing is checked.
+def keep_next(held_out: HeldOut, solution: Solution, evaluation: Evaluation | None) -> None:
+    """Keep the next solution of a path, and of those before it the last one: an interval between
+    two neighbours asks for no more. Nothing is checked if the evaluation of the solution by the
+    problem is given.
     """
     if evaluation is None:
         held_out.keep(solution)
     else:
         held_out._known[evaluation.lam] = _Known.of(evaluation, solution)
+    for lam in list(held_out._known)[:-2]:
+        del held_out._known[lam]
 
 
 class HeldOut:

@@ -3,6 +3,7 @@ work.
 """
 
 import pickle
+import tracemalloc
 import warnings
 import weakref
 
@@ -218,6 +219,20 @@ def test_one_kernel_matrix_at_a_time_is_in_memory(n_classes, monkeypatch):
     monkeypatch.setattr(Features, "of", classmethod(recorded))
     SafeSVCCV(SafeSVC(kernel="rbf"), [0.1, 1.0], gammas=[0.1, 0.2, 0.4], cv=3).fit(X, y)
     assert len(matrices) == 4  # with the last fit
+
+
+def test_memory_does_not_grow_with_the_number_of_values():
+    """Of all values, the solutions for two are in memory."""
+    X, y = made(0, 3, n=60)
+    rng = np.random.default_rng(0)
+    X = sparse.hstack([X, sparse.random(60, 20_000, 0.02, random_state=rng)], format="csr")
+    peaks = []
+    for n_values in (6, 6, 30):  # the first one compiles
+        tracemalloc.start()
+        SafeSVCCV(SafeSVC(), n_values, cv=2, intervals=2).fit(X, y)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 1.5 * peaks[1]
 
 
 def test_gammas_of_a_linear_machine():

@@ -22,7 +22,7 @@ from safescreen.estimators._votes import ordered
 from safescreen.problem import Evaluation
 from safescreen.rounding import upper
 from safescreen.solvers import Solution
-from safescreen.validation import HeldOut, keep_evaluated
+from safescreen.validation import HeldOut, keep_next
 
 UNKNOWN = (-math.inf, math.inf)
 """Bounds of a score of which nothing is known."""
@@ -190,7 +190,7 @@ class Proof:
         evaluations are given where they are known.
         """
         for held_out, *one in zip(self.held_out, solutions, evaluations, strict=True):
-            keep_evaluated(held_out, *one)
+            keep_next(held_out, *one)
         lam = float(solutions[0].lam)
         between = None
         if self.n_cells and self.lam is not None:
