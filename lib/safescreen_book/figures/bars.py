@@ -51,12 +51,14 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
         for row, name in enumerate(names):
             for seconds, face in ((ours[name], _colour(name)), (paper.get(name, np.nan), "white")):
                 ax.plot(seconds, row, "o", color=_colour(name), markerfacecolor=face, markersize=6)
-            if name in cut:
+            if name in cut:  # on the side without the paper's dot
+                side = "left" if paper.get(name, 0.0) > ours[name] else "right"
                 ax.annotate(
                     "stopped",
                     (ours[name], row),
-                    xytext=(8, -3),
+                    xytext=(8 if side == "right" else -8, -3),
                     textcoords="offset points",
+                    ha="left" if side == "right" else "right",
                     fontsize=9,
                 )
         ax.margins(x=0.12)
