@@ -245,7 +245,7 @@ figure, axes = figures.panels(1, width=5.2, height=3.4)
 figures.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
 record.figure("seconds", figure)
 figures.show(
-    "Dots of the CPU seconds of one training on a logarithmic axis, a row a method: "
+    "Dots of the CPU seconds of one training on a logarithmic axis, a row a method; a triangle is of one that was stopped: "
     f"{figures.listed(medians.to_dict(), '{:.2g}')}."
 )
 

@@ -547,7 +547,7 @@ for width, ax in axes.items():
 record.figure("seconds", figure)
 figures.show(
     "Dots of the CPU seconds of a path on a logarithmic axis, a panel a kernel and a row a method; filled ones are ours, open ones, where there are any, "
-    f"are the paper's. Ours, means over the kernels: {figures.listed(where['seconds'].groupby('method', sort=False).mean(), '{:.2g}')}."
+    f"are the paper's; a triangle is of a path that was stopped. Ours, means over the kernels: {figures.listed(where['seconds'].groupby('method', sort=False).mean(), '{:.2g}')}."
 )
 
 # %% [markdown]

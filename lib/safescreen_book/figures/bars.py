@@ -5,6 +5,9 @@ import numpy as np
 from safescreen_book.figures.lines import logarithmic
 from safescreen_book.figures.style import COLOURS, OTHERS, canvas, style_of
 
+STOPPED = ">"
+"""Marker of what was stopped: it would lie further to the right."""
+
 
 def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
     """Draw horizontal bars, the first on top, each with its number.
@@ -35,7 +38,7 @@ def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
 
 def dots(ours, paper=None, *, cut=(), ax=None, title=""):
     """Draw processor seconds on a logarithmic axis, a row a method: filled dots are ours, open ones
-    a paper's.
+    a paper's. Of a method that was stopped, which would take more, there is a triangle.
 
     Parameters
     ----------
@@ -49,18 +52,9 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
     paper = paper or {}
     with canvas(ax, (4.2, 0.8 + 0.26 * len(names))) as ax:
         for row, name in enumerate(names):
-            for seconds, face in ((ours[name], _colour(name)), (paper.get(name, np.nan), "white")):
-                ax.plot(seconds, row, "o", color=_colour(name), markerfacecolor=face, markersize=6)
-            if name in cut:  # on the side without the paper's dot
-                side = "left" if paper.get(name, 0.0) > ours[name] else "right"
-                ax.annotate(
-                    "stopped",
-                    (ours[name], row),
-                    xytext=(8 if side == "right" else -8, -3),
-                    textcoords="offset points",
-                    ha="left" if side == "right" else "right",
-                    fontsize=9,
-                )
+            marker = STOPPED if name in cut else "o"
+            ax.plot(ours[name], row, marker, color=_colour(name), markersize=6)
+            ax.plot(paper.get(name, np.nan), row, "o", color=_colour(name), mfc="white", ms=6)
         ax.margins(x=0.12)
         logarithmic(ax, "x")
         ax.set(
@@ -72,10 +66,12 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
         )
         ax.grid(axis="both", color=COLOURS["grid"], linewidth=0.8)
         ax.tick_params(axis="y", length=0)
-        if paper:
-            for label, face in (("ours", "black"), ("paper", "white")):
-                ax.plot([], [], "o", color="black", markerfacecolor=face, markersize=6, label=label)
-            ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=4.2, ncols=2)
+        entries = [("ours", "o", "black"), ("paper", "o", "white")] if paper else []
+        entries += [("stopped", STOPPED, "black")] if cut else []
+        for label, marker, face in entries:
+            ax.plot([], [], marker, color="black", mfc=face, markersize=6, label=label)
+        if entries:
+            ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=4.2, ncols=3)
     return ax
 
 
