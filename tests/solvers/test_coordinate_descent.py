@@ -80,8 +80,10 @@ def test_newton_steps_solve_for_the_squared_hinge():
     """
     rng = np.random.default_rng(5)
     loss = ss.SquaredHinge(0.5)
-    alone = ss.solve(ss.Problem(ss.Samples(*points()), loss), 1.0, rtol=1e-8)
-    assert alone.solver == "Newton" and alone.n_iter < 10
+    for screening in ("auto", "MGB", ()):
+        problem = ss.Problem(ss.Samples(*points()), loss)
+        alone = ss.solve(problem, 1.0, rtol=1e-8, screening=screening)
+        assert alone.solver == "Newton" and alone.n_iter < 10
     X = rng.standard_normal((200, 50))
     y = np.where(X[:, 0] + rng.standard_normal(200) > 0.0, 1, -1)
     lams = 1.0 / np.geomspace(1e-3, 10.0, 20)

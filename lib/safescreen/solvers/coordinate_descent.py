@@ -98,7 +98,8 @@ class CoordinateDescent:
         is_first = start.evaluation is None and not trace.history
         if not is_first or not (is_path or is_zero):
             return self._begin(problem, start)
-        if self._looks_early(problem, trace):
+        patience = self._patience(problem)
+        if self._looks_early(problem, trace) or self._is_beaten(problem, start, patience):
             return self._begin(problem, start)
         limits = trace.limits
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
@@ -107,7 +108,7 @@ class CoordinateDescent:
         else:
             alpha = first_alpha(problem, start.x, start.lam)
             H = dual_sum(problem, alpha, start.x)
-        state = Sweeps(alpha, start.x, self._patience(problem))
+        state = Sweeps(alpha, start.x, patience)
         state.begins_unseen = True
         return self._swept(problem, trace, state, H, stop)
 
