@@ -269,9 +269,10 @@ def in_bounds(element):
 # %% tags=["SSS14-DIVD"]
 used, inside, n_elements = Fraction(0), True, 0
 coef = rng.standard_normal(16)
-for _ in range(300):  # each differs from the last in one coefficient, now large, now small
+x = made.adjoint(coef)
+for _ in range(300):  # each differs from the last in one coefficient, now large, now small, and is computed from it
     coef[rng.integers(16)] = rng.standard_normal() * 10.0 ** rng.integers(-8, 9)
-    x = made.adjoint(coef)
+    x = made.sum_near(coef, (x,))[0]
     big = 10.0 ** rng.integers(0, 12) * made.adjoint(rng.standard_normal(16))
     worn = (x + big) - big
     for element in (x, worn, (big - x) - big, 1e3 * worn, worn / 1e-3, 1e-7 * (1e9 * x - big)):

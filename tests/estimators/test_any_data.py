@@ -87,6 +87,19 @@ TINY = {
     "single": True,
     "seed": 8,
 }
+SQUARED = {
+    "C": 1e-8,
+    "kernel": "poly",
+    "loss": "squared_hinge",
+    "gamma": 1e-8,
+    "fit_intercept": False,
+    "class_weight": "balanced",
+    "method": "newton",
+    "screening": (),
+    "with_path": True,
+    "path_ratio": 1e3,
+    "max_iter": 60,
+}
 QUICK = settings(
     max_examples=120,
     suppress_health_check=list(HealthCheck),
@@ -187,6 +200,8 @@ def test_similarity(data, options):
 
 @settings(QUICK)
 @given(POINTS, MACHINE)
+@example(TINY, SQUARED | {"C": 1e-300, "method": "auto"})
+@example(TINY | {"n": 7, "d": 3, "offset": 1e12, "scale": 1e8, "repeated": True, "seed": 2}, SQUARED)
 @pytest.mark.filterwarnings(
     "ignore:.*duality gap:UserWarning", "ignore:(overflow|invalid|divide):RuntimeWarning"
 )

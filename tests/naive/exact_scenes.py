@@ -65,15 +65,15 @@ class Family:
             else self.G[np.arange(len(self.G)), np.arange(len(self.G))]
         )
 
-    def element(self, values):
+    def element(self, values, *known):
         """Return an element of the library: floats of the shape of the cone, made symmetric, or
-        an expansion, which the samples may compute from one that they remember.
+        an expansion, which the samples may compute from known ones.
         """
         values = np.asarray(values, dtype=float)
         if values.ndim == 2:
             values = 0.5 * (values + values.T)
         if self.G is not None:
-            return self.terms.adjoint(values)
+            return self.terms.sum_near(values, known)[0]
         return self.terms.cone.check(values)
 
 
@@ -276,9 +276,9 @@ def scene(name, data, rng):
         for _ in range(0 if still else int(rng.choice([0, 1, 5]))):
             Q = 0.5 * Q + f.element(element()) - f.element(element())
             coef = np.array(Q)
-            Q = f.element(coef) if rng.random() < 0.7 else Q
+            Q = f.element(coef, Q) if rng.random() < 0.7 else Q
             coef[rng.integers(coef.size)] += float(rng.choice([1.0, 1e-9]))
-            Q = f.element(coef) if rng.random() < 0.7 else Q
+            Q = f.element(coef, Q) if rng.random() < 0.7 else Q
         step = f.element(np.eye(1, shape[0], int(rng.integers(shape[0])))[0])
         for _ in range(0 if still else int(rng.choice([0, 0, 200]))):
             Q = Q + step

@@ -95,6 +95,14 @@ def test_newton_steps_solve_for_the_squared_hinge():
     assert max(solution.n_iter for solution in moved[first + 1 :]) < 10
 
 
+@pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
+def test_sweeps_end_where_dual_variables_overflow():
+    """Those of the squared hinge have no upper bound. 0 is as good as a solution here."""
+    samples = ss.KernelSamples.from_points(np.zeros((3, 1)), [-1, -1, 1], "rbf", gamma=1.0)
+    solution = ss.solve(ss.Problem(samples, ss.SquaredHinge(0.5)), 1e300)
+    assert solution.converged and np.isfinite(solution.alpha).all()
+
+
 @pytest.mark.parametrize("fall", [0.5, 0.01])
 def test_a_path_starts_from_the_better_dual_point(fall):
     """Its sum is that of a balanced dual point, whose value is no smaller than that of the last

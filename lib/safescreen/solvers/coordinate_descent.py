@@ -110,7 +110,7 @@ class CoordinateDescent:
             H = dual_sum(problem, alpha, start.x)
         state = Sweeps(alpha, start.x, patience)
         state.begins_unseen = True
-        return self._swept(problem, trace, state, H, stop)
+        return self._swept(problem, trace, state, H, stop) or self._begin(problem, start)
 
     def _begin(self, problem, start):
         lam = start.lam
@@ -131,7 +131,7 @@ class CoordinateDescent:
         return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
 
     def step(self, problem: Problem, trace: Trace, state: Sweeps) -> tuple[Point, Sweeps] | None:
-        """Sweep until the next look; None where the last one has given up."""
+        """Sweep until the next look; None where sweeps give up."""
         if state.has_given_up:
             return None
         e = trace.evaluation
@@ -144,7 +144,9 @@ class CoordinateDescent:
         )
 
     def _swept(self, problem, trace, state, H, stop):
-        """Return the point after sweeps from the dual point of H, and the state."""
+        """Return the point after sweeps from the dual point of H, and the state; None where dual
+        variables, which the squared hinge does not bound, have become too large for floats.
+        """
         most = min(state.patience or self.sweeps, trace.limits.max_iter - trace.n_iter)
         options: dict[str, Any] = {"goal": stop.gap}
         if trace.limits.max_seconds < math.inf:
@@ -160,6 +162,8 @@ class CoordinateDescent:
             self.shrinking,
             **options,
         )
+        if not np.isfinite(state.alpha).all():
+            return None
         if n_sweeps < most and spread <= stop.spread:
             state.tolerance = 0.1 * min(state.tolerance, spread)
         elif n_sweeps < most and not (stop.is_early and n_sweeps):

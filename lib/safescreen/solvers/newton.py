@@ -77,7 +77,7 @@ class Newton:
 
     def _step(self, problem, e):
         """Return the Newton step at an evaluated point, cut by an exact line search; None where no
-        step descends, or its system is far from definite.
+        step descends, or its system is far from definite or overflows.
         """
         terms = problem.terms
         loss = problem.loss
@@ -88,6 +88,8 @@ class Newton:
             with large_blas(min(curved.size, problem.cone.shape[0])):
                 direction = self._direction(terms, e.gradient, curved, loss.smoothing, e.lam)
         except np.linalg.LinAlgError:
+            return None
+        if not math.isfinite(problem.cone.magnitude(direction)):
             return None
         t = line_search(problem, e, slack, direction)
         return t * direction if t > 0.0 else None
