@@ -201,7 +201,9 @@ def test_similarity(data, options):
 @settings(QUICK)
 @given(POINTS, MACHINE)
 @example(TINY, SQUARED | {"C": 1e-300, "method": "auto"})
-@example(TINY | {"n": 7, "d": 3, "offset": 1e12, "scale": 1e8, "repeated": True, "seed": 2}, SQUARED)
+@example(
+    TINY | {"n": 7, "d": 3, "offset": 1e12, "scale": 1e8, "repeated": True, "seed": 2}, SQUARED
+)
 @pytest.mark.filterwarnings(
     "ignore:.*duality gap:UserWarning", "ignore:(overflow|invalid|divide):RuntimeWarning"
 )
