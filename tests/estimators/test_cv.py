@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen.estimators import safe_svc_cv
 from safescreen.estimators._features import Features
 from safescreen.kernels import checked
 from safescreen_book import datasets
@@ -191,6 +192,7 @@ def in_two_moons(n=120):
 def test_pairs_of_C_and_gamma(intercept, kernel, whole, monkeypatch):
     """Of all kernel values in memory, and of rows on demand."""
     monkeypatch.setattr(checked, "WHOLE", whole)
+    monkeypatch.setattr(safe_svc_cv, "WHOLE_FOR_FOLDS", whole)
     X, y, Cs, gammas = in_two_moons()
     model = SafeSVC(kernel=kernel, degree=2, intercept=intercept, tol=1e-8)
     search = SafeSVCCV(model, Cs=Cs, gammas=gammas, cv=3).fit(X, y)

@@ -41,8 +41,10 @@ def test_rows_and_diagonal_of_the_gradient(case):
 
 
 def test_the_diagonal_without_the_list_of_shared_features(case):
-    constraints, G, *_ = case
-    constraints._overlaps, constraints._known = None, False
+    constraints, G, _, triplets = case
+    constraints._overlaps = None
+    slopes = np.random.default_rng(7).random(len(triplets))
+    constraints.set_slopes(slopes[constraints.order])
     assert np.allclose(constraints.diagonal(), -np.diag(G)[constraints.features], atol=1e-14)
 
 
