@@ -19,7 +19,8 @@ from safescreen.solvers.trace import Start, Trace
 class Sweeps:
     """The dual point, an element near which ``H(alpha)`` is summed where terms leave, ``H(alpha)``
     itself unless that of the evaluation serves, what part of the limits the next sweeps aim at, the
-    state of the generator of orders; after how many sweeps to give up, and whether to do so.
+    state of the generator of orders; after how many sweeps to give up, and whether to do so;
+    whether sweeps have begun from 0 before any gap was looked at.
     """
 
     alpha: NDArray
@@ -29,6 +30,7 @@ class Sweeps:
     tolerance: float = 1.0
     seed: int = 1
     has_given_up: bool = False
+    begins_unseen: bool = False
 
 
 class Stop(NamedTuple):
@@ -107,6 +109,7 @@ class CoordinateDescent:
             alpha = first_alpha(problem, start.x, start.lam)
             H = dual_sum(problem, alpha, start.x)
         state = Sweeps(alpha, start.x, patience)
+        state.begins_unseen = True
         return self._swept(problem, trace, state, H, stop) or self._begin(problem, start)
 
     def _begin(self, problem, start):
@@ -131,6 +134,10 @@ class CoordinateDescent:
         """Sweep until the next look; None where sweeps give up."""
         if state.has_given_up:
             return None
+        e = trace.evaluation
+        begins_unseen, state.begins_unseen = state.begins_unseen, False
+        if begins_unseen and not e.gap <= abs(e.primal):
+            return self._begin(problem, trace.start)  # rounding has left less than there was at 0
         H = trace.evaluation.H if state.H is None else state.H
         return self._swept(
             problem, trace, state, H, self._next_stop(problem, trace, state.tolerance)
