@@ -90,8 +90,8 @@ class CoordinateDescent:
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Sweeps]:
         """Begin at the dual point of the start if it has one, or else at one made from x. From 0,
-        and along a path where sums are dear, begin with the first sweeps, if these see the gap and
-        nobody looks before the end.
+        and along a path where sums are dear, begin with the first sweeps, if nobody looks
+        before the end and Newton steps are not the cheaper way.
         """
         is_path = start.alpha is not None and problem.terms.costly and problem.loss.smoothing == 0.0
         is_zero = start.alpha is None and problem.cone.magnitude(start.x) == 0.0
