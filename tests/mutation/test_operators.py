@@ -5,6 +5,7 @@ import ast
 import pytest
 import yaml
 
+import in_place
 import operators
 import replacement
 
@@ -57,6 +58,15 @@ def test_what_is_wrong_with_outcomes():
         "listed, has no place: m.py e",
         "listed, but a test notices it: m.py c",
     ]
+
+
+def test_a_fork_that_computes_for_too_long_is_ended():
+    def endless():
+        while True:
+            pass
+
+    assert in_place.in_a_fork(endless, 1.0) == (in_place.TIMEOUT, "")
+    assert in_place.in_a_fork(lambda: "a test", 1.0) == (in_place.FAILED, "a test")
 
 
 def test_numbers_that_count_roundings():
