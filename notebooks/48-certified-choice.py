@@ -238,7 +238,7 @@ KINDS = ("samples", "kernel", "matrices", "diagonal")
 
 # %% tags=["NEW-INTERVAL"]
 rng, n_inside, n_certain, n_alone = np.random.default_rng(2), 0, 0, 0
-for repeat in range(60):
+for repeat in range(40):
     terms, own_loss = random_family(KINDS[repeat % 4], rng)
     train = np.arange(24) < 16
     prob = ss.Problem(terms.select(train), own_loss)
@@ -270,7 +270,7 @@ print(f"{n_inside} solutions inside intervals: all in one of two balls, all marg
 #
 # `choose_lam` divides the interval into cells, bounds the mean error of some folds below in each cell, and solves in a cell where the bound is still below the
 # best error by more than $\varepsilon$. Between two solutions it first uses the pair that is linear in $1/\lambda$ between them: it costs one
-# evaluation, no solve. We take five folds, $\lambda$ from 0.01 to 100, and two data sets. Beside it a grid with as many values as it solved for, equally spaced: what
+# evaluation, no solve. We take three folds, $\lambda$ from 0.01 to 100, and two data sets. Beside it a grid with as many values as it solved for, equally spaced: what
 # `SafeSVCCV` proves for it over the whole range.
 
 
@@ -283,9 +283,9 @@ class WithoutPairs(ss.HeldOut):
 
 
 def folds_of(name, family):
-    """Five folds of a data set."""
+    """Three folds of a data set."""
     terms, signs = machine(name)
-    for _, test in StratifiedKFold(5).split(signs, signs):
+    for _, test in StratifiedKFold(3).split(signs, signs):
         mask = np.isin(np.arange(len(signs)), test)
         yield family(ss.Problem(terms.select(~mask), loss), terms.select(mask))
 
@@ -294,7 +294,7 @@ def grid_epsilon(name, n_values):
     """What is proved for a grid, between its values too."""
     X, y = datasets.load(name, return_X_y=True)
     search = ss.SafeSVCCV(
-        ss.SafeSVC(kernel="linear", smoothing=0.1, tol=1e-8), np.geomspace(0.01, 100.0, n_values), intervals=8
+        ss.SafeSVC(kernel="linear", smoothing=0.1, tol=1e-8), np.geomspace(0.01, 100.0, n_values), cv=3, intervals=8
     )
     return search.fit(X, y == np.unique(y)[-1]).epsilon_
 

@@ -4,11 +4,16 @@ imported what notebooks import, which saves two or three processor seconds a not
 What a notebook imports, and all that it computes, is its own: a fork has a namespace and a memory
 of its own. `safescreen notebooks` executes it in a kernel that begins with nothing."""
 
+import contextlib
 import functools
+import gc
 import multiprocessing
 import os
+import queue
+import time
 from unittest import mock
 
+from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.provisioning import local_provisioner
 
 from safescreen_book.runner import inside
@@ -46,6 +51,7 @@ class _Kernel:
 
 
 def _run(arguments, cwd, env, ready):
+    gc.freeze()  # what is imported stays, and need not be looked through
     os.setsid()
     with ready:
         ready.send(True)
@@ -66,6 +72,21 @@ def _launched(command, cwd=None, env=None, **others):
     return _Kernel(command, cwd or os.getcwd(), env or dict(os.environ))
 
 
+def _wait_for_ready(client, timeout):
+    """Wait for a first answer. nbval waits for the channel of outputs by itself, so it need not
+    be listened to until nothing more comes, as jupyter_client does."""
+    until = time.monotonic() + timeout
+    while True:
+        client.kernel_info()
+        with contextlib.suppress(queue.Empty):
+            client.get_shell_msg(timeout=1)
+            return
+        if not client.is_alive():
+            raise RuntimeError("the kernel has died before it answered")
+        if time.monotonic() > until:
+            raise RuntimeError(f"the kernel has not answered in {timeout} seconds")
+
+
 def forking(start):
     """Return a function that starts a kernel here, where a process can be forked."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
@@ -73,7 +94,10 @@ def forking(start):
 
     @functools.wraps(start)
     def start_forked(*args, **options):
-        with mock.patch.object(local_provisioner, "launch_kernel", _launched):
+        with (
+            mock.patch.object(local_provisioner, "launch_kernel", _launched),
+            mock.patch.object(BlockingKernelClient, "wait_for_ready", _wait_for_ready),
+        ):
             return start(*args, **options)
 
     return start_forked

@@ -15,12 +15,14 @@ def tidy(figure):
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     axes = [ax for ax in figure.axes if ax.get_legend() is not None]
+    if not axes:
+        return
     entries = [_entries(ax.get_legend()) for ax in axes]
     constrained = isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine)
     if constrained and len(axes) > 1 and entries.count(entries[0]) == len(axes):
         _share(figure, axes)
         return
-    figure.canvas.draw()
+    figure.draw_without_rendering()  # places are known from here on
     for ax in axes:
         if _covers(ax, ax.get_legend().get_window_extent()):
             _below(figure, ax)
@@ -58,7 +60,6 @@ def _grow(figure, count, columns):
 
 
 def _share(figure, axes):
-    figure.canvas.draw()
     old = axes[0].get_legend()
     handles, labels, options = old.legend_handles, _labels(old), _options(old)
     columns = _columns(figure, old, figure.bbox.width)
