@@ -278,7 +278,7 @@ def fixed_steps(P, start, steps, cap):
 # %% tags=["HDSL19-A1"]
 rng, left, worst, excess = np.random.default_rng(1), 0, 0.0, []
 small_keys, small_atoms = all_atoms(4, 1.0)
-for _ in range(100):
+for _ in range(50):
     P_ = np.einsum(
         "tij,kij->tk", constraint_matrices(*instance(rng, n=8, d=4, T=12, density=1.0)), small_atoms
     )
@@ -290,9 +290,9 @@ for _ in range(100):
     assert lowest == 0.0
     best = frank_wolfe(P_, 0, 30)[-1]
     excess.append(value - (best[1] - best[2]))
-print(f"without the limit: {left} of 100 runs get a negative weight, smallest eigenvalue of M {worst:.2f}")
+print(f"without the limit: {left} of 50 runs get a negative weight, smallest eigenvalue of M {worst:.2f}")
 print(f"with min(2/(k+2), gamma_max): none; error after 100 steps: median {np.median(excess):.4f}")
-assert left > 50 and worst < -0.2
+assert left > 25 and worst < -0.2
 
 # %% [markdown]
 # The library has line searches only.
@@ -678,7 +678,7 @@ def before_the_end(history):
 # %% tags=["HDSL19-P1"]
 rng, names = np.random.default_rng(5), ("printed", "rank one, k'", "exact C, k'")
 largest, runs, drops, checked, again, halves = np.zeros(3), 0, 0, 0, 0, []
-for A_, scale_, P_, solver_, iterates_ in filter(None, (random_run(rng) for _ in range(240))):
+for A_, scale_, P_, solver_, iterates_ in filter(None, (random_run(rng) for _ in range(120))):
     again += again_the_same(P_, iterates_, solver_.history_)
     history = before_the_end(solver_.history_)
     f = np.array([row.objective for row in history])
@@ -695,7 +695,7 @@ print(f"{runs} problems, {checked} iterates, {drops} drop steps; smallest k'/k: 
 print(f"{again} steps taken a second time: all the same")
 for name, ratio in zip(names, largest, strict=True):
     print(f"{name:13} largest ratio {ratio:.3f} (bound 1)")
-assert drops > 100 and again > 1500 and 0.0 < largest[0] < 1.0
+assert drops > 50 and again > 750 and 0.0 < largest[0] < 1.0
 
 # %% tags=["HDSL19-P1"]
 print("  k  rank  entries  features   (at most k+1, 4(k+1), 2(k+1))")

@@ -59,8 +59,8 @@ def twins_data(d):
 
 
 dimensions, sizes = (4, 10, 30, 100, 300, 1000), (9, 30, 90, 300, 900)
-by_d = [rademacher(twins_data(d), 90, 1.0, repeats=60).mean / 2.0 for d in dimensions]
-by_n = [rademacher(twins_data(30), n, 1.0, repeats=200).mean / 2.0 for n in sizes]
+by_d = [rademacher(twins_data(d), 90, 1.0, repeats=30).mean / 2.0 for d in dimensions]
+by_n = [rademacher(twins_data(30), n, 1.0, repeats=100).mean / 2.0 for n in sizes]
 assert np.all(np.diff(by_d) > 0.0) and np.all(np.diff(by_n) < 0.0)
 
 
@@ -417,8 +417,8 @@ print("all numbers over lam B_X                                printed          
 print("data      n    d  lam B_X   k = 1  any k at most     k = 1    k = 2   k = 10")
 for name, n, d, unit, sample, entry in cases:
     lam = unit / entry
-    single = rademacher(sample, n, lam, loss=loss, repeats=150)
-    products = rademacher(sample, n, lam, repeats=150)
+    single = rademacher(sample, n, lam, loss=loss, repeats=60)
+    products = rademacher(sample, n, lam, repeats=60)
     bounds = Bounds(n, d, lam, entry)
     printed = [bounds.printed_complexity(k) / unit for k in (1, 2, 10)]
     row = f"{single.mean / unit:8.3f} {products.mean / unit:14.3f}"

@@ -217,13 +217,14 @@ X = 0.5 * (points[:80] + 1.0)
 triplets = nearest_triplets(X, labels[:80])
 rows = {}
 for scale in (0.3, 1.0, 3.0, 10.0):
+    P = scores(X, triplets, scale)
     for goal in (1e-1, 1e-2, 1e-3):
         similarity = until(X, triplets, scale, goal)
         constraints, sizes, ball, atoms = library(X, triplets, similarity)
-        slow = excluded(scores(X, triplets, scale), mixture(similarity))
+        slow = excluded(P, mixture(similarity))
         ours = atoms_excluded(constraints, ball, atoms)
         assert not (ours & ~slow).any() and (slow & ~ours).sum() <= 2
-        rows[scale, goal] = ours, features_excluded(constraints, sizes, ball), ball
+        rows[scale, goal] = ours, features_excluded(constraints, sizes, ball), ball, similarity
 print(f"{len(triplets)} triplets, {len(atoms)} atoms; excluded at a relative gap of 1e-1, 1e-2, 1e-3:")
 for scale in (0.3, 1.0, 3.0, 10.0):
     shares = [rows[scale, goal][0].mean() for goal in (1e-1, 1e-2, 1e-3)]
@@ -353,7 +354,7 @@ def forms(P, w):
 
 print("lambda   first form   radius / sqrt 2   iterate   one-sided")
 for scale in (0.3, 1.0, 3.0, 10.0):
-    w = mixture(until(X, triplets, scale, 1e-2))
+    w = mixture(rows[scale, 1e-2][3])
     first, *others = forms(scores(X, triplets, scale), w)
     print(f"{scale:6}   {first:10.1%}   {others[0]:15.1%}   {others[1]:7.1%}   {others[2]:9.1%}")
     assert others == sorted(others) and first <= others[0]
@@ -389,8 +390,8 @@ def mixed_up(P, w, width):
     return products - products.min() > reach + 1e-9
 
 
-rng, wrong, wrong_rule = np.random.default_rng(0), 0, 0
-for _ in range(40):
+rng, wrong, wrong_rule = np.random.default_rng(10), 0, 0
+for _ in range(12):
     X_, triplets_, scale, width = instance(rng)
     P, best, behind, gap = optimum(X_, triplets_, scale, width)
     if gap > 1e-14:

@@ -95,11 +95,12 @@ def lies_in(inner, outer):
 
 
 # %%
-COUNT = 200
+COUNT = 150
+drawn = {cone: list(draws(cone, COUNT)) for cone in CONES}
 inside = {cone: np.zeros((len(BALLS), len(BALLS))) for cone in CONES}
 smaller = {cone: np.zeros((len(BALLS), len(BALLS))) for cone in CONES}
 for cone in CONES:
-    for _, reference in draws(cone, COUNT):
+    for _, reference in drawn[cone]:
         balls = [ss.SPHERES[name].build(reference) for name in BALLS]
         for (i, a), (j, b) in itertools.product(enumerate(balls), repeat=2):
             inside[cone][i, j] += lies_in(a, b) / COUNT
@@ -265,7 +266,7 @@ def sticks_out(inner, outer):
     return (length(inner[0] - outer[0]) + inner[1] - outer[1]) / (1 + outer[1])
 
 
-def surface(ball, rng, count=40):
+def surface(ball, rng, count=20):
     """Random points of the surface of a ball; symmetric where the space is that of matrices."""
     steps = rng.standard_normal((count, len(ball[0])))
     if len(ball[0]) == 4:
@@ -373,10 +374,10 @@ Markdown("\n".join(lines))
 # reference is from the solution (the duality gap relative to the objective):
 
 # %%
-def shares(cone, count):
+def shares(pairs):
     """Relative gaps of references, and the share screened by each ball."""
     gaps, rates = [], []
-    for problem, reference in draws(cone, count, seed=1):
+    for problem, reference in pairs:
         e = reference.evaluation
         gaps.append(e.gap / max(abs(e.primal), 1e-300))
         rates.append([ss.rules.sphere(problem, ss.SPHERES[name].build(reference)).rate for name in BALLS])
@@ -388,7 +389,7 @@ edges = 10.0 ** np.arange(-9.0, 1.1, 2.0)
 fig, axes = figures.panels(3, width=11.0, height=3.4, sharey=True)
 mean_rates = {}
 for ax, cone in zip(axes, CONES, strict=True):
-    gaps, rates = shares(cone, 200)
+    gaps, rates = shares(drawn[cone])
     bins = np.clip(np.digitize(gaps, edges), 1, len(edges) - 1)
     filled = [b for b in range(1, len(edges)) if (bins == b).any()]
     mean_rates[cone] = {b: dict(zip(BALLS, rates[bins == b].mean(axis=0), strict=True)) for b in filled}
