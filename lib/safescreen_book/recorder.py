@@ -78,6 +78,9 @@ class Recorder:
     ValueError: name: 'no/such name' is not a plain file name (letters, digits, '-', '_' and '.')
     """
 
+    saves_figures = True
+    """False in a process that compares tables only: figures are laid out, and not written."""
+
     def __init__(self, output_dir: str | os.PathLike = "", rows_dir: str | os.PathLike = ""):
         for name, folder in (("output_dir", output_dir), ("rows_dir", rows_dir)):
             if not isinstance(folder, str | os.PathLike):
@@ -206,6 +209,8 @@ class Recorder:
         from safescreen_book.figures.legends import tidy
 
         tidy(fig)
+        if not self.saves_figures:
+            return None
         drawn = fig.findobj(
             lambda item: (
                 getattr(item, "get_array", lambda: None)() is not None

@@ -154,6 +154,14 @@ def panels(ncols=2, width=9.0, height=3.2, **options):
         return plt.subplots(1, ncols, figsize=(width, height), layout="constrained", **options)
 
 
+def _draws(shell):
+    """Return whether a shell makes pictures of figures: those of notebooks do, and no other."""
+    from matplotlib.figure import Figure
+
+    formatters = shell.display_formatter.formatters.values() if shell is not None else ()
+    return any(Figure in formatter.type_printers for formatter in formatters)
+
+
 def show(text):
     """Show the current figure, its legends off the data, with a sentence that says what it shows.
 
@@ -173,9 +181,11 @@ def show(text):
 
     figure = plt.gcf()
     said = {"text/plain": repr(figure)}  # its size as the cell chose it
-    tidy(figure)
     shell = get_ipython()
-    shown, about = shell.display_formatter.format(figure) if shell is not None else ({}, {})
+    shown, about = {}, {}
+    if _draws(shell):
+        tidy(figure)
+        shown, about = shell.display_formatter.format(figure)
     display(shown | said, metadata=about | {"image/png": {"alt": text}}, raw=True)
     plt.close(figure)
     display({"text/plain": text, "text/markdown": f"*{text}*"}, metadata=CAPTION, raw=True)

@@ -33,6 +33,7 @@ PRELOADED = (
 class Task:
     """A notebook with its parameters, executed in a folder until files are there (`wanted`; none:
     to its end), with variables of the environment that have to be set before numpy is imported.
+    Its figures are written only if somebody looks at them (`figures`).
     """
 
     notebook: Any
@@ -40,6 +41,7 @@ class Task:
     folder: str
     wanted: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    figures: bool = False
 
 
 def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, float | Exception]]:
@@ -104,6 +106,9 @@ def execute(task: Task) -> float:
     os.environ.setdefault("MPLBACKEND", "Agg")
     from IPython.core.interactiveshell import InteractiveShell
 
+    from safescreen_book.recorder import Recorder
+
+    Recorder.saves_figures = task.figures
     os.chdir(task.folder)
     shell = InteractiveShell.instance()
     shell.colors = "nocolor"

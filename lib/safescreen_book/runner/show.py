@@ -45,7 +45,8 @@ def run(
             made.append(folder)
             given = {**plan.parameters, **plan.state.result["parameters"]}
             places = dict(zip(PLACES, (str(folder), str(plan.folder.resolve())), strict=True))
-            tasks.append(inside.Task(plan.notebook, given | places, str(notebooks)))
+            task = inside.Task(plan.notebook, given | places, str(notebooks), figures=write)
+            tasks.append(task)
         for number, ended in inside.run(tasks, jobs):
             plan = plans[number]
             if isinstance(ended, Exception):
