@@ -121,23 +121,19 @@ def test_every_file_that_computes_has_one():
 
 
 @pytest.mark.slow
-def test_one_is_caught(tmp_path):
-    first = next(mutant for mutant in LIST if mutant.quick)
-    outcomes = mutants.run([first], tmp_path, jobs=1, report=lambda line: None)
-    assert not [outcome for outcome in outcomes if outcome[2] not in mutants.CAUGHT]
-
-
-@pytest.mark.slow
-def test_survivors_are_told(tmp_path, capsys):
-    """A change that its guard cannot see, and a guard that fails by itself."""
+def test_one_is_caught_and_survivors_are_told(tmp_path, capsys):
+    """An error, a change that its guard cannot see, and a guard that fails by itself."""
+    error = {"id": "error", "file": "_blocks.py", "in": "roundings", "to": "1"}
+    error |= {"from": "BLOCK // LANES + (LANES - 1).bit_length()"}
+    error |= {"guards": "tests/test_blocks.py::test_roundings_are_counted"}
     here = "tests/test_layers.py::test_every_folder_and_module_has_a_floor"
     harmless = {"file": "losses.py", "in": "Loss.alpha", "from": "slack > 0.0", "to": "0.0 < slack"}
-    entries = [{"id": "harmless", "guards": here} | harmless]
+    entries = [error, {"id": "harmless", "guards": here} | harmless]
     entries += [{"id": "unguarded", "guards": "tests/test_layers.py::test_of_nothing"} | harmless]
     (tmp_path / "list.yml").write_text(yaml.safe_dump(entries), encoding="utf-8")
     assert mutants.main(["--file", str(tmp_path / "list.yml"), "--jobs", "1"]) == 1
     told = capsys.readouterr().out
-    assert "2 mutants, 0 killed" in told
+    assert "3 mutants, 1 killed" in told
     assert "survivors: harmless, unguarded" in told
     assert f"{here} passed" in " ".join(told.split())
     assert "the guard itself: exit code 4" in told

@@ -110,7 +110,7 @@ def test_a_table_in_the_format_of_penguins(folder, tmp_path, capsys):
         ValueError, match=r"hold words .*: island \(3\), sex \(2\); set words .*\n.*gaps"
     ):
         run(folder, table, tmp_path, READ, label="species")
-    space = run(folder, table, tmp_path, label="species", words="encode", gaps="drop", seconds=20.0)
+    space = run(folder, table, tmp_path, label="species", words="encode", gaps="drop", compared=60)
     assert {"island_Biscoe", "sex_female", "body_mass_g"} <= set(space["names"])
     assert space["result"].errors["TripletMetricCV"].mean() < 0.2
     said = capsys.readouterr().out
@@ -128,7 +128,7 @@ def test_a_table_in_the_format_of_wine_quality(folder, tmp_path, capsys):
     np.testing.assert_array_equal(space["X"], wine)
     table = table.assign(quality=quality.map({5: "mäßig", 6: "gut", 7: "süß"}))
     german = table.to_csv(sep=";", decimal=",", index=False)
-    space = run(folder, german, tmp_path, label="quality", seconds=20.0)
+    space = run(folder, german, tmp_path, label="quality", compared=30)
     np.testing.assert_array_equal(space["X"], wine)
     assert set(space["classes"]) == {"mäßig", "gut", "süß"}
     said = capsys.readouterr().out
@@ -169,7 +169,7 @@ def test_more_than_a_hundred_thousand_triplets(folder, tmp_path, capsys):
     rng = np.random.default_rng(0)
     kind = np.arange(6000) % 2
     table = pd.DataFrame({"a": rng.normal(size=6000) + kind, "b": rng.normal(size=6000)})
-    space = run(folder, table.assign(kind=kind), tmp_path, most=6000, compared=200, seconds=20.0)
+    space = run(folder, table.assign(kind=kind), tmp_path, most=6000, compared=30, seconds=20.0)
     assert len(space["triplets"]) == 105_000
     assert "of the triplets screened" in capsys.readouterr().out
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -55,22 +55,27 @@ def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[s
     depends on the code of the notebook without comments and docstrings, on library and book (one
     hash for both), and on the versions of numerical packages.
     """
-    cells = (
-        cell
+    cells = tuple(
+        cell.source
         for cell in nb.cells
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ())
     )
-    statements = [statement for cell in cells for statement in imports.parsed(cell.source).body]
-    code = imports.canonical(ast.Module(statements, []))
     return {
         "parameters": {
             name: repr(value) for name, value in parameters.items() if name not in PLACES
         },
         "data": dict(data),
-        "notebook": sha256(code),
+        "notebook": _code(cells),
         "library": library(imports.ROOT),
         "versions": {"python": platform.python_version().rpartition(".")[0]} | versions(PACKAGES),
     }
+
+
+@lru_cache(maxsize=128)
+def _code(cells: tuple[str, ...]) -> str:
+    """Return the hash of cells without comments and docstrings."""
+    statements = [statement for cell in cells for statement in imports.parsed(cell).body]
+    return sha256(imports.canonical(ast.Module(statements, [])))
 
 
 def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:

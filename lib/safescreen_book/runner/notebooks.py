@@ -6,6 +6,8 @@ import them.
 """
 
 import base64
+import copy
+import functools
 import hashlib
 import io
 from collections.abc import Iterator
@@ -77,14 +79,19 @@ def read_source(folder: Path, name: str):
     """
     text, notebook = folder / f"{name}.py", folder / f"{name}.ipynb"
     if text.is_file():
-        import jupytext
-
-        return _bare(jupytext.read(text, fmt="py:percent"), name)
+        return copy.deepcopy(_parsed(text.read_text(encoding="utf-8"), name))
     if notebook.is_file():
         return _bare(read(notebook), name)
     raise FileNotFoundError(
         f"notebook {name!r}: neither {name}.py nor {name}.ipynb is in {folder.name}/"
     )
+
+
+@functools.lru_cache(maxsize=128)
+def _parsed(text: str, name: str):
+    import jupytext
+
+    return _bare(jupytext.reads(text, fmt="py:percent"), name)
 
 
 def _bare(nb, stem: str):
