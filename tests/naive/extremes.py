@@ -6,17 +6,18 @@ minus the minimum for ``-a``."""
 
 import mpmath
 from mpmath import mpf
+from mpmath.libmp import from_float
 
 mpmath.mp.dps = 60
 
 
 def exact(values):
     """Return floats as a list of exact numbers."""
-    return [mpf(float(v)) for v in values]
+    return [mpmath.mp.make_mpf(from_float(float(v))) for v in values]
 
 
 def dot(x, y):
-    return mpmath.fsum(p * q for p, q in zip(x, y, strict=True))
+    return mpmath.fdot(zip(x, y, strict=True))
 
 
 def norm(x):

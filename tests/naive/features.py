@@ -9,7 +9,7 @@ import numpy as np
 
 from naive.extremes import exact
 
-__all__ = ["FEATURES", "flat", "size"]
+__all__ = ["FEATURES", "flat", "rounded", "size"]
 
 FEATURES = WeakKeyDictionary()
 """For each kernel space the exact elements ``z_j``, flat lists."""
@@ -21,6 +21,15 @@ def flat(x):
         return exact(np.ravel(x))
     elements = FEATURES[x.space]
     return [mpmath.fdot(exact(x.coef), [z[k] for z in elements]) for k in range(len(elements[0]))]
+
+
+def rounded(x):
+    """Return an element as a flat array of floats, and a bound of its error."""
+    if not hasattr(x, "space"):
+        return np.ravel(x), 0.0
+    elements = np.array(FEATURES[x.space], dtype=float)
+    most = np.abs(x.coef) @ np.abs(elements)
+    return x.coef @ elements, 1e-15 * len(x.coef) * float(np.linalg.norm(most))
 
 
 def size(x):

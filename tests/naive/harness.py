@@ -4,6 +4,7 @@ screened masks are judged.
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import mpmath
 import numpy as np
@@ -12,7 +13,7 @@ from mpmath import mpf
 import safescreen as ss
 from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
-from naive.features import flat
+from naive.features import flat, rounded
 
 __all__ = ["Truth", "certify", "flat", "truth"]
 
@@ -45,7 +46,16 @@ class Truth:
         """Return whether the ball may contain the optimum; a NaN radius claims nothing."""
         if np.isnan(sphere.radius):
             return True
+        center, error = rounded(sphere.center)
+        lengths = np.linalg.norm(self._rounded) + np.linalg.norm(center)
+        distance = np.linalg.norm(self._rounded - center) + error
+        if distance + 1e-13 * lengths < sphere.radius:  # far from a question of rounding
+            return True
         return norm(minus(self.x, flat(sphere.center))) <= mpf(float(sphere.radius)) + self.eps
+
+    @cached_property
+    def _rounded(self):
+        return np.array(self.x, dtype=float)
 
     def right(self, screened):
         """Return whether no screened term is certainly somewhere else."""
@@ -108,19 +118,34 @@ def at_the_kink(prob, solution, known):
     for t in np.flatnonzero((solution.alpha > 1e-3) & (solution.alpha < 1.0 - 1e-3)):
         only = np.arange(len(prob)) == t
         for may, masks in ((may_L, (only, none)), (may_R, (none, only))):
-            with warnings.catch_warnings():
-                # any value of the other problem will do
-                warnings.simplefilter("ignore", ss.ConvergenceWarning)
-                other = ss.solve(
-                    prob.reduce(*masks),
-                    solution.lam,
-                    tol=0.0,
-                    rtol=1e-9,
-                    screening=(),
-                    max_iter=1000,
-                )
-            may[t] &= other.primal >= lowest
+            may[t] &= not falls_below(prob.reduce(*masks), solution, ~only, lowest)
     return replace(known, may_L=may_L, may_R=may_R)
+
+
+def falls_below(other, solution, kept, value):
+    """Return whether another problem, of the terms that are kept, has values below one: from the
+    solution down, until that is known.
+    """
+    found = []
+
+    def is_known(now):
+        found.append(now.primal < value)
+        return found[-1] or now.primal - now.gap >= value
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.ConvergenceWarning)  # any value will do
+        ss.solve(
+            other,
+            solution.lam,
+            x0=solution.x,
+            alpha0=solution.alpha[kept],
+            tol=0.0,
+            rtol=1e-9,
+            screening=(),
+            callback=is_known,
+            max_iter=1000,
+        )
+    return any(found)
 
 
 def ascend(exact_problem, lam, alpha, sweeps=2):
