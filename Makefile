@@ -74,7 +74,7 @@ operators: install ## make errors by operators of cosmic-ray where safety is dec
 	$(PY) tests/mutation/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches, 2,000 problems with pairs of classes, 6,000 machines with a free intercept (an hour on two cores)
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/safety/test_masks.py tests/terms/test_free_intercept.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/estimators/test_pairs_of_classes.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/safety/test_masks.py tests/safety/test_features.py tests/terms/test_free_intercept.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/estimators/test_pairs_of_classes.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive
 
 peers: install ## run the tests of scikit-learn, metric-learn and skglm on the classes of this project (PEERS="--suite skglm", or --update)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -c 'import metric_learn, skglm' 2>/dev/null \

@@ -98,10 +98,9 @@ class Exact:
         return [(min(max(s / self.gamma, mpf(0)), mpf(1)), s) for s in slacks]
 
     def adjoint(self, alpha):
-        return [
-            mpmath.fsum(w * a[k] for w, a in zip(alpha, self.A, strict=True))
-            for k in range(len(self.linear))
-        ]
+        if not self.A:
+            return [mpf(0)] * len(self.linear)
+        return [dot(alpha, column) for column in zip(*self.A, strict=True)]
 
     def H(self, alpha):
         return [c + h for c, h in zip(self.linear, self.adjoint(alpha), strict=True)]

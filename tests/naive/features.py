@@ -4,10 +4,9 @@ alone can be checked.
 
 from weakref import WeakKeyDictionary
 
-import mpmath
 import numpy as np
 
-from naive.extremes import exact
+from naive.extremes import dot, exact
 
 __all__ = ["FEATURES", "flat", "rounded", "size"]
 
@@ -20,7 +19,8 @@ def flat(x):
     if not hasattr(x, "space"):
         return exact(np.ravel(x))
     elements = FEATURES[x.space]
-    return [mpmath.fdot(exact(x.coef), [z[k] for z in elements]) for k in range(len(elements[0]))]
+    coef = exact(x.coef)
+    return [dot(coef, column) for column in zip(*elements, strict=True)]
 
 
 def rounded(x):
