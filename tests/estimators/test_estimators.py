@@ -32,10 +32,10 @@ CHECKED = [
     # "scale" is a variance without weights, as in SVC; a free intercept is as exact as the gap
     # promises, 1e-7 at 1e-14, where a penalised one happens to be more exact
     SafeSVC(kernel="rbf", gamma=0.2, smoothing=0.1, intercept="penalised", **FINE),
-    SafeSVCCV(SafeSVC(**FINE), [0.1, 1.0], cv=3),
+    SafeSVCCV(SafeSVC(**FINE), [0.1, 1.0], cv=2),
     TripletMetric(),
-    TripletMetricCV(TripletMetric(k=2, tol=1e-2, max_iter=300), 2, cv=3),
-    HDSL(max_iter=50),
+    TripletMetricCV(TripletMetric(k=2, tol=1e-2, max_iter=300), 2, cv=2),
+    HDSL(max_iter=20),
 ]
 
 

@@ -14,8 +14,23 @@ import safescreen as ss
 from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
 from naive.features import flat, rounded
+from safescreen.rules import RULES
 
-__all__ = ["Truth", "certify", "flat", "truth"]
+__all__ = ["Truth", "certify", "flat", "rules_for", "truth"]
+
+
+EVERY = {"sphere": 1, "halfspace": 2, "semidefinite": 4}
+"""One in how many balls a rule is tried with: what costs more, with fewer."""
+
+
+def rules_for(number):
+    """Yield the rules that a ball is tried with. An odd number of balls is made of a point, so each
+    way to make one meets each rule.
+    """
+    assert set(EVERY) == set(RULES)
+    for rule, every in EVERY.items():
+        if number % every == 0:
+            yield rule
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def test_intersection():
 @pytest.mark.slow
 def test_pair_terms():
     for rule in (rules.ball_rule, rules.halfspace_rule):
-        rule(40, 10, ("triplets", "diagonal", "quadruplets", "pairs")).check(0.9)
+        rule(100, 10, ("triplets", "diagonal", "quadruplets", "pairs")).check(0.9)
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_ball_ranges():
 @pytest.mark.slow
 def test_blocks():
     regions.blocks(20).check(0.9)
-    regions.blocks(15, 14, ("cancelling",)).check(0.8)  # sizes of pairs that nearly are points
+    regions.blocks(30, 14, ("cancelling",)).check(0.8)  # sizes of pairs that nearly are points
 
 
 def test_domes():

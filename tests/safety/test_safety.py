@@ -11,7 +11,7 @@ import pytest
 import safescreen as ss
 from instances import ADVERSARIAL, WITH_KERNEL, instance
 from naive.features import size
-from naive.harness import truth
+from naive.harness import rules_for, truth
 from safescreen.rules import RULES
 from safescreen.solvers.counted import Counted
 from safescreen.solvers.reduction import Reduction
@@ -129,24 +129,16 @@ CASES += [
 """On hostile data each kind, and each of the data, has both losses."""
 
 
-EVERY = {"sphere": 1, "halfspace": 2, "semidefinite": 4}
-"""One in how many balls a rule is tried with: what costs more, with fewer. Seven are made of a
-point, so each way to make one meets each rule.
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "data", "gamma", "fraction"), CASES)
 def test_contained_and_right(kind, data, gamma, fraction):
     of, prob, lam, solution, known = solved(kind, data, gamma, fraction)
-    assert set(EVERY) == set(RULES)
     alphas = (None, solution.alpha, np.random.default_rng(1).uniform(size=len(prob)))
     for n, reference in enumerate(references(prob, visited(of, prob, lam, solution), lam, alphas)):
         for m, (name, ball) in enumerate(balls(reference)):
             assert known.contained(ball), name
-            for rule, every in EVERY.items():
-                if (n + m) % every == 0:
-                    assert known.right(RULES[rule](prob, ball)), (name, rule)
+            for rule in rules_for(n + m):
+                assert known.right(RULES[rule](prob, ball)), (name, rule)
 
 
 @pytest.mark.parametrize("gamma", LOSSES)

@@ -54,9 +54,9 @@ def nearby(C):
 
 @pytest.fixture(scope="module")
 def instances():
-    """Thirty machines, four C each, with exact solutions."""
+    """Twelve machines, four C each, with exact solutions."""
     rng, made = np.random.default_rng(32), []
-    for _ in range(30):
+    for _ in range(12):
         n, d = int(rng.integers(6, 15)), int(rng.integers(2, 4))
         Z = fractions(rng.integers(-32, 33, (n, d))) + Fraction(1, 2)
         smallest = 1 / max(Z @ Z.sum(axis=0))
@@ -133,7 +133,7 @@ def test_ball_test_1(instances):
                 short = svm.ball_1(terms, float(C), known)  # without a point: the reference's own
                 assert abs(short.radius - float(square) ** 0.5) <= 1e-6 * (1.0 + short.radius)
                 np.testing.assert_allclose(short.center, m.astype(float), rtol=1e-12, atol=1e-12)
-    assert (tally.balls, tally.surface > 400, tally.decided > 17000) == (3840, True, True)
+    assert (tally.balls, tally.surface > 160, tally.decided > 6800) == (1536, True, True)
 
 
 def test_ball_test_2(instances):
@@ -150,5 +150,5 @@ def test_ball_test_2(instances):
                         given = terms, float(C), w.astype(float), s.astype(float)
                         printed = printed_ball_2(Z, C, s, w)
                         into.add(Z, w_star, printed, svm.ball_2(*given), svm.ball_test_2(*given))
-    assert tally.surface > 100
-    assert fractional.decided > 1000
+    assert tally.surface > 40
+    assert fractional.decided > 400
