@@ -4,6 +4,7 @@ faces are exact.
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -74,24 +75,31 @@ def iterates(X, triplets, weights, settings, n=40, **more):
 SEEDS = range(60)
 
 
+@lru_cache
+def face_of(seed):
+    """Return the optimal face of a problem, None where no exact optimum is found."""
+    X, triplets, weights, settings = problem(seed)
+    squared = settings["loss"] == "squared_hinge"
+    return optimal_face(X, triplets, settings["scale"], settings["smoothing"], weights, squared)
+
+
+@lru_cache
+def last_of(seed):
+    """Return the similarity that a long training of a problem ends with."""
+    return iterates(*problem(seed), 300, forward="exact", variant="pairwise")[-1]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.slow
 def test_no_optimum_uses_what_is_excluded(seed):
     X, triplets, weights, settings = problem(seed)
-    face = optimal_face(
-        X,
-        triplets,
-        settings["scale"],
-        settings["smoothing"],
-        weights,
-        settings["loss"] == "squared_hinge",
-    )
+    face = face_of(seed)
     if face is None:
         pytest.skip("no exact optimum of this one")
     slopes, optimal = face
     runs = iterates(X, triplets, weights, settings, forward="exact")
     runs += iterates(X, triplets, weights, settings, 10)
-    runs += iterates(X, triplets, weights, settings, 300, forward="exact", variant="pairwise")[-1:]
+    runs.append(last_of(seed))
     for similarity in runs:
         constraints, sizes, ball, atoms = screening(X, triplets, weights, settings, similarity)
         gone, features = excluded(constraints, sizes, ball, atoms)
@@ -108,12 +116,9 @@ def test_no_optimum_uses_what_is_excluded(seed):
 def test_most_optimal_faces_are_known_and_much_is_excluded():
     known = gone = left = 0
     for seed in SEEDS:
-        X, triplets, weights, settings = problem(seed)
-        squared = settings["loss"] == "squared_hinge"
-        face = optimal_face(X, triplets, settings["scale"], settings["smoothing"], weights, squared)
+        face = face_of(seed)
         known += face is not None
-        last = iterates(X, triplets, weights, settings, 300, forward="exact", variant="pairwise")
-        posed = screening(X, triplets, weights, settings, last[-1])
+        posed = screening(*problem(seed), last_of(seed))
         atoms, _ = excluded(*posed)
         gone += len(atoms)
         if face is not None:

@@ -42,9 +42,9 @@ def here():
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory):
-    """A cluster of four processes."""
-    with small_cluster(tmp_path_factory.mktemp("workers"), 4) as cluster:
+def three(tmp_path_factory):
+    """A cluster of three processes."""
+    with small_cluster(tmp_path_factory.mktemp("workers"), 3) as cluster:
         yield cluster
 
 
@@ -201,11 +201,11 @@ def test_same_optimum(here, diagonal, gamma):
     known = ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     for terms in (shards[0], shards[2]) if gamma else shards[1:2]:
         found = ss.solve(
-            ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-6, screening=("MGB",), freq=5
+            ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-5, screening=("MGB",), freq=5
         )
         assert found.converged and found.n_L > 0 and found.n_R > 0
         assert np.linalg.norm(found.x - known.x) <= found.eps + known.eps
-        assert found.gap <= 1e-6 * found.primal and prob.gap(found.x, lam) >= -known.gap
+        assert found.gap <= 1e-5 * found.primal and prob.gap(found.x, lam) >= -known.gap
         assert found.primal - found.gap <= known.primal <= found.primal + known.gap
         if gamma:
             assert np.allclose(found.alpha, prob.alpha(found.x), atol=1e-9)
@@ -284,37 +284,37 @@ def answers(terms, callback=None):
     return [np.asarray(v) for v in out]
 
 
-def test_one_worker_and_four_and_one_of_them_killed(here, four):
+def test_one_worker_and_three_and_one_of_them_killed(here, three):
     """To the last bit; a worker that holds a shard is killed after screening has begun, and its
     shards are computed again.
     """
     alone = answers(ss.ShardedTriplets.from_labels(here, X, Y, 6, 6))
-    terms, killed = ss.ShardedTriplets.from_labels(four.client, X, Y, 6, 6), []
+    terms, killed = ss.ShardedTriplets.from_labels(three.client, X, Y, 6, 6), []
     holders = {
-        address for workers in four.client.who_has(terms._shards).values() for address in workers
+        address for workers in three.client.who_has(terms._shards).values() for address in workers
     }
-    assert len(holders) == 4
+    assert len(holders) == 3
 
     def kill(progress):
         if progress.n_L + progress.n_R > 0 and not killed:
-            killed.append(four.kill_one(terms._shards[0]))
+            killed.append(three.kill_one(terms._shards[0]))
 
     for callback in (None, kill):
         for found, wanted in zip(answers(terms, callback), alone, strict=True):
             assert np.array_equal(found, wanted)
-    assert killed and killed[0] not in four.client.scheduler_info()["workers"]
+    assert killed and killed[0] not in three.client.scheduler_info()["workers"]
 
 
 # ---------------------------------------------------------------------- nobody left
 def test_a_solve_without_any_worker_ends_with_an_error_that_says_what_is_lost(tmp_path):
-    """All workers are killed in the middle of it, and none comes back."""
-    with small_cluster(tmp_path, 2) as cluster:
+    """The only worker is killed in the middle of it, and none comes back."""
+    with small_cluster(tmp_path, 1) as cluster:
         terms = ss.ShardedTriplets.from_labels(cluster.client, X, Y, 6, 5, patience=0.5)
 
         def kill(progress):
-            for process in cluster.processes.values():
-                process.kill()
-                process.wait()
+            (process,) = cluster.processes.values()
+            process.kill()
+            process.wait()
 
         lost = (
             rf"the scheduler at {cluster.address} has had no worker for 0.5 seconds: "
@@ -367,7 +367,7 @@ def test_bad_arrays_are_named(here, monkeypatch):
         ss.ShardedTriplets.from_labels(here, X, Y, 4, 6)
 
 
-def test_a_worker_with_other_sources_is_refused(four, monkeypatch):
+def test_a_worker_with_other_sources_is_refused(three, monkeypatch):
     monkeypatch.setattr(_cluster, "source_hash", lambda: "other sources")
     _cluster.stamp.cache_clear()
     try:
@@ -376,7 +376,7 @@ def test_a_worker_with_other_sources_is_refused(four, monkeypatch):
             match=r"worker \S+ has source \w+ \(here other source\); "
             r"install the same on every worker",
         ):
-            ss.ShardedTriplets(four.client, X, [[0, 1, 2]])
+            ss.ShardedTriplets(three.client, X, [[0, 1, 2]])
     finally:
         _cluster.stamp.cache_clear()
 
