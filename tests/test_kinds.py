@@ -132,8 +132,8 @@ FITS = {
 CHEAP = {
     "HDSL": {"scale": 1.0, "max_iter": 20},
     "SafeSVCCV": {"Cs": [0.1, 1.0], "cv": 2},
-    "TripletMetric": {"lam": 1.0},
-    "TripletMetricCV": {"estimator": ss.TripletMetric(k=2), "lams": [1.0, 2.0], "cv": 2},
+    "TripletMetric": {"lam": 10.0, "k": 1},
+    "TripletMetricCV": {"estimator": ss.TripletMetric(k=1), "lams": [10.0, 20.0], "cv": 2},
 }
 
 PUBLIC = {}

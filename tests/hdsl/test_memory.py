@@ -57,7 +57,7 @@ def test_the_limit_would_be_passed_by_what_must_not_be_formed():
 def test_training(points, settings):
     X, y, triplets = points
     judge = hdsl.NeighborError(X[:50], y[:50], X[50:90], y[50:90])
-    solver = hdsl.FrankWolfe(100.0, max_iter=20, check_every=5, **settings)
+    solver = hdsl.FrankWolfe(100.0, max_iter=10, check_every=5, **settings)
     assert peak(lambda: solver.fit(X, triplets, judge)) < LIMIT
 
 
