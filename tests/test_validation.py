@@ -1,12 +1,16 @@
 """What is proved of held-out terms, against solves for every lam and without every term."""
 
+from fractions import Fraction
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
 import numpy as np
 import pytest
 
 import safescreen as ss
 from held_out import KINDS, apart, family, lam_of, truth
 from safescreen.paths import begin_path
-from safescreen.validation import keep_next
+from safescreen.validation import _with_intercepts, ball_margins, keep_next
 
 # ------------------------------------------------------------------ intervals
 
@@ -99,6 +103,85 @@ def test_a_pair_between_two_solutions_with_a_term_between_its_thresholds():
     assert prob.assemble(sums, x, middle).gap < 1e-12
 
 
+def test_the_pair_between_two_solutions_makes_bounds_narrower():
+    class WithoutPair(ss.HeldOut):
+        def _references(self, low, high):
+            return list(super()._references(low, high))[:2]
+
+    rng = np.random.default_rng(5)
+    samples = ss.Samples(rng.normal(size=(40, 3)), np.repeat([-1, 1], 20))
+    prob = ss.Problem(samples, ss.SmoothedHinge(0.5))
+    with_pair, without = (kind(prob, samples) for kind in (ss.HeldOut, WithoutPair))
+    for lam in (10.0, 12.0):
+        solution = ss.solve(prob, lam, rtol=1e-12)
+        with_pair.keep(solution)
+        without.keep(solution)
+    narrow, wide = with_pair.margins(11.0), without.margins(11.0)
+    assert (narrow.high - narrow.low < 0.5 * (wide.high - wide.low)).all()
+
+
+def test_between_a_solution_and_itself_there_is_no_pair():
+    prob = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    fold = ss.HeldOut(prob, prob.terms)
+    fold.keep(ss.solve(prob, 4.0, rtol=1e-9))
+    assert np.isfinite(fold.margins(1.0, 16.0).low).all()  # 4 is in the middle
+
+
+# ------------------------------------------------------------------ rounding
+
+
+def of_sizes(rng, n):
+    """Numbers of very different sizes."""
+    return rng.uniform(-1.0, 1.0, n) * 10.0 ** rng.integers(-6, 7, n)
+
+
+def farther(bounds, low, high):
+    """Assert that bounds reach at least from low to high, which are exact, and hardly farther."""
+    for i in range(len(low)):
+        assert Fraction(bounds.low[i]) <= low[i] and Fraction(bounds.high[i]) >= high[i], i
+        size = max(abs(low[i]), abs(high[i]), abs(low[i] - high[i]))
+        room = size * Fraction(1, 10**14)
+        assert (
+            low[i] - Fraction(bounds.low[i]) <= room and Fraction(bounds.high[i]) - high[i] <= room
+        )
+
+
+def test_margins_in_a_ball_are_rounded_outwards():
+    """Products and norms are exact here, so nothing else makes room for the rounding of sums."""
+    rng = np.random.default_rng(3)
+    values, norms, radius = of_sizes(rng, 400), np.abs(of_sizes(rng, 400)), 1.5
+    products = SimpleNamespace(chunk=lambda start, stop: (values[start:stop], 0.0))
+    terms = MagicMock(norms=norms, offers=(), **{"inner_products.return_value": products})
+    terms.__len__.return_value = 400
+    terms.chunks.return_value = [(0, 150), (150, 400)]
+    bounds = ball_margins(MagicMock(), terms, SimpleNamespace(center=None, radius=radius))
+    reach = [Fraction(radius) * Fraction(norm) for norm in norms]
+    exact = [Fraction(value) for value in values]
+    farther(
+        bounds,
+        [value - one for value, one in zip(exact, reach, strict=True)],
+        [value + one for value, one in zip(exact, reach, strict=True)],
+    )
+
+
+def test_margins_with_an_intercept_are_rounded_outwards():
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        low, high = np.sort(of_sizes(rng, 12).reshape(2, 6), axis=0)
+        b = np.sort(of_sizes(rng, 2))
+        signs = rng.choice([-1.0, 1.0], 6)
+        bounds = _with_intercepts(low, high, signs, b)
+        moved = [sorted(Fraction(sign) * Fraction(end) for end in b) for sign in signs]
+        farther(
+            bounds,
+            [Fraction(one) + least for one, (least, _) in zip(low, moved, strict=True)],
+            [Fraction(one) + most for one, (_, most) in zip(high, moved, strict=True)],
+        )
+
+
+# ------------------------------------------------------------------ what is unknown, and input
+
+
 def test_zero_is_on_no_side():
     bounds = ss.MarginBounds(np.array([0.0, -1.0]), np.array([1.0, 0.0]))
     assert not bounds.are_right.any() and not bounds.are_errors.any()
@@ -119,7 +202,7 @@ def test_what_nothing_is_known_of():
 def test_weights_of_the_held_out():
     prob = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
     held_out = ss.Samples([[1.0], [1.0], [0.0]], [1, -1, 1])
-    fold = ss.HeldOut(prob, held_out, [3.0, 4.0, 1.0])
+    fold = ss.HeldOut(prob, held_out, [0.75, 1.0, 0.25])
     fold.keep(ss.solve(prob, 1.0, rtol=1e-9))
     assert fold.error(0.9, 1.1) == (0.5, 0.625)  # a margin of 0 is never decided
 
