@@ -18,9 +18,18 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def report(book):
-    """The folder of the pages of one size."""
+    """The folder of the pages of one size, made where an earlier book has left a page."""
+    for file in earlier(book):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("# An experiment that is no more\n", encoding="utf-8")
     assert book.make("report", "--profile", "smoke").endswith("outputs/smoke/report/index.html\n")
     return book.outputs / "smoke/report"
+
+
+def earlier(book, name="third"):
+    """Where the source and the page of an experiment are."""
+    source = book.outputs / ".sphinx/smoke/source/results/smoke" / f"{name}.md"
+    return source, book.outputs / "smoke/report/results/smoke" / f"{name}.html"
 
 
 @pytest.fixture(scope="module")
@@ -228,13 +237,8 @@ def test_a_report_is_whole_and_no_more_than_results_and_ledger(report, faults):
 
 
 def test_pages_of_what_is_no_more_go(book, report):
-    assert (report / "results/smoke/second.html").is_file()
-    book.write("tiny")
-    book.make("report", "--profile", "smoke")
-    assert (report / "results/smoke/tiny.html").is_file() and not (
-        report / "results/smoke/second.html"
-    ).exists()
-    assert "second.html" not in (report / "index.html").read_text(encoding="utf-8")
+    assert all(file.is_file() for file in earlier(book, "second"))
+    assert not any(file.exists() for file in earlier(book))
 
 
 def figures_of_the_book():
