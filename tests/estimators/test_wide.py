@@ -16,7 +16,7 @@ from safescreen.estimators import _mahalanobis, triplet_metric
 from safescreen_book import datasets
 
 
-def wide(n=24, d=60, seed=0):
+def wide(n=24, d=36, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     return rng.standard_normal((n, d)) + 100.0 + 0.5 * (y[:, None] == np.arange(d) % 4), y
@@ -39,7 +39,7 @@ def test_the_span_of_the_points_holds_the_optimum(product, k):
     prob, direct, listed = listed_and_solved(k)
     model = TripletMetric(k=k, tol=1e-9, product=True).fit(X, y) if product else listed
     assert model.lam_ == pytest.approx(direct.lam, rel=1e-9)
-    assert model.components_.shape[1] == 60 and model.solution_.x.shape == (24, 24)
+    assert model.components_.shape[1] == 36 and model.solution_.x.shape == (24, 24)
     M = model.get_mahalanobis_matrix()
     assert prob.gap(M, model.lam_) <= 2e-9 * prob.primal(M, model.lam_)
     apart = direct.eps + model.solution_.eps
@@ -115,9 +115,9 @@ def test_very_many_features():
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_sparse_points_are_dense_ones(container, diagonal):
-    X, y = wide(40, 5 if diagonal else 50)
+    X, y = wide(24, 5 if diagonal else 30)
     X = np.where(X > 100.0, X - 100.0, 0.0)
-    weights, model = 1.0 + np.arange(40) % 2, TripletMetric(k=3, diagonal=diagonal)
+    weights, model = 1.0 + np.arange(24) % 2, TripletMetric(k=3, diagonal=diagonal)
     dense, same = clone(model).fit(X, y, weights), clone(model).fit(container(X), y, weights)
     np.testing.assert_array_equal(same.components_, dense.components_)
     np.testing.assert_allclose(same.transform(container(X)), dense.transform(X), atol=1e-12)

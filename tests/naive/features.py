@@ -12,6 +12,8 @@ __all__ = ["FEATURES", "flat", "rounded", "size"]
 
 FEATURES = WeakKeyDictionary()
 """For each kernel space the exact elements ``z_j``, flat lists."""
+_ROUNDED = WeakKeyDictionary()
+"""The same as rows of floats."""
 
 
 def flat(x):
@@ -27,7 +29,9 @@ def rounded(x):
     """Return an element as a flat array of floats, and a bound of its error."""
     if not hasattr(x, "space"):
         return np.ravel(x), 0.0
-    elements = np.array(FEATURES[x.space], dtype=float)
+    if x.space not in _ROUNDED:
+        _ROUNDED[x.space] = np.array(FEATURES[x.space], dtype=float)
+    elements = _ROUNDED[x.space]
     most = np.abs(x.coef) @ np.abs(elements)
     return x.coef @ elements, 1e-15 * len(x.coef) * float(np.linalg.norm(most))
 

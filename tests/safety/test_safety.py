@@ -67,13 +67,12 @@ def references(prob, points, lam, alphas=(None,)):
     neighbouring lam.
     """
     for x in points:
+        here = prob.evaluate(x, lam)
         for alpha in alphas:
-            yield Reference(prob, prob.evaluate(x, lam, alpha))
+            yield Reference(prob, here if alpha is None else prob.evaluate(x, lam, alpha))
         for factor in (1.0, 0.9, 1.02, 3.0):
             eps = reference_accuracy(prob.evaluate(x, factor * lam))
-            yield Reference(
-                prob, prob.evaluate(x, lam), PathReference(x0=x, lam0=factor * lam, eps=eps)
-            )
+            yield Reference(prob, here, PathReference(x0=x, lam0=factor * lam, eps=eps))
 
 
 def balls(reference):

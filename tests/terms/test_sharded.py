@@ -270,9 +270,9 @@ def answers(terms, callback=None):
     lams = prob.lam_max() * np.array([0.05, 0.03])
     solutions = [
         ss.solve(
-            prob, lams[-1], tol=0.0, rtol=1e-6, freq=3, callback=callback, screening=("RRPB", "PGB")
+            prob, lams[-1], tol=0.0, rtol=1e-4, freq=3, callback=callback, screening=("RRPB", "PGB")
         ),
-        *ss.path(prob, lams, tol=0.0, rtol=1e-5, screening=("RRPB", "PGB")),
+        *ss.path(prob, lams, tol=0.0, rtol=1e-4, screening=("RRPB", "PGB")),
     ]
     assert (
         all(s.converged for s in solutions)
