@@ -34,7 +34,7 @@ CHECKED = [
     SafeSVC(kernel="rbf", gamma=0.2, smoothing=0.1, intercept="penalised", **FINE),
     SafeSVCCV(SafeSVC(**FINE), [0.1, 1.0], cv=2),
     TripletMetric(),
-    TripletMetricCV(TripletMetric(k=1, tol=0.1, max_iter=300), 2, cv=2),
+    TripletMetricCV(TripletMetric(k=2, tol=0.1, max_iter=40), 2, cv=2),
     HDSL(max_iter=20),
 ]
 
