@@ -51,7 +51,10 @@ def test_every_setting(kind, gamma):
     of = instance(kind)
     problem, lam = of.problem(gamma), of.lam(0.1)
     exact = ss.solve(problem, lam, tol=0.0, rtol=1e-11, screening=())
-    for screening, active_set, freq in itertools.product(SCREENINGS, (False, True), (1, 10)):
+    settings = itertools.product(enumerate(SCREENINGS), (False, True), (1, 10))
+    for (number, screening), active_set, freq in settings:
+        if (number + active_set + freq) % 2:  # any two of three go together
+            continue
         solution = ss.solve(
             problem, lam, tol=0.0, rtol=RTOL, screening=screening, active_set=active_set, freq=freq
         )
