@@ -10,6 +10,7 @@ Claims of the ledger name its entries in ``about``.
 (('prob', 'x', 'lam', 'alpha'), ('STS19 Theorem 4',))
 """
 
+import functools
 import importlib
 import inspect
 import re
@@ -112,9 +113,14 @@ def catalogue() -> dict[str, Entry]:
 
 def check_names(names, where: str) -> None:
     """Raise a BookError for a name that no entry has."""
-    unknown = sorted(set(names) - set(catalogue()))
+    unknown = sorted(set(names) - _names())
     if unknown:
         raise BookError(f"{where}: about names no test of the library: {', '.join(unknown)}")
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    return frozenset(catalogue())
 
 
 def _entries(module: str) -> Iterator[Entry]:

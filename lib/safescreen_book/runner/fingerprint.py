@@ -130,13 +130,15 @@ def _difference(part: str, old: Any, new: Any) -> str:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of packages, sorted by name."""
-    found = {}
-    for package in sorted(packages):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    return {package: _version(package) for package in sorted(packages)}
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def environment() -> dict[str, Any]:
