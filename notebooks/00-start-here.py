@@ -58,7 +58,9 @@ old = ss.solve(problem, lam0, rtol=1e-9)
 
 ball = ss.spheres.relaxed_path_bound(old.x, old.eps, lam0, lam)
 found = ss.rules.sphere(problem, ball)
-print(f"proved: {found.n_L} triplets in L, {found.n_R} in R, of {len(problem)} ({found.rate:.0%})")
+print(
+    f"proved: {found.n_L} triplets in L, {found.n_R} in R, of {len(problem)} ({found.rate:.0%})"
+)
 
 # %% [markdown]
 # Now solve the problem, and look where the triplets really are. The screened ones are in colour. This is
@@ -101,9 +103,7 @@ print(np.round(again.x, 4))
 # the iterates screen more of them:
 
 # %%
-path = ss.path(
-    problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, screening=("RRPB", "PGB")
-)
+path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, screening=("RRPB", "PGB"))
 assert all(solution.converged for solution in path)
 figures.shares(path, title="what is known at the end of each solve")
 figures.show(

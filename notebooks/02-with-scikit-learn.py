@@ -28,17 +28,11 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 # `screening_` says which samples were screened: their region of the loss is proved.
 
 # %%
-search = GridSearchCV(
-    make_pipeline(StandardScaler(), ss.SafeSVC(tol=1e-6, screening=("MGB",))),
-    {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]},
-    cv=5,
-)
+search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(tol=1e-6, screening=("MGB",))), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
 search.fit(X, y)
 best = search.best_estimator_[-1]
 print("C =", best.C, f"accuracy {search.best_score_:.3f}")
-print(
-    f"samples screened {best.screening_[0].rate:.0%}, support vectors {len(best.support_)} of {len(y)}"
-)
+print(f"samples screened {best.screening_[0].rate:.0%}, support vectors {len(best.support_)} of {len(y)}")
 assert best.reason_ == "converged"  # the gap is at most tol times the objective
 
 # %% [markdown]
@@ -62,27 +56,15 @@ model = ss.SafeSVCCV(machine, Cs, cv=5).fit(X_scaled, y)
 print(f"C = {model.C_:.3g}, accuracy {model.best_score_:.3f}")
 
 exhaustive = GridSearchCV(machine, {"C": Cs}, cv=5).fit(X_scaled, y)
-apart = np.abs(
-    model.cv_results_["mean_test_score"] - exhaustive.cv_results_["mean_test_score"]
-).max()
-print(
-    "same choice as the grid search:",
-    model.C_ == exhaustive.best_params_["C"],
-    f"; mean scores differ by at most {apart:.4f}",
-)
+apart = np.abs(model.cv_results_["mean_test_score"] - exhaustive.cv_results_["mean_test_score"]).max()
+print("same choice as the grid search:", model.C_ == exhaustive.best_params_["C"], f"; mean scores differ by at most {apart:.4f}")
 assert apart < 0.002
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 for tol, colour in ((1e-3, "C1"), (1e-6, "C0")):
-    low, high = (
-        ss.SafeSVCCV(ss.SafeSVC(tol=tol), Cs, cv=5, refit=False)
-        .fit(X_scaled, y)
-        .score_bounds_.mean(axis=1)
-    )
-    ax.fill_between(
-        Cs, low, high, step="mid", alpha=0.3, color=colour, label=f"certain at tol = {tol:g}"
-    )
+    low, high = ss.SafeSVCCV(ss.SafeSVC(tol=tol), Cs, cv=5, refit=False).fit(X_scaled, y).score_bounds_.mean(axis=1)
+    ax.fill_between(Cs, low, high, step="mid", alpha=0.3, color=colour, label=f"certain at tol = {tol:g}")
 ax.semilogx(Cs, model.scores_.mean(axis=0), "k.", label="scores")
 ax.axvline(model.C_, color="C3", lw=1)
 ax.set(xlabel="C", ylabel="accuracy", title="Bounds of the validation accuracy")
@@ -92,9 +74,7 @@ figures.show(
     f"the bands. A vertical line marks the choice, C = {model.C_:.3g}."
 )
 low, high = model.score_bounds_.mean(axis=1)
-print(
-    f"bounds at tol = 1e-6 are {np.mean(high - low):.4f} apart on average; certified: {model.certified_}"
-)
+print(f"bounds at tol = 1e-6 are {np.mean(high - low):.4f} apart on average; certified: {model.certified_}")
 assert (low <= model.scores_.mean(axis=0)).all() and (model.scores_.mean(axis=0) <= high).all()
 
 # %% [markdown]
@@ -105,9 +85,7 @@ assert (low <= model.scores_.mean(axis=0)).all() and (model.scores_.mean(axis=0)
 # pickled and used in searches. They take data frames, and follow the conventions of scikit-learn.
 
 # %%
-metric = ss.TripletMetricCV(ss.TripletMetric(k=3, screening=("RRPB", "PGB")), lams=5, cv=3).fit(
-    X[::3], y[::3]
-)
+metric = ss.TripletMetricCV(ss.TripletMetric(k=3, screening=("RRPB", "PGB")), lams=5, cv=3).fit(X[::3], y[::3])
 print(f"lambda = {metric.lam_ / metric.lams_[0]:.2g} lambda_max, accuracy {metric.best_score_:.3f}")
 print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
 
@@ -122,12 +100,8 @@ C0, C = 0.1, 0.105
 options = {"loss": "hinge", "tol": 1e-8, "max_iter": 1_000_000, "random_state": 0}
 first = LinearSVC(C=C0, **options).fit(X, y)
 certificate = ss.screen_fitted(first, X, y, C)
-print(
-    f"certainly without influence: {certificate.in_R.mean():.0%}, certainly at the bound: {certificate.in_L.mean():.0%}"
-)
-print(
-    f"the proof: gap {certificate.gap:.2g}, of which rounding {certificate.gap_rounding:.0e}; ball of radius {certificate.balls[0].radius:.2f}"
-)
+print(f"certainly without influence: {certificate.in_R.mean():.0%}, certainly at the bound: {certificate.in_L.mean():.0%}")
+print(f"the proof: gap {certificate.gap:.2g}, of which rounding {certificate.gap_rounding:.0e}; ball of radius {certificate.balls[0].radius:.2f}")
 assert certificate.in_R.mean() > 0.5
 
 # %% [markdown]
@@ -158,9 +132,7 @@ for C in (1.0, 1.02, 1.05):
     same = np.allclose(part.decision_function(X), whole.decision_function(X), atol=1e-5)
     low, high = certificate.intercept
     assert same and low <= whole.intercept_[0] + 1e-7 and whole.intercept_[0] - 1e-7 <= high
-    print(
-        f"C = {C:.2f}: {certificate.in_R.mean():.0%} dropped, intercept in [{low:.2f}, {high:.2f}]; same decision values: {same}"
-    )
+    print(f"C = {C:.2f}: {certificate.in_R.mean():.0%} dropped, intercept in [{low:.2f}, {high:.2f}]; same decision values: {same}")
 
 # %% [markdown]
 # ## What it saves
@@ -190,10 +162,7 @@ def path_of_svc(screened):
 
 def accurate_linear_svc(screened):
     """Return an accurate model, and how many samples it has seen."""
-    options, kept = (
-        {"C": 1.0, "max_iter": 1_000_000, "random_state": 0, "dual": True},
-        np.ones(len(b), dtype=bool),
-    )
+    options, kept = {"C": 1.0, "max_iter": 1_000_000, "random_state": 0, "dual": True}, np.ones(len(b), dtype=bool)
     if screened:
         kept = ~ss.screen_fitted(LinearSVC(tol=1e-2, **options).fit(A, b), A, b).in_R
     return [LinearSVC(tol=1e-8, **options).fit(A[kept], b[kept])], [kept.sum()]
@@ -207,26 +176,16 @@ def seconds_of(function, screened):
 
 ss.screen_fitted(LinearSVC().fit(A[:100], b[:100]), A[:100], b[:100])  # compiles
 times = {}
-for name, function in {
-    "SVC(kernel='linear')": path_of_svc,
-    "LinearSVC()": accurate_linear_svc,
-}.items():
+for name, function in {"SVC(kernel='linear')": path_of_svc, "LinearSVC()": accurate_linear_svc}.items():
     plain, _, seconds = seconds_of(function, False)
     fast, seen, less = seconds_of(function, True)
     times[name] = seconds, less
-    assert all(
-        np.allclose(one.decision_function(A), two.decision_function(A), atol=1e-3)
-        for one, two in zip(plain, fast, strict=True)
-    )
-    print(
-        f"{name}: same decision values; the last fit saw {seen[-1] / (6000 if len(seen) > 1 else len(b)):.0%} of the samples"
-    )
+    assert all(np.allclose(one.decision_function(A), two.decision_function(A), atol=1e-3) for one, two in zip(plain, fast, strict=True))
+    print(f"{name}: same decision values; the last fit saw {seen[-1] / (6000 if len(seen) > 1 else len(b)):.0%} of the samples")
 
 # %% tags=["nbval-ignore-output"]
 for name, (seconds, less) in times.items():
-    print(
-        f"{name}: {seconds:.2f} s with all samples, {less:.2f} s with certificates: {seconds / less:.1f} times faster"
-    )
+    print(f"{name}: {seconds:.2f} s with all samples, {less:.2f} s with certificates: {seconds / less:.1f} times faster")
 
 # %% [markdown]
 # A certificate saves time where a fit costs much more than the decision values of all samples, and where most samples lie outside the
@@ -242,19 +201,12 @@ for name, (seconds, less) in times.items():
 
 # %%
 signs, C0, C = np.where(y == y.max(), 1, -1), 0.1, 0.105
-w = (
-    LinearSVC(C=C0, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=1_000_000, random_state=0)
-    .fit(X, y)
-    .coef_[0]
-)
+w = LinearSVC(C=C0, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=1_000_000, random_state=0).fit(X, y).coef_[0]
 certificate = ss.screen_samples(X, y, w, C, C0=C0, screening=("MGB&BT2",))
 prob = ss.Problem(ss.Samples(X, signs), ss.Hinge())
 reduced = prob.reduce(certificate.in_L, certificate.in_R)
 solution, full = (ss.solve(problem, 1 / C, tol=1e-300, rtol=1e-9) for problem in (reduced, prob))
-print(
-    f"terms left {len(reduced)} of {len(prob)}; same objective:",
-    abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8,
-)
+print(f"terms left {len(reduced)} of {len(prob)}; same objective:", abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8)
 assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 
 # %% [markdown]
@@ -267,9 +219,7 @@ assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 # A bad reference costs screening, and never safety:
 
 # %%
-rates = [
-    ss.screen_samples(X, y, (1.0 + error) * w, C, C0=C0).rate for error in (0.0, 0.01, 0.1, 1.0)
-]
+rates = [ss.screen_samples(X, y, (1.0 + error) * w, C, C0=C0).rate for error in (0.0, 0.01, 0.1, 1.0)]
 print("screened with a reference off by 0, 1, 10, 100 %:", [f"{rate:.2f}" for rate in rates])
 assert rates == sorted(rates, reverse=True)
 
@@ -277,10 +227,7 @@ assert rates == sorted(rates, reverse=True)
 # Error messages say what was found, and what to do about it:
 
 # %%
-for wrong in (
-    lambda: ss.SafeSVC().fit(X, np.ones(len(y))),
-    lambda: ss.screen_fitted(SVC().fit(X, y), X, y),
-):
+for wrong in (lambda: ss.SafeSVC().fit(X, np.ones(len(y))), lambda: ss.screen_fitted(SVC().fit(X, y), X, y)):
     try:
         wrong()
     except ValueError as message:

@@ -190,7 +190,6 @@ assert square + slope <= 0.0
 # sympy expands both for symmetric $2 \times 2$ matrices and the Frobenius inner product. (All sides are
 # sums over coordinates, so what holds for three coordinates holds for any number.)
 
-
 # %%
 def symmetric(name):
     a, b, c = sp.symbols(f"{name}11 {name}12 {name}22", real=True)
@@ -208,9 +207,7 @@ left = inner(Z - M, Z - M) + inner(G, Z - M) / ell
 Q = M - G / (2 * ell)
 right = inner(Z - Q, Z - Q) - inner(G, G) / (4 * ell**2)
 thales = inner(Z - M, Z - (M - G / ell))  # seen from the two ends of a diameter
-print(
-    "left minus right:", sp.expand(left - right), "  left minus Thales:", sp.expand(left - thales)
-)
+print("left minus right:", sp.expand(left - right), "  left minus Thales:", sp.expand(left - thales))
 assert sp.expand(left - right) == 0 and sp.expand(left - thales) == 0
 
 # %% [markdown]
@@ -255,7 +252,6 @@ assert sp.simplify(pieces["quadratic"] + conjugate + a * m - square) == 0
 #
 # A matrix is the vector of its entries, then the Frobenius inner product is a dot product. `A` holds one
 # term a row.
-
 
 # %%
 def gradient_ball(A, x, lam, gamma, alpha=None):
@@ -307,7 +303,6 @@ print("the centers differ by less than 1e-13, and the radius is larger, by less 
 # kink. From $x = 0$ with the dual point $s$ the center is $s/2$, $\varphi = 1 - s$ and $r = 1 - s/2$: the
 # solution is on the surface for every $s$, with a $\varphi$ that is not 0.
 
-
 # %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
@@ -316,9 +311,7 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(
-        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
-    )
+    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
 
 
 def references(problem, x_star, rng):
@@ -342,9 +335,7 @@ def instances(rng, kinds, repeats):
     for kind in kinds:
         for repeat in range(repeats):
             instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-            rows = np.array(
-                [instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))]
-            )
+            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
             lam_max = max(instance.lam_max(), 1.0)
             weight = lam_max * rng.choice([2.0, 0.5, 0.1, 0.02])
             optimum = ss.solve(instance, weight, rtol=1e-13, tol=1e-12)
@@ -369,9 +360,7 @@ for kind, instance, rows, weight, optimum in instances(rng, kinds, 40):
         b = library_ball(instance, reference, weight, alpha)
         center, radius = gradient_ball(rows, reference.ravel(), weight, instance.loss.gamma, alpha)
         size = np.linalg.norm(center) + radius
-        apart = max(
-            apart, np.linalg.norm(b.center.ravel() - center) / size, abs(b.radius - radius) / size
-        )
+        apart = max(apart, np.linalg.norm(b.center.ravel() - center) / size, abs(b.radius - radius) / size)
         distance = np.linalg.norm(optimum.x - b.center)
         assert distance <= b.radius + optimum.eps
         largest[kind], count = max(largest[kind], distance / (b.radius + optimum.eps)), count + 1
@@ -382,18 +371,14 @@ for kind, instance, rows, weight, optimum in instances(rng, kinds, 40):
 
 print(f"{count} balls; the library and numpy differ by {apart:.6f} at most (bound 0.000001)")
 for kind in kinds:
-    print(
-        f"{kind:16} largest distance {largest[kind]:.3f} (bound 1); at 1.5 lam_max from x = 0: {attained[kind]:.6f} in all"
-    )
+    print(f"{kind:16} largest distance {largest[kind]:.3f} (bound 1); at 1.5 lam_max from x = 0: {attained[kind]:.6f} in all")
 assert apart < 1e-6 and max(largest.values()) <= 1.0 and min(attained.values()) > 1.0 - 1e-6
 
 # %% [markdown]
 # The one term with the hinge: for all eleven dual points the solution is on the surface.
 
 # %% tags=["STS19-T1"]
-one_term = ss.Problem(
-    ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Hinge()
-)  # a = 1, and a sample of zeros
+one_term = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Hinge())  # a = 1, and a sample of zeros
 surface = []
 for s in np.linspace(0.0, 1.0, 11):
     b = library_ball(one_term, np.zeros(1), 1.0, np.array([s, 1.0]))
@@ -454,9 +439,7 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     radii[title] = {
         name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()
     }
-    figures.lines(
-        radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True
-    )
+    figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True)
 figures.show(
     "Radius of two balls against the iteration, on a logarithmic axis. Left, with an active "
     "constraint: GB stays near 0.1 while PGB falls to below a millionth. Right, without a "
@@ -488,7 +471,9 @@ print(
 )
 assert center[0] + radius < 0.0
 
-line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), loss)
+line = ss.Problem(
+    ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), loss
+)
 assert line.terms.margins(np.ones(1))[0] == -1.0
 try:
     ss.spheres.gradient_bound(line, np.array([-0.5]), 1.0)
@@ -514,9 +499,7 @@ for _ in range(1000):
     distance = np.linalg.norm(exact - center)
     outside["without"] += distance > np.linalg.norm(center)  # at x = 0 the center is -g/(2 lam)
     outside["with"] += distance > radius
-print(
-    f"solution outside the ball: {outside['without']} of 1000 without the Fenchel gap, {outside['with']} with it"
-)
+print(f"solution outside the ball: {outside['without']} of 1000 without the Fenchel gap, {outside['with']} with it")
 assert outside["with"] == 0 and outside["without"] > 900
 
 # %% [markdown]
@@ -578,9 +561,7 @@ for point in (x, x_half, x_star, x0.x):
         assert b.contains(point), name
         n_balls, n_certified = n_balls + 1, n_certified + found.n_L + found.n_R
         n_new += int(np.sum(here[found.in_R] <= 1.0) + np.sum(here[found.in_L] >= 1.0 - loss.gamma))
-print(
-    f"{n_balls} balls hold their references; {n_certified} triplets certified, {n_new} of them not there yet at the reference"
-)
+print(f"{n_balls} balls hold their references; {n_certified} triplets certified, {n_new} of them not there yet at the reference")
 assert n_new == 0 < n_certified
 
 # %% [markdown]

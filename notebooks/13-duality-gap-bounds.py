@@ -29,42 +29,22 @@ from safescreen_book import figures
 # (the bar below).
 
 # %%
-numbers, width, curvature = (
-    np.array([3.0, 2.2, 1.4, 0.8, 0.5, -0.4, -0.9]),
-    0.3,
-    2.0,
-)  # a_t, gamma, lambda
+numbers, width, curvature = np.array([3.0, 2.2, 1.4, 0.8, 0.5, -0.4, -0.9]), 0.3, 2.0  # a_t, gamma, lambda
 line = np.linspace(-0.2, 1.4, 801)
 slopes = np.clip((1.0 - np.outer(line, numbers)) / width, 0.0, 1.0)
-values = (
-    np.sum(slopes * (1.0 - np.outer(line, numbers)) - width / 2 * slopes**2, axis=1)
-    + curvature / 2 * line**2
-)
+values = np.sum(slopes * (1.0 - np.outer(line, numbers)) - width / 2 * slopes**2, axis=1) + curvature / 2 * line**2
 lowest = line[np.argmin(values)]
 at = np.searchsorted(line, lowest + 0.12)
-dual = np.sum(slopes[at] - width / 2 * slopes[at] ** 2) - max(numbers @ slopes[at], 0.0) ** 2 / (
-    2 * curvature
-)
+dual = np.sum(slopes[at] - width / 2 * slopes[at] ** 2) - max(numbers @ slopes[at], 0.0) ** 2 / (2 * curvature)
 reach = np.sqrt(2.0 * (values[at] - dual) / curvature)
 assert dual <= values.min() and abs(line[at] - lowest) <= reach
-ax = figures.lines(
-    {"objective $P$": values}, line, xlabel="$x$", title="a small gap, a near solution", legend=None
-)
+ax = figures.lines({"objective $P$": values}, line, xlabel="$x$", title="a small gap, a near solution", legend=None)
 ax.plot(line, values.min() + curvature / 2 * (line - lowest) ** 2, ":", color="#333333")
 ax.axhline(dual, color="#999999", linewidth=1.0)
-ax.plot(
-    [line[at] - reach, line[at] + reach],
-    [dual - 0.5] * 2,
-    color=figures.style_of("DGB")["color"],
-    linewidth=4,
-)
+ax.plot([line[at] - reach, line[at] + reach], [dual - 0.5] * 2, color=figures.style_of("DGB")["color"], linewidth=4)
 ax.plot(line[at], values[at], "o", color="black")
 ax.plot(lowest, values.min(), "*", color="black", markersize=11)
-for text, place in (
-    ("$P(x)$", (line[at], values[at] + 0.25)),
-    ("$D$", (-0.18, dual + 0.1)),
-    ("DGB", (line[at] + reach + 0.03, dual - 0.6)),
-):
+for text, place in (("$P(x)$", (line[at], values[at] + 0.25)), ("$D$", (-0.18, dual + 0.1)), ("DGB", (line[at] + reach + 0.03, dual - 0.6))):
     ax.annotate(text, place)
 ax.set(ylim=(dual - 1.0, dual + 4.0))
 figures.show(
@@ -184,7 +164,6 @@ assert sp.simplify(chord - m / 2 * s * (1 - s) * (z - w) ** 2) == 0
 # $\alpha(0) = \mathbf 1$ is the dual solution, the losses are straight between 0 and $x^\star$, and (2) is an equality.
 # So the solution is on the surface of DGB, and DGB cannot have the factor of CDGB.
 
-
 # %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
@@ -193,9 +172,7 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(
-        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
-    )
+    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
 
 
 def pairs(problem, optimum, lam, rng):
@@ -233,28 +210,19 @@ def gap_balls(A, x, alpha, lam, gamma, project):
     plus = project(A.T @ alpha)
     dual = alpha.sum() - gamma / 2 * alpha @ alpha - plus @ plus / (2 * lam)
     gaps = (objective(A, point, lam, gamma) - dual for point in (x, plus / lam))
-    wide, narrow = (
-        np.sqrt(max(factor * gap / lam, 0.0)) for factor, gap in zip((2.0, 1.0), gaps, strict=True)
-    )
+    wide, narrow = (np.sqrt(max(factor * gap / lam, 0.0)) for factor, gap in zip((2.0, 1.0), gaps, strict=True))
     return (x, wide), (plus / lam, narrow)
 
 
 # %%
-projections = {
-    "metric": semidefinite,
-    "diagonal metric": lambda Q: np.maximum(Q, 0.0),
-    "support vectors": lambda Q: Q,
-}
-
+projections = {"metric": semidefinite, "diagonal metric": lambda Q: np.maximum(Q, 0.0), "support vectors": lambda Q: Q}
 
 def instances(rng, kinds, repeats):
     """Random problems, their terms as rows, a lam, and the solution."""
     for kind in kinds:
         for repeat in range(repeats):
             instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-            rows = np.array(
-                [instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))]
-            )
+            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
             weight = max(instance.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
             yield kind, instance, rows, weight, ss.solve(instance, weight, tol=1e-12, rtol=1e-13)
 
@@ -274,13 +242,8 @@ for kind, instance, rows, weight, best in instances(rng, kinds, 30):
     solved.append((kind, instance, rows, weight, best))
     for reference, alpha in pairs(instance, best.x, weight, rng):
         DGB = ss.spheres.duality_gap_bound(instance, reference, weight, alpha)
-        (_, radius), (x_alpha, _) = gap_balls(
-            rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind]
-        )
-        gap, size = (
-            weight / 2 * DGB.radius**2,
-            np.linalg.norm(reference) + np.linalg.norm(rows.sum(axis=0)) / weight,
-        )
+        (_, radius), (x_alpha, _) = gap_balls(rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind])
+        gap, size = weight / 2 * DGB.radius**2, np.linalg.norm(reference) + np.linalg.norm(rows.sum(axis=0)) / weight
         apart = max(apart, abs(DGB.radius - radius) / size)
         distance = np.linalg.norm(best.x - DGB.center)
         assert np.array_equal(DGB.center, reference) and distance <= DGB.radius + best.eps
@@ -290,19 +253,10 @@ for kind, instance, rows, weight, best in instances(rng, kinds, 30):
             largest[kind] = max(largest[kind], distance / DGB.radius)
             used[kind] = max(used[kind], both / gap)
         count += 1
-print(
-    f"{count} pairs; radii of the library and of numpy differ by {apart:.5f} at most (bound 0.00001)"
-)
+print(f"{count} pairs; radii of the library and of numpy differ by {apart:.5f} at most (bound 0.00001)")
 for kind in kinds:
-    print(
-        f"{kind:16} largest distance {largest[kind]:.2f} radii (bound 1); both use up to {100 * used[kind]:.0f} % of the gap"
-    )
-assert (
-    apart < 1e-5
-    and 0.5 < min(used.values())
-    and max(used.values()) <= 1.001
-    and max(largest.values()) <= 1.0
-)
+    print(f"{kind:16} largest distance {largest[kind]:.2f} radii (bound 1); both use up to {100 * used[kind]:.0f} % of the gap")
+assert apart < 1e-5 and 0.5 < min(used.values()) and max(used.values()) <= 1.001 and max(largest.values()) <= 1.0
 
 # %% [markdown]
 # Above $\lambda_{\max}$ the solution is on the surface of the ball around $x = 0$:
@@ -385,13 +339,7 @@ for ax, top in zip(axes, (9.0, 0.5), strict=True):
     ax.plot(grid, simple, color=dual, label=r"gap with $\alpha(x)$")
     ax.plot(grid, P - P.min(), color=primal, label=r"$P - P^\star$")
     ax.plot(grid, lam_line * (grid - best) ** 2, ":", color=gap, label=r"$\lambda |x - x^\star|^2$")
-    ax.plot(
-        grid,
-        lam_line / 2 * (grid - best) ** 2,
-        ":",
-        color=primal,
-        label=r"$\frac{\lambda}{2} |x - x^\star|^2$",
-    )
+    ax.plot(grid, lam_line / 2 * (grid - best) ** 2, ":", color=primal, label=r"$\frac{\lambda}{2} |x - x^\star|^2$")
     ax.set(xlabel="$x$", ylim=(0.0, top))
 axes[1].set(xlim=(best - 0.35, best + 0.35))
 for ax, title in zip(axes, ("one dimension, seven terms", "the same, nearer"), strict=True):
@@ -412,9 +360,7 @@ h = grid[1] - grid[0]
 assert np.all(P - P.min() >= lam_line / 2 * (grid - best) ** 2 - 1e-3)
 assert np.all(G >= lam_line * (grid - best) ** 2 - 1e-2) and np.all(simple >= P - P.min() - 1e-9)
 rest = np.diff(G - lam_line * grid**2, 2) / h**2
-print(
-    f"smallest second difference of G - lam x^2 on the grid: {rest.min() + 0.0:.3f} (bound -0.000001)"
-)
+print(f"smallest second difference of G - lam x^2 on the grid: {rest.min() + 0.0:.3f} (bound -0.000001)")
 assert rest.min() > -1e-6
 
 # %% [markdown]
@@ -440,15 +386,11 @@ assert np.allclose(curvature[0], 1.0, atol=1e-5) and np.allclose(curvature[1], 2
 
 # %%
 i, j, k = problem.terms.index.T
-A = np.array(
-    [np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)]
-)
+A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
 A = A.reshape(len(problem), 4)
 x = np.diag([0.3, 0.02])
 alpha = problem.alpha(x)
-slow = dict(
-    zip(("DGB", "CDGB"), gap_balls(A, x.ravel(), alpha, lam, loss.gamma, semidefinite), strict=True)
-)
+slow = dict(zip(("DGB", "CDGB"), gap_balls(A, x.ravel(), alpha, lam, loss.gamma, semidefinite), strict=True))
 balls = {
     "DGB": ss.spheres.duality_gap_bound(problem, x, lam, alpha),
     "CDGB": ss.spheres.constrained_duality_gap_bound(problem, alpha, lam),
@@ -456,9 +398,7 @@ balls = {
 for name, ball in balls.items():
     center, radius = slow[name]
     away = np.linalg.norm(x_star - ball.center)
-    print(
-        f"{name:4} center {np.round(center, 4) + 0.0}, radius {radius:.4f}; the solution is at {away:.4f}"
-    )
+    print(f"{name:4} center {np.round(center, 4) + 0.0}, radius {radius:.4f}; the solution is at {away:.4f}")
     assert np.allclose(ball.center.ravel(), center, atol=1e-12)
     assert 0.0 <= ball.radius / radius - 1.0 < 1e-9 and away <= ball.radius
 
@@ -495,7 +435,6 @@ figures.show(
 # gets DGB without extra work, and CDGB for one more pass over all triplets. Right is a dual method, which changes one
 # $\alpha_t$ at a time and always works at $x(\alpha)$. It gets both balls from the same gap.
 
-
 # %%
 def dual_ascent(A, lam, gamma, n_passes, rng):
     """Coordinate ascent of the dual without a cone, for support vector machines; yields alpha after each pass."""
@@ -511,14 +450,10 @@ def dual_ascent(A, lam, gamma, n_passes, rng):
 
 # %%
 visited = []
-ss.solve(
-    problem, lam, 1e-9, x0=x, screening=(), callback=lambda progress: visited.append(progress.x)
-)
+ss.solve(problem, lam, 1e-9, x0=x, screening=(), callback=lambda progress: visited.append(progress.x))
 machine = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
 lam_machine = 0.05 * machine.lam_max()
-duals = list(
-    dual_ascent((2 * y - 1)[:, None] * X, lam_machine, loss.gamma, 14, np.random.default_rng(0))
-)
+duals = list(dual_ascent((2 * y - 1)[:, None] * X, lam_machine, loss.gamma, 14, np.random.default_rng(0)))
 
 radii = {"metric": {"DGB": [], "CDGB": []}, "machine": {"DGB": [], "CDGB": []}}
 for point in visited:
@@ -528,9 +463,7 @@ for point in visited:
     )
 for alpha in duals:
     point = machine.x_of(alpha, lam_machine)
-    radii["machine"]["DGB"].append(
-        ss.spheres.duality_gap_bound(machine, point, lam_machine, alpha).radius
-    )
+    radii["machine"]["DGB"].append(ss.spheres.duality_gap_bound(machine, point, lam_machine, alpha).radius)
     radii["machine"]["CDGB"].append(
         ss.spheres.constrained_duality_gap_bound(machine, alpha, lam_machine).radius
     )
@@ -539,9 +472,7 @@ for alpha in duals:
 figure, axes = figures.panels(2, height=3.2)
 titles = {"metric": "metric, projected gradient", "machine": "support vectors, dual ascent"}
 for ax, (name, curves) in zip(axes, radii.items(), strict=True):
-    figures.lines(
-        curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log="y", marks=True
-    )
+    figures.lines(curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log="y", marks=True)
 figures.show(
     "Radii of DGB and CDGB against the iteration, logarithmic. Left, a metric: both fall from 1 "
     "to a hundred-thousandth, DGB below CDGB most of the time. Right, support vectors: both "
@@ -551,9 +482,7 @@ figures.show(
 # %%
 metric, vectors = (np.array(list(r.values())) for r in radii.values())
 ratio = metric[0] / metric[1]
-print(
-    f"projected gradient: DGB over CDGB between {ratio.min():.1f} and {ratio[:12].max():.1f}: neither is always smaller"
-)
+print(f"projected gradient: DGB over CDGB between {ratio.min():.1f} and {ratio[:12].max():.1f}: neither is always smaller")
 assert ratio.min() < 0.9 and ratio[:12].max() > 1.1
 ratios = vectors[0][:8] / vectors[1][:8]
 print("dual ascent: DGB over CDGB, the first eight passes:", np.round(ratios, 3))
@@ -572,16 +501,11 @@ assert np.allclose(ratios, np.sqrt(2.0), rtol=1e-3) and max(metric[:, -1]) < 1e-
 # $x(\alpha) = s$, and the gap is $(1-s) + \frac{s^2}2 - \big(s - \frac{s^2}2\big) = (1-s)^2$: the squared distance from
 # the solution. So the solution is on the surface of CDGB for every $s$.
 
-
 # %%
 def with_another_multiplier(kind, instance, ball, alpha, weight, best, rng):
     """A feasible x_Gamma, for Gamma = H_- + E with E in the cone, and the radius of its gap."""
     E = rng.standard_normal(best.x.shape)
-    E = (
-        instance.cone.project(E + E.T if E.ndim == 2 else E)
-        if kind != "support vectors"
-        else 0.0 * E
-    )
+    E = instance.cone.project(E + E.T if E.ndim == 2 else E) if kind != "support vectors" else 0.0 * E
     x_Gamma = ball.center + E * rng.uniform(0.0, 0.5) * np.linalg.norm(best.x)
     D_Gamma = instance.dual(alpha, weight) - weight / 2 * (norm2(x_Gamma) - norm2(ball.center))
     radius = np.sqrt(max(instance.primal(x_Gamma, weight) - D_Gamma, 0.0) / weight)
@@ -594,15 +518,9 @@ held, apart, position = 0, 0.0, dict.fromkeys(kinds, 0.0)
 for kind, instance, rows, weight, best in solved:
     for reference, alpha in pairs(instance, best.x, weight, rng):
         ball = ss.spheres.constrained_duality_gap_bound(instance, alpha, weight)
-        _, (center, radius) = gap_balls(
-            rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind]
-        )
+        _, (center, radius) = gap_balls(rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind])
         size = np.linalg.norm(best.x) + np.linalg.norm(rows.sum(axis=0)) / weight
-        apart = max(
-            apart,
-            np.linalg.norm(ball.center.ravel() - center) / size,
-            abs(ball.radius - radius) / size,
-        )
+        apart = max(apart, np.linalg.norm(ball.center.ravel() - center) / size, abs(ball.radius - radius) / size)
         distance = np.linalg.norm(best.x - ball.center)
         assert distance <= ball.radius + best.eps
         if distance > 1e3 * best.eps:
@@ -610,14 +528,8 @@ for kind, instance, rows, weight, best in solved:
         x_Gamma, radius = with_another_multiplier(kind, instance, ball, alpha, weight, best, rng)
         assert np.linalg.norm(best.x - x_Gamma) <= radius + best.eps + 1e-6 * np.linalg.norm(best.x)
         held += 2
-print(
-    f"{held} balls hold the solution; the library and numpy differ by {apart:.5f} at most (bound 0.00001)"
-)
-print(
-    "largest distance in radii:",
-    ", ".join(f"{kind} {value:.2f}" for kind, value in position.items()),
-    "(bound 1)",
-)
+print(f"{held} balls hold the solution; the library and numpy differ by {apart:.5f} at most (bound 0.00001)")
+print("largest distance in radii:", ", ".join(f"{kind} {value:.2f}" for kind, value in position.items()), "(bound 1)")
 assert apart < 1e-5 and max(position.values()) <= 1.0
 
 # %% [markdown]
@@ -625,15 +537,10 @@ assert apart < 1e-5 and max(position.values()) <= 1.0
 
 # %% tags=["STS19-T14"]
 surface = []
-for terms in (
-    ss.Samples(np.array([[1.0], [0.0]]), [1, -1]),
-    ss.Triplets(np.array([[0.0], [0.0], [1.0]]), [[0, 1, 2]], diagonal=True),
-):
+for terms in (ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Triplets(np.array([[0.0], [0.0], [1.0]]), [[0, 1, 2]], diagonal=True)):
     one_term = ss.Problem(terms, ss.Hinge())  # a = 1; the sample of zeros only adds a constant
     for s in np.linspace(0.0, 0.95, 20):
-        ball = ss.spheres.constrained_duality_gap_bound(
-            one_term, np.append(s, np.ones(len(terms) - 1)), 1.0
-        )
+        ball = ss.spheres.constrained_duality_gap_bound(one_term, np.append(s, np.ones(len(terms) - 1)), 1.0)
         surface.append(abs(1.0 - ball.center[0]) / ball.radius)
 print(f"one term, {len(surface)} dual points: distance {min(surface):.6f} to {max(surface):.6f}")
 assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
@@ -652,7 +559,6 @@ assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
 # optimum, so the "gap" with a good dual point is negative. How often does this happen on the random metric problems
 # from above?
 
-
 # %%
 def unconstrained(rows, weight, loss):
     """The same terms in the whole space: solution, and P minus D there for Gamma = O."""
@@ -670,23 +576,17 @@ M_u, no_gap = unconstrained(A, lam, loss)
 distance, below = np.linalg.norm(x_star.ravel() - M_u), problem.dual(problem.alpha(x_star), lam)
 P_u = objective(A, M_u, lam, loss.gamma)
 print("eigenvalues of M_u:", np.round(np.linalg.eigvalsh(M_u.reshape(2, 2)), 4))
-print(
-    f"'radius' {np.sqrt(abs(no_gap) / lam):.4f} (bound 0.0001), distance of the solution {distance:.4f}"
-)
+print(f"'radius' {np.sqrt(abs(no_gap) / lam):.4f} (bound 0.0001), distance of the solution {distance:.4f}")
 print(f"P(M_u) = {P_u:.4f}, optimum {P_star:.4f}, 'gap' with the dual solution {P_u - below:.4f}")
 assert abs(no_gap / lam) < 1e-8 and distance > 0.05 and P_u < below
 missed, infeasible = 0, 0
 for kind, instance, rows, weight, best in solved:
     if kind == "metric":
         x_Gamma, gap = unconstrained(rows, weight, instance.loss)
-        infeasible += instance.cone.violation(
-            x_Gamma.reshape(best.x.shape)
-        ) > 0.01 * np.linalg.norm(x_Gamma)
+        infeasible += instance.cone.violation(x_Gamma.reshape(best.x.shape)) > 0.01 * np.linalg.norm(x_Gamma)
         away = np.linalg.norm(best.x.ravel() - x_Gamma)
         missed += away > np.sqrt(max(gap, 0.0) / weight) + 0.01 * np.linalg.norm(x_Gamma)
-print(
-    f"M_u infeasible in {infeasible} of 30 metric problems, the solution outside the 'ball' in {missed} of them"
-)
+print(f"M_u infeasible in {infeasible} of 30 metric problems, the solution outside the 'ball' in {missed} of them")
 assert missed == infeasible > 15
 try:
     ss.spheres.duality_gap_bound(problem, 0.5 * (M_u.reshape(2, 2) + M_u.reshape(2, 2).T), lam)

@@ -37,8 +37,7 @@ X = rng.standard_normal((12, 2)) * [1.0, 0.6]
 X[6:, 0] += 1.2
 y = np.repeat([0, 1], 6)
 problem, plane = (
-    ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma=0.05))
-    for diagonal in (False, True)
+    ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma=0.05)) for diagonal in (False, True)
 )
 
 
@@ -54,19 +53,13 @@ new = 0.7 * old
 at_old, star = (ss.solve(plane, lam, tol=1e-11).x for lam in (old, new))
 moved = plane.cone.project(at_old + 0.25 * np.linalg.norm(at_old) * np.array([-0.6, 0.8]))
 figure, axes = figures.panels(2, width=10.0, height=5.0)
-for ax, x, name, title in (
-    (axes[0], at_old, "$x_0^*$", "an exact reference"),
-    (axes[1], moved, "$x_0$", "an inexact one"),
-):
+for ax, x, name, title in ((axes[0], at_old, "$x_0^*$", "an exact reference"), (axes[1], moved, "$x_0$", "an inexact one")):
     drawn = library_balls(plane, x, plane.alpha(x), new)
     if x is at_old:
         drawn = {"GB": drawn["GB"], "DGB": drawn["DGB"], "PGB = MGB = RPB": drawn["PGB"]}
     else:
         eps = ss.spheres.duality_gap_bound(plane, x, old).radius
-        drawn |= {
-            "RRPB": ss.spheres.relaxed_path_bound(x, eps, old, new),
-            "RPB": ss.spheres.path_bound(at_old, old, new),
-        }
+        drawn |= {"RRPB": ss.spheres.relaxed_path_bound(x, eps, old, new), "RPB": ss.spheres.path_bound(at_old, old, new)}
     assert all(np.linalg.norm(ball.center - star) <= ball.radius for ball in drawn.values())
     figures.balls(plane.cone, drawn, {name: x, "optimum": star}, ax=ax, title=title)
 figures.show(
@@ -135,7 +128,6 @@ figures.show(
 # We compute GB, PGB, DGB, MGB and RPB straight from this table, for any reference pair $(x, \alpha)$, and compare them with the library's. With the
 # exact solution for $\lambda_0$ three of the five lines are the same:
 
-
 # %%
 def all_balls(problem, x, alpha, lam):
     """Center and radius of GB, PGB, DGB and MGB by their definitions."""
@@ -163,18 +155,11 @@ lam0 = 0.1 * problem.lam_max()
 lam1 = 0.7 * lam0
 x0, x1 = (ss.solve(problem, lam, tol=1e-11).x for lam in (lam0, lam1))
 found = all_balls(problem, x0, problem.alpha(x0), lam1) | {"RPB": path_ball(x0, lam0, lam1)}
-library = library_balls(problem, x0, problem.alpha(x0), lam1) | {
-    "RPB": ss.spheres.path_bound(x0, lam0, lam1)
-}
+library = library_balls(problem, x0, problem.alpha(x0), lam1) | {"RPB": ss.spheres.path_bound(x0, lam0, lam1)}
 print("reference: the solution for lam0; lam1 = 0.7 lam0")
 for name, (center, radius) in found.items():
-    print(
-        f"{name:4} center {np.round(center + 0.0, 3).tolist()}  radius {radius:.4f}   library {library[name].radius:.4f}"
-    )
-    assert (
-        np.linalg.norm(library[name].center - center) < 1e-9
-        and abs(library[name].radius / radius - 1.0) < 1e-9
-    )
+    print(f"{name:4} center {np.round(center + 0.0, 3).tolist()}  radius {radius:.4f}   library {library[name].radius:.4f}")
+    assert np.linalg.norm(library[name].center - center) < 1e-9 and abs(library[name].radius / radius - 1.0) < 1e-9
 
 # %% [markdown]
 # ## Derivation: PGB = RPB (STS19 appendix I)
@@ -208,10 +193,7 @@ r_pgb_squared = inner(g, g) / (4 * l1**2) - inner(minus, minus)
 assert inner(M0, N0) == 0
 assert sp.simplify(Q + minus - (l0 + l1) / (2 * l1) * M0) == sp.zeros(2)
 assert sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)) == 0
-print(
-    "[Q]_K is the center of RPB, and the squared radii differ by",
-    sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)),
-)
+print("[Q]_K is the center of RPB, and the squared radii differ by", sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)))
 
 # %% [markdown]
 # The same step gives MGB: for $\lambda_1$ the point $x(\alpha_0^\star)$ is $\frac1{\lambda_1}[H_0]_K = \frac{\lambda_0}{\lambda_1} x_0^\star$. Its
@@ -253,7 +235,6 @@ assert abs(gap - sum(three)) < 1e-10 * gap and min(three) >= 0.0
 # the hinge is *not* a function of $x$. All balls are the library's. Differences are in units of $r_{\text{RPB}}$;
 # they are what is left of the accuracy of the reference.
 
-
 # %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
@@ -261,10 +242,7 @@ def random_problem(kind, gamma, rng):
     X[y == 1] += rng.uniform(0.0, 1.5, d)
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
-    return ss.Problem(
-        ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"),
-        ss.SmoothedHinge(gamma),
-    )
+    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"), ss.SmoothedHinge(gamma))
 
 
 rng = np.random.default_rng(5)
@@ -275,17 +253,10 @@ for kind in ("metric", "diagonal metric", "support vectors"):
         instance = random_problem(kind, gamma, rng)
         a = max(instance.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
         b = a * rng.choice([0.5, 0.9, 1.5])
-        at = ss.solve(
-            instance, a, rtol=1e-13 if gamma == 0.0 else 1e-14, tol=1e-14, screening=("RRPB", "PGB")
-        )
+        at = ss.solve(instance, a, rtol=1e-13 if gamma == 0.0 else 1e-14, tol=1e-14, screening=("RRPB", "PGB"))
         if np.linalg.norm(at.x) > 0.0:
             solved.append((kind, instance, at, a, b))
-print(
-    "problems:",
-    len(solved),
-    " of them with the hinge:",
-    sum(p.loss.gamma == 0.0 for _, p, *_ in solved),
-)
+print("problems:", len(solved), " of them with the hinge:", sum(p.loss.gamma == 0.0 for _, p, *_ in solved))
 
 # %% tags=["STS19-T7"]
 allowed = {"smoothed hinge": 1e-4, "hinge": 1e-3}
@@ -299,16 +270,11 @@ worst = {}
 for _, instance, at, a, b in solved:
     rpb = ss.spheres.path_bound(at.x, a, b)
     for name, ball in library_balls(instance, at.x, at.alpha, b).items():
-        away = (
-            max(np.linalg.norm(ball.center - rpb.center), abs(ball.radius - rpb.radius))
-            / rpb.radius
-        )
+        away = max(np.linalg.norm(ball.center - rpb.center), abs(ball.radius - rpb.radius)) / rpb.radius
         worst[name, loss_of(instance)] = max(worst.get((name, loss_of(instance)), 0.0), away)
 for name in ("PGB", "MGB"):
     for kind, bound in allowed.items():
-        print(
-            f"{name} against RPB, {kind:14}: centers and radii differ by {worst[name, kind]:.3f} of the radius at most (bound {bound:g})"
-        )
+        print(f"{name} against RPB, {kind:14}: centers and radii differ by {worst[name, kind]:.3f} of the radius at most (bound {bound:g})")
         assert worst[name, kind] < bound
 assert worst["GB", "smoothed hinge"] > 0.5 and worst["DGB", "smoothed hinge"] > 0.5
 
@@ -320,9 +286,7 @@ for _, instance, at, a, b in solved:
     twice[kind] = max(twice[kind], abs(dgb.radius / (2.0 * rpb.radius) - 1.0))
     inside[kind] = max(inside[kind], abs(reach / dgb.radius - 1.0))  # 0: inside, and it touches
 for kind, bound in allowed.items():
-    print(
-        f"{kind}, bound {bound:g}: r_DGB / (2 r_RPB) is 1 to {twice[kind]:.3f}; the far end of RPB is on the surface of DGB to {inside[kind]:.3f}"
-    )
+    print(f"{kind}, bound {bound:g}: r_DGB / (2 r_RPB) is 1 to {twice[kind]:.3f}; the far end of RPB is on the surface of DGB to {inside[kind]:.3f}")
     assert max(twice[kind], inside[kind]) < bound
 
 # %% [markdown]
@@ -337,15 +301,9 @@ ratios = {"dual solution": [], "alpha(x)": []}
 for _, instance, at, a, b in solved:
     if instance.loss.gamma == 0.0:
         radius = ss.spheres.path_bound(at.x, a, b).radius
-        ratios["dual solution"].append(
-            library_balls(instance, at.x, at.alpha, b)["PGB"].radius / radius
-        )
-        ratios["alpha(x)"].append(
-            library_balls(instance, at.x, instance.alpha(at.x), b)["PGB"].radius / radius
-        )
-print(
-    f"hinge, r_PGB / r_RPB: with the dual solution at most {max(ratios['dual solution']):.2f} (bound 1.001)"
-)
+        ratios["dual solution"].append(library_balls(instance, at.x, at.alpha, b)["PGB"].radius / radius)
+        ratios["alpha(x)"].append(library_balls(instance, at.x, instance.alpha(at.x), b)["PGB"].radius / radius)
+print(f"hinge, r_PGB / r_RPB: with the dual solution at most {max(ratios['dual solution']):.2f} (bound 1.001)")
 print("with alpha(x) some are above 1.5")
 assert max(ratios["dual solution"]) < 1.001 and max(ratios["alpha(x)"]) > 1.5
 
@@ -361,53 +319,22 @@ assert max(ratios["dual solution"]) < 1.001 and max(ratios["alpha(x)"]) > 1.5
 #     cone and touches it. (b) DGB and MGB. (c) With an exact reference: RPB inside DGB. (d) RRPB around an inexact reference,
 #     with the true distance as its $\varepsilon$, and RPB.
 
-
 # %%
 def pictures(lam, position):
     """The balls for lam (in units of lam0); position 0 is the solution for lam0, 1 a multiple of the identity."""
     new = lam * lam0
     optimum = ss.solve(problem, new, tol=1e-10).x
     ref = (1.0 - position) * x0 + position * 0.15 * np.eye(2)
-    gb, pgb = (
-        ss.spheres.gradient_bound(problem, ref, new),
-        ss.spheres.projected_gradient_bound(problem, ref, new),
-    )
-    dgb, mgb = (
-        ss.spheres.duality_gap_bound(problem, ref, new),
-        ss.spheres.midpoint_gap_bound(problem, ref, new),
-    )
-    exact_dgb, rpb = (
-        ss.spheres.duality_gap_bound(problem, x0, new),
-        ss.spheres.path_bound(x0, lam0, new),
-    )
+    gb, pgb = ss.spheres.gradient_bound(problem, ref, new), ss.spheres.projected_gradient_bound(problem, ref, new)
+    dgb, mgb = ss.spheres.duality_gap_bound(problem, ref, new), ss.spheres.midpoint_gap_bound(problem, ref, new)
+    exact_dgb, rpb = ss.spheres.duality_gap_bound(problem, x0, new), ss.spheres.path_bound(x0, lam0, new)
     near = (1.0 - 0.1 * position) * x0 + 0.1 * position * 0.15 * np.eye(2)
     rrpb = ss.spheres.relaxed_path_bound(near, np.linalg.norm(near - x0), lam0, new)
     _, axes = figures.scenes(2, 2, 9.4, 8.4)
-    figures.cone_scene(
-        {"GB": gb, "PGB": pgb},
-        {"optimum": optimum, "x": ref},
-        normal=gb.normal,
-        ax=axes[0],
-        title="(a) any reference",
-    )
-    figures.cone_scene(
-        {"DGB": dgb, "MGB": mgb},
-        {"optimum": optimum, "x": ref},
-        ax=axes[1],
-        title="(b) any reference",
-    )
-    figures.cone_scene(
-        {"DGB": exact_dgb, "PGB = RPB": rpb},
-        {"optimum": optimum, "$x_0^*$": x0},
-        ax=axes[2],
-        title="(c) exact reference",
-    )
-    figures.cone_scene(
-        {"RRPB": rrpb, "RPB": rpb},
-        {"optimum": optimum, "$x_0$": near},
-        ax=axes[3],
-        title="(d) inexact reference",
-    )
+    figures.cone_scene({"GB": gb, "PGB": pgb}, {"optimum": optimum, "x": ref}, normal=gb.normal, ax=axes[0], title="(a) any reference")
+    figures.cone_scene({"DGB": dgb, "MGB": mgb}, {"optimum": optimum, "x": ref}, ax=axes[1], title="(b) any reference")
+    figures.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0}, ax=axes[2], title="(c) exact reference")
+    figures.cone_scene({"RRPB": rrpb, "RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3], title="(d) inexact reference")
     figures.show(
         "Four views of the cone of semidefinite 2 by 2 matrices with two balls each: GB, whose "
         "center lies outside, and PGB on the plane that touches the cone; MGB inside DGB; RPB "
@@ -416,29 +343,19 @@ def pictures(lam, position):
     )
     return optimum, {"GB": gb, "PGB": pgb, "DGB": dgb, "MGB": mgb, "RPB": rpb, "RRPB": rrpb}
 
-
 # %% tags=["STS19-F2"]
 optimum, drawn = pictures(lam=0.7, position=0.35)
 for name, ball in drawn.items():
-    assert (
-        np.linalg.norm(figures.coordinates(optimum) - figures.coordinates(ball.center))
-        <= ball.radius
-    ), name
+    assert np.linalg.norm(figures.coordinates(optimum) - figures.coordinates(ball.center)) <= ball.radius, name
 edge = figures.coordinates(optimum)
 assert abs(edge[2] - np.hypot(edge[0], edge[1])) < 1e-6  # the star is on the surface of the cone
-assert (
-    not ss.PSDCone(2).violation(drawn["GB"].center) < 1e-3
-)  # (a) the center of GB is outside the cone
-assert (
-    np.vdot(drawn["GB"].normal, drawn["GB"].center) < 0.0 <= np.vdot(drawn["GB"].normal, optimum)
-)  # the plane separates
+assert not ss.PSDCone(2).violation(drawn["GB"].center) < 1e-3  # (a) the center of GB is outside the cone
+assert np.vdot(drawn["GB"].normal, drawn["GB"].center) < 0.0 <= np.vdot(drawn["GB"].normal, optimum)  # the plane separates
 away = np.linalg.norm(drawn["DGB"].center - drawn["MGB"].center)
 assert away + drawn["MGB"].radius <= drawn["DGB"].radius  # (b)
 away = np.linalg.norm(drawn["RRPB"].center - drawn["RPB"].center)
 assert away + drawn["RPB"].radius <= drawn["RRPB"].radius  # (d)
-print(
-    "every ball drawn holds the optimum, which is on the surface of the cone; the center of GB is outside"
-)
+print("every ball drawn holds the optimum, which is on the surface of the cone; the center of GB is outside")
 print("radii:", "  ".join(f"{name} {ball.radius:.3f}" for name, ball in drawn.items()))
 
 # %% [markdown]
@@ -446,11 +363,7 @@ print("radii:", "  ".join(f"{name} {ball.radius:.3f}" for name, ball in drawn.it
 # reference. Executed without a browser it shows one more static picture, a reference close to the exact one.
 
 # %% tags=["nbval-ignore-output"]
-values = figures.sliders(
-    lambda lam, position: pictures(lam, position) and None,
-    lam=(0.3, 0.99, 0.6),
-    position=(0.0, 1.0, 0.05),
-)
+values = figures.sliders(lambda lam, position: pictures(lam, position) and None, lam=(0.3, 0.99, 0.6), position=(0.0, 1.0, 0.05))
 
 
 # %% [markdown]
@@ -472,7 +385,6 @@ values = figures.sliders(
 # Which ball lies in which? For random references near and far: *always*,
 # *sometimes* or *never*, the row inside the column.
 
-
 # %%
 def near_and_far(solved, rng):
     """Twelve references of each problem, near its solution and far from it."""
@@ -487,15 +399,7 @@ def near_and_far(solved, rng):
 def contained(of, names):
     """Which ball lies in which, the row in the column."""
     slack = 1e-6 * of["DGB"][1]
-    return np.array(
-        [
-            [
-                np.linalg.norm(of[row][0] - of[column][0]) + of[row][1] <= of[column][1] + slack
-                for column in names
-            ]
-            for row in names
-        ]
-    )
+    return np.array([[np.linalg.norm(of[row][0] - of[column][0]) + of[row][1] <= of[column][1] + slack for column in names] for row in names])
 
 
 # %%
@@ -518,27 +422,13 @@ print(f"{total} references")
 print("inside:  " + "".join(f"{name:>10}" for name in names))
 for name, row in zip(names, inside, strict=True):
     words = ["always" if v == total else "never" if v == 0 else "sometimes" for v in row]
-    print(
-        f"{name:9}"
-        + "".join(
-            f"{'-' if other == name else word:>10}"
-            for other, word in zip(names, words, strict=True)
-        )
-    )
+    print(f"{name:9}" + "".join(f"{'-' if other == name else word:>10}" for other, word in zip(names, words, strict=True)))
 for key, value in worst_ratio.items():
     print(f"largest r_{key.replace('/', ' / r_')}: {value:.3f}")
-assert (
-    total >= 900
-    and inside[names.index("MGB"), names.index("DGB")]
-    == inside[names.index("MGB"), names.index("RRPB")]
-    == total
-)
+assert total >= 900 and inside[names.index("MGB"), names.index("DGB")] == inside[names.index("MGB"), names.index("RRPB")] == total
 assert worst_ratio["PGB/GB"] <= 1.0 + 1e-9 and worst_ratio["PGB/MGB"] <= 1.0 + 1e-6
 assert worst_ratio["MGB/DGB"] <= np.sqrt(0.5) + 1e-6
-assert (
-    inside[names.index("PGB"), names.index("DGB")] < total
-    and inside[names.index("PGB"), names.index("GB")] < total
-)
+assert inside[names.index("PGB"), names.index("DGB")] < total and inside[names.index("PGB"), names.index("GB")] < total
 
 # %% [markdown]
 # ## Break it: smaller is not inside
@@ -549,20 +439,13 @@ assert (
 # intersection is better than both.
 
 # %%
-line = ss.Problem(
-    ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05)
-)
+line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05))
 one = np.ones(1)
-intervals = {
-    name: (float(c[0] - r), float(c[0] + r))
-    for name, (c, r) in all_balls(line, one, line.alpha(one), 1.0).items()
-}
+intervals = {name: (float(c[0] - r), float(c[0] + r)) for name, (c, r) in all_balls(line, one, line.alpha(one), 1.0).items()}
 for name, (low, high) in intervals.items():
     print(f"{name:4} [{low:6.3f}, {high:6.3f}]")
 assert intervals["PGB"][0] < intervals["DGB"][0] and intervals["PGB"][1] < intervals["DGB"][1]
-assert (
-    intervals["MGB"][0] >= intervals["DGB"][0] - 1e-9 and intervals["MGB"][1] <= intervals["DGB"][1]
-)
+assert intervals["MGB"][0] >= intervals["DGB"][0] - 1e-9 and intervals["MGB"][1] <= intervals["DGB"][1]
 
 # %% [markdown]
 # ## Properties of the balls (STS19 Table 1)
@@ -579,24 +462,17 @@ assert (
 # the balls with their definitions as well. RPB built from them has radius 0 and is wrong each time: it is "not
 # applicable". The first column is limited by the accuracy of the computed solution: half of its digits.
 
-
 # %%
 def row_of(instance, x, alpha, lam):
     of = library_balls(instance, x, alpha, lam)
     of["CDGB"] = ss.spheres.constrained_duality_gap_bound(instance, alpha, lam)
-    of["RPB"], of["RRPB"] = (
-        ss.spheres.path_bound(x, lam, lam),
-        ss.spheres.relaxed_path_bound(x, of["DGB"].radius, lam, lam),
-    )
+    of["RPB"], of["RRPB"] = ss.spheres.path_bound(x, lam, lam), ss.spheres.relaxed_path_bound(x, of["DGB"].radius, lam, lam)
     return of
 
 
 def definitions(instance, x, alpha, lam):
     of, x_alpha = all_balls(instance, x, alpha, lam), instance.x_of(alpha, lam)
-    of["CDGB"] = (
-        x_alpha,
-        np.sqrt(max(instance.primal(x_alpha, lam) - instance.dual(alpha, lam), 0.0) / lam),
-    )
+    of["CDGB"] = x_alpha, np.sqrt(max(instance.primal(x_alpha, lam) - instance.dual(alpha, lam), 0.0) / lam)
     of["RPB"], of["RRPB"] = path_ball(x, lam, lam), path_ball(x, lam, lam, of["DGB"][1])
     return of
 
@@ -627,14 +503,9 @@ def at_rough_references(solved):
         truth = definitions(instance, rough.x, rough.alpha, a)
         for name, ball in row_of(instance, rough.x, rough.alpha, a).items():
             center, radius = truth[name]
-            away = (
-                max(np.linalg.norm(ball.center - center), abs(ball.radius - radius))
-                / truth["DGB"][1]
-            )
+            away = max(np.linalg.norm(ball.center - center), abs(ball.radius - radius)) / truth["DGB"][1]
             apart[name] = max(apart.get(name, 0.0), away)
-            missed[name] = missed.get(name, 0) + (
-                np.linalg.norm(at.x - ball.center) > ball.radius + at.eps
-            )
+            missed[name] = missed.get(name, 0) + (np.linalg.norm(at.x - ball.center) > ball.radius + at.eps)
     return missed, apart, n_rough
 
 
@@ -644,9 +515,7 @@ missed, apart, n_rough = at_rough_references(solved)
 bounds = {(name, kind): 1e-4 for name in missed for kind in allowed} | {("CDGB", "hinge"): 0.05}
 needs = dict.fromkeys(("GB", "PGB", "RPB"), "primal")
 print("largest radius / |x*| at the solution:")
-print(
-    f"{'ball':6}{'smoothed hinge':>15}{'hinge':>15}{'reference':>14}{'loses the solution, rough references':>39}"
-)
+print(f"{'ball':6}{'smoothed hinge':>15}{'hinge':>15}{'reference':>14}{'loses the solution, rough references':>39}")
 for name in ("GB", "PGB", "DGB", "CDGB", "MGB", "RPB", "RRPB"):
     sizes = [at_optimum[name, kind] for kind in allowed]
     if name == "GB":
@@ -656,12 +525,8 @@ for name in ("GB", "PGB", "DGB", "CDGB", "MGB", "RPB", "RRPB"):
         limits = [bounds[name, kind] for kind in allowed]
         first = [f"below {limit:g}" for limit in limits]
         assert all(size < limit for size, limit in zip(sizes, limits, strict=True))
-    print(
-        f"{name:6}{first[0]:>15}{first[1]:>15}{needs.get(name, 'primal/dual'):>14}{100 * missed[name] / n_rough:>35.0f} %"
-    )
-print(
-    f"library and definitions at rough references: {max(apart.values()):.4f} of r_DGB apart at most (bound 0.0002)"
-)
+    print(f"{name:6}{first[0]:>15}{first[1]:>15}{needs.get(name, 'primal/dual'):>14}{100 * missed[name] / n_rough:>35.0f} %")
+print(f"library and definitions at rough references: {max(apart.values()):.4f} of r_DGB apart at most (bound 0.0002)")
 assert max(apart.values()) < 2e-4
 assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values())
 
@@ -677,33 +542,15 @@ assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values()
 
 # %%
 visited = []
-ss.solve(
-    problem,
-    lam1,
-    1e-9,
-    x0=0.3 * np.eye(2),
-    screening=(),
-    callback=lambda progress: visited.append(progress.x),
-)
+ss.solve(problem, lam1, 1e-9, x0=0.3 * np.eye(2), screening=(), callback=lambda progress: visited.append(progress.x))
 along = [row_of(problem, z, problem.alpha(z), lam1) for z in visited[:40]]
 figure, axes = figures.panels(2, height=3.4)
 figures.lines({name: [max(r[name].radius, 1e-8) for r in along] for name in ("GB", "PGB", "DGB", "CDGB", "MGB")}, ax=axes[0],
             xlabel="iteration", ylabel="radius", log="y", title="dynamic")  # fmt: skip
 shares = np.linspace(0.5, 1.0, 30)
-of = [
-    library_balls(problem, x0, problem.alpha(x0), f * lam0)
-    | {"RPB": ss.spheres.path_bound(x0, lam0, f * lam0)}
-    for f in shares
-]
+of = [library_balls(problem, x0, problem.alpha(x0), f * lam0) | {"RPB": ss.spheres.path_bound(x0, lam0, f * lam0)} for f in shares]
 radii = {name: [b[name].radius for b in of] for name in ("GB", "DGB", "PGB", "MGB", "RPB")}
-figures.lines(
-    radii,
-    shares,
-    ax=axes[1],
-    xlabel=r"$\lambda_1/\lambda_0$",
-    ylabel="radius",
-    title="path, exact reference",
-)
+figures.lines(radii, shares, ax=axes[1], xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius", title="path, exact reference")
 axes[1].set_ylim(0.0, None)
 axes[1].invert_xaxis()
 last = {name: ball.radius for name, ball in along[-1].items()}
@@ -750,9 +597,7 @@ for _, instance, at, _, b in solved[:30]:
     m = np.linalg.norm(of["GB"][0] - of["PGB"][0])
     if 1e-3 * of["GB"][1] < m < 0.999 * of["GB"][1]:
         farthest.append((m + of["PGB"][1]) / of["GB"][1])
-print(
-    f"PGB reaches {min(farthest):.3f} to {max(farthest):.3f} radii of GB from its center, {len(farthest)} references"
-)
+print(f"PGB reaches {min(farthest):.3f} to {max(farthest):.3f} radii of GB from its center, {len(farthest)} references")
 assert min(farthest) > 1.0
 
 # %% [markdown]

@@ -45,19 +45,9 @@ y_edge = q_drawn[1] / h_drawn[1]  # where the second coordinate becomes 0
 y_end = (np.sqrt(r_drawn**2 - q_drawn[1] ** 2)) / h_drawn[0]  # where the walk leaves the ball
 walk = np.maximum(q_drawn - np.outer([0.0, y_edge, y_end], h_drawn), 0.0)
 outside = q_drawn - r_drawn * h_drawn / np.linalg.norm(h_drawn)
-assert (
-    np.isclose(np.linalg.norm(walk[-1] - q_drawn), r_drawn)
-    and outside[1] < 0.0
-    and h_drawn @ outside < h_drawn @ walk[-1]
-)
+assert np.isclose(np.linalg.norm(walk[-1] - q_drawn), r_drawn) and outside[1] < 0.0 and h_drawn @ outside < h_drawn @ walk[-1]
 figure, ax = figures.panels(1, width=5.4, height=4.2)
-figures.balls(
-    ss.cones.NonNegativeCone(2),
-    {"ball": ss.Sphere(q_drawn, r_drawn)},
-    {"$q$": q_drawn},
-    ax=ax,
-    title="the walk $x(y)$",
-)
+figures.balls(ss.cones.NonNegativeCone(2), {"ball": ss.Sphere(q_drawn, r_drawn)}, {"$q$": q_drawn}, ax=ax, title="the walk $x(y)$")
 ax.plot(*walk.T, color="black", linewidth=2.0)
 ax.plot(*walk[-1], "*", color="black", markersize=12)
 ax.plot(*outside, "o", color="black", markerfacecolor="white")
@@ -162,9 +152,7 @@ curve = (q_ex - y * h_ex).applyfunc(lambda v: sp.Max(v, 0))
 for low, high in ((0, 1), (1, sp.Rational(3, 2)), (sp.Rational(3, 2), 2), (2, 10)):
     middle = (sp.sympify(low) + high) / 2
     inside = [k for k in range(3) if (q_ex - middle * h_ex)[k] > 0]
-    phi = sum(y**2 * h_ex[k] ** 2 for k in inside) + sum(
-        q_ex[k] ** 2 for k in range(3) if k not in inside
-    )
+    phi = sum(y**2 * h_ex[k] ** 2 for k in inside) + sum(q_ex[k] ** 2 for k in range(3) if k not in inside)
     exact = ((curve - q_ex).T * (curve - q_ex))[0]
     assert all(sp.simplify((exact - phi).subs(y, v)) == 0 for v in (low, middle, high))
     print(f"y from {low} to {high}: phi = {phi}")
@@ -176,7 +164,6 @@ for low, high in ((0, 1), (1, sp.Rational(3, 2)), (sp.Rational(3, 2), 2), (2, 10
 # interval between two of them it forms the support, solves for $\alpha$, and accepts the result if it lies in the
 # interval. Every interval costs $O(d)$, and there are at most $d + 1$. The code also counts the intervals that it
 # visits.
-
 
 # %%
 def algorithm_3(h, q, r):
@@ -211,7 +198,6 @@ print(f"value {value:.4f}, alpha {alpha:.4f}, intervals visited {visits}")
 # From one piece to the next only one coordinate enters or leaves the support. So the two sums of (2) are running sums
 # over the sorted change points. Sort once, sum up, find the piece, and solve.
 
-
 # %%
 def sorted_walk(h, q, r):
     """The same minimum by one sort and two running sums."""
@@ -224,9 +210,7 @@ def sorted_walk(h, q, r):
     qq = np.sum(q[~active] ** 2) - np.concatenate([[0.0], np.cumsum(sign * q[order] ** 2)])
     if qq[0] > r**2:
         return np.nan
-    piece = np.searchsorted(
-        steps**2 * hh[:-1] + qq[:-1], r**2
-    )  # phi at the change points never falls
+    piece = np.searchsorted(steps**2 * hh[:-1] + qq[:-1], r**2)  # phi at the change points never falls
     S = active.copy()
     S[order[:piece]] = ~S[order[:piece]]
     if np.sum(h[S] ** 2) == 0.0:
@@ -243,7 +227,6 @@ print(f"value {sorted_walk(np.array([2.0, 1.0, -1.0]), np.array([3.0, 1.0, -2.0]
 # As $\varphi$ never falls, bisection solves $\varphi(y) = r^2$. Each step costs $O(d)$, and full precision needs about
 # 60 steps. (A rule needs fewer: it may stop as soon as weak duality decides, as the dual ascent for full metrics does,
 # see [`17-semidefinite-rule`](17-semidefinite-rule.ipynb).)
-
 
 # %%
 def bisection(h, q, r, steps=200):
@@ -275,7 +258,6 @@ def bisection(h, q, r, steps=200):
 # extreme value, the library must decide; if it is a millionth beyond, it must not. We check this for R (minima) and L
 # (maxima).
 
-
 # %%
 def instance(kind, rng):
     d = int(rng.integers(1, 9))
@@ -300,10 +282,7 @@ def turns(h, q, r, shift):
     points = np.stack([0.0 * h, np.sqrt(np.maximum(-h, 0.0)), np.sqrt(np.maximum(h, 0.0))])
     terms, ball = ss.Triplets(points, [[0, 1, 2]], diagonal=True), ss.Sphere(q, r)
     low, high = algorithm_3(h, q, r)[0], -algorithm_3(-h, q, r)[0]
-    R, L = (
-        ss.Problem(terms.with_threshold(float(tau)), loss)
-        for tau in (low - shift, high + shift + loss.gamma)
-    )
+    R, L = (ss.Problem(terms.with_threshold(float(tau)), loss) for tau in (low - shift, high + shift + loss.gamma))
     return ss.rules.semidefinite(R, ball).n_R + ss.rules.semidefinite(L, ball).n_L
 
 
@@ -314,9 +293,7 @@ def optimality(h, q, r, alpha, value, scale):
         x = np.where(h - 2 * alpha * q <= 0.0, q - h / (2 * alpha), 0.0)
         beta = h + 2 * alpha * (x - q)
         assert abs(np.sum((x - q) ** 2) - r**2) < 1e-9 * (1 + r**2)
-        assert (
-            x.min() >= 0.0 and beta.min() > -1e-9 * np.abs(h).max() and abs(beta @ x) < 1e-9 * scale
-        )
+        assert x.min() >= 0.0 and beta.min() > -1e-9 * np.abs(h).max() and abs(beta @ x) < 1e-9 * scale
     else:
         assert h.min() >= 0.0 and value == 0.0
 
@@ -339,20 +316,12 @@ for kind in kinds:
             outside = max(outside, abs(by_cvxpy(h, q, r) - value) / scale)
         optimality(h, q, r, alpha, value, scale)
         alphas.append(alpha)
-        in_first, in_later = (
-            in_first + (alpha > 0.0 and visits == 1),
-            in_later + (alpha > 0.0 and visits > 1),
-        )
+        in_first, in_later = in_first + (alpha > 0.0 and visits == 1), in_later + (alpha > 0.0 and visits > 1)
         if number < 100:
-            inside, beyond = (
-                inside + turns(h, q, r, 1e-6 * scale),
-                beyond + turns(h, q, r, -1e-6 * scale),
-            )
+            inside, beyond = inside + turns(h, q, r, 1e-6 * scale), beyond + turns(h, q, r, -1e-6 * scale)
     positive, zero = np.sum(np.array(alphas) > 0.0), alphas.count(0.0)
     counts[kind] = positive, zero
-    print(
-        f"{kind:10} {positive:9} {zero:10} {max(own, 1e-9):10.0e} {max(outside, 1e-6 / 2):10.0e} {inside:12} of 200 {beyond:4} of 200"
-    )
+    print(f"{kind:10} {positive:9} {zero:10} {max(own, 1e-9):10.0e} {max(outside, 1e-6 / 2):10.0e} {inside:12} of 200 {beyond:4} of 200")
     assert own < 1e-6 and outside < 1e-6 and positive + zero == 250 and (inside, beyond) == (200, 0)
 assert counts["h >= 0"][1] > 20 and min(positive for positive, _ in counts.values()) > 20
 
@@ -364,14 +333,10 @@ assert counts["h >= 0"][1] > 20 and min(positive for positive, _ in counts.value
 # the solution is often there. So $k$ has to start from 0, as in STS18; the paper defines $\alpha_0$ for this purpose.
 
 # %%
-print(
-    f"alpha > 0 in {in_first + in_later} of 1000 instances; support S_0 in {in_first} of them, a later one in {in_later}"
-)
+print(f"alpha > 0 in {in_first + in_later} of 1000 instances; support S_0 in {in_first} of them, a later one in {in_later}")
 h, q, r = np.array([1.0, -1.0]), np.array([0.5, 0.5]), 2.0
 value, alpha, visits = algorithm_3(h, q, r)
-print(
-    f"an example: alpha = {alpha:.4f}, first change point {np.min(np.abs(h / (2 * q))):.4f}, minimum {value:.4f}"
-)
+print(f"an example: alpha = {alpha:.4f}, first change point {np.min(np.abs(h / (2 * q))):.4f}, minimum {value:.4f}")
 assert in_first > 100 and visits == 1 and np.isclose(value, by_cvxpy(h, q, r), atol=1e-6)
 
 # %% [markdown]
@@ -381,7 +346,6 @@ assert in_first > 100 and visits == 1 and np.isclose(value, by_cvxpy(h, q, r), a
 # It does not compute minima. It asks how far the points of the cone *beyond the threshold* are from $q$: a term is
 # certain if they are farther than $r$. That is the same question, and weak duality makes the answer safe in floating
 # point. The rule must decide what the exact minima decide.
-
 
 # %%
 def decisions(problem, ball, minimum):
@@ -397,27 +361,19 @@ data = datasets.load("iris")
 rng = np.random.default_rng(5)
 agree = gained = total = false = 0
 for k in (2, 4):
-    problem = ss.Problem(
-        ss.Triplets.from_labels(data.X[::3], data.y[::3], k=k, diagonal=True), loss
-    )
+    problem = ss.Problem(ss.Triplets.from_labels(data.X[::3], data.y[::3], k=k, diagonal=True), loss)
     for fraction in (0.3, 0.03):
         lam = fraction * problem.lam_max()
         star = ss.solve(problem, lam, rtol=1e-10, tol=0.0).x
         margins = problem.terms.margins(star)
-        for near in (
-            0.9 * star,
-            0.5 * star,
-            np.maximum(star + 0.2 * star.max() * rng.standard_normal(4), 0.0),
-        ):
+        for near in (0.9 * star, 0.5 * star, np.maximum(star + 0.2 * star.max() * rng.standard_normal(4), 0.0)):
             ball = ss.spheres.gradient_bound(problem, near, lam)
             L, R = decisions(problem, ball, sorted_walk)
             found, plain = ss.rules.semidefinite(problem, ball), ss.rules.sphere(problem, ball)
             agree += np.count_nonzero((found.in_L == L) & (found.in_R == R))
             gained += found.n_L + found.n_R - plain.n_L - plain.n_R
             total += len(problem)
-            false += np.count_nonzero(found.in_R & (margins <= 1.0)) + np.count_nonzero(
-                found.in_L & (margins >= 0.95)
-            )
+            false += np.count_nonzero(found.in_R & (margins <= 1.0)) + np.count_nonzero(found.in_L & (margins >= 0.95))
 print(
     f"{total} triplets: library and exact extreme values differ on {total - agree}, false {false}, decided beyond the sphere rule {gained}"
 )
@@ -432,7 +388,6 @@ assert agree == total and gained > 0 and false == 0
 # at, by counting. Algorithm 3 looks at all $d$ for every interval that it visits. The sorted walk makes about
 # $d\log_2 d$ comparisons. Bisection makes some 60 passes.
 
-
 # %%
 def draw_distances(ax, rng, level=5.0):
     """The squared distance of x(y) from q for slopes h of either sign and for positive ones, its changes as dots, and r^2."""
@@ -440,16 +395,11 @@ def draw_distances(ax, rng, level=5.0):
     q[-1] *= -1.0
     grid = np.linspace(0.0, 2.5, 500)
     mixed = h * np.where(np.arange(8) < 5, 1, -1)
-    for slopes, colour, label in (
-        (mixed, figures.OTHERS[1], "$h$ of either sign"),
-        (h, figures.OTHERS[4], "$h > 0$"),
-    ):
+    for slopes, colour, label in ((mixed, figures.OTHERS[1], "$h$ of either sign"), (h, figures.OTHERS[4], "$h > 0$")):
         breaks = (q / slopes)[q * slopes > 0]
         for y, style in ((grid, "-"), (breaks, "o")):
             phi = np.sum((np.maximum(q - np.outer(y, slopes), 0.0) - q) ** 2, axis=1)
-            ax.plot(
-                y, phi, style, color=colour, markersize=4, label=label if style == "-" else None
-            )
+            ax.plot(y, phi, style, color=colour, markersize=4, label=label if style == "-" else None)
     ax.axhline(level, color=figures.COLOURS["edge"])
     ax.text(2.4, level * 1.03, "$r^2$")
     ax.legend()
@@ -474,11 +424,7 @@ figure, axes = figures.panels(2, height=3.2)
 draw_distances(axes[0], rng)
 sizes = np.array([4, 16, 64, 256, 1024])
 touched = [coordinates_touched(d, rng) for d in sizes]
-counted = {
-    "Algorithm 3": touched,
-    r"sorted walk, $d\,\log_2 d$": sizes * np.log2(sizes),
-    "bisection, 60 passes": 60 * sizes,
-}
+counted = {"Algorithm 3": touched, r"sorted walk, $d\,\log_2 d$": sizes * np.log2(sizes), "bisection, 60 passes": 60 * sizes}
 title = "coordinates touched for one triplet"
 figures.lines(counted, sizes, ax=axes[1], title=title, xlabel="features $d$", log="xy", marks=True)
 figures.show(
@@ -506,9 +452,7 @@ for d in (16, 256, 2048):
         for _ in range(5):
             method(h, q, r)
         row.append((time.perf_counter() - start) / 5 * 1e3)
-    print(
-        f"d = {d:5}: Algorithm 3 {row[0]:8.2f} ms, sorted walk {row[1]:6.2f} ms, bisection {row[2]:6.2f} ms"
-    )
+    print(f"d = {d:5}: Algorithm 3 {row[0]:8.2f} ms, sorted walk {row[1]:6.2f} ms, bisection {row[2]:6.2f} ms")
 
 # %% [markdown]
 # ## Break it
@@ -522,12 +466,8 @@ for d in (16, 256, 2048):
 # %%
 h, q = np.array([1.0, -2.0, 0.5]), np.array([0.6, -3.0, 0.4])
 for r in (3.0 + 1e-3, 3.0, 3.0 - 1e-3):
-    print(
-        f"r = {r:.3f}: Algorithm 3 {algorithm_3(h, q, r)[0]:7.4f},  sorted walk {sorted_walk(h, q, r):7.4f}"
-    )
-assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0)) and np.isnan(
-    sorted_walk(h, q, 2.999)
-)
+    print(f"r = {r:.3f}: Algorithm 3 {algorithm_3(h, q, r)[0]:7.4f},  sorted walk {sorted_walk(h, q, r):7.4f}")
+assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0)) and np.isnan(sorted_walk(h, q, 2.999))
 
 # %% [markdown]
 # ### $r$ for $r^2$
@@ -541,9 +481,7 @@ assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0)) and np.isnan(
 outcome = {}
 print("units  radius < 1      r^2: L    R  false          r: L    R  false")
 for unit in (0.1, 1.0, 30.0):
-    problem = ss.Problem(
-        ss.Triplets.from_labels(data.X[::2] / unit, data.y[::2], k=3, diagonal=True), loss
-    )
+    problem = ss.Problem(ss.Triplets.from_labels(data.X[::2] / unit, data.y[::2], k=3, diagonal=True), loss)
     lam = 0.05 * problem.lam_max()
     star = ss.solve(problem, lam, rtol=1e-10, tol=0.0).x
     margins = problem.terms.margins(star)
@@ -551,9 +489,7 @@ for unit in (0.1, 1.0, 30.0):
     row = []
     for rule in (sorted_walk, lambda h, q, r: sorted_walk(h, q, np.sqrt(r))):
         L, R = decisions(problem, ball, rule)
-        false = np.count_nonzero(L & (margins >= 1.0 - loss.gamma)) + np.count_nonzero(
-            R & (margins <= 1.0)
-        )
+        false = np.count_nonzero(L & (margins >= 1.0 - loss.gamma)) + np.count_nonzero(R & (margins <= 1.0))
         row.append((int(L.sum()), int(R.sum()), false))
     outcome[unit] = row
     (a, b, c), (e, f, g) = row
@@ -578,9 +514,7 @@ assert sorted_walk(h, q, r) > 1.0
 h, q, r = np.array([-1.0, 0.5]), np.array([0.2, 1.5]), 1.0
 x_12 = np.where(-h > 0.0, 0.0, np.maximum(q, 0.0))  # Theorem 12's point for -h
 largest = -sorted_walk(-h, q, r)
-print(
-    f"some -h_k < 0: at the point h'x = {h @ x_12:.2f}, threshold {1.0 - loss.gamma:.2f}, the maximum is {largest:.2f}"
-)
+print(f"some -h_k < 0: at the point h'x = {h @ x_12:.2f}, threshold {1.0 - loss.gamma:.2f}, the maximum is {largest:.2f}")
 assert h @ x_12 < 1.0 - loss.gamma < largest
 
 # %% [markdown]

@@ -43,19 +43,10 @@ shapes = {
 figure, axes = figures.panels(4, width=10.4, height=2.6, sharey=True)
 for ax, (name, (value, straight, flat)) in zip(axes, shapes.items(), strict=True):
     ax.plot(margin, value, color="#333333")
-    for part, colour, word in (
-        (straight, figures.COLOURS["L"], "folded"),
-        (flat, figures.COLOURS["R"], "discarded"),
-    ):
+    for part, colour, word in ((straight, figures.COLOURS["L"], "folded"), (flat, figures.COLOURS["R"], "discarded")):
         if part.any():
             ax.plot(margin[part], value[part], color=colour, linewidth=4)
-            ax.text(
-                margin[part].mean(),
-                value[part].mean() + 0.25,
-                word,
-                color=colour,
-                ha="center" if part is flat else "left",
-            )
+            ax.text(margin[part].mean(), value[part].mean() + 0.25, word, color=colour, ha="center" if part is flat else "left")
     ax.set(xlabel="margin", ylim=(-0.15, 3.2))
     ax.set_title(name, loc="left", fontsize=10)
 figures.show(
@@ -182,16 +173,12 @@ def questions(rng, loss, diagonal=False, n=30, d=3):
     X, y = points(rng, n, d)
     every = np.array([(i, j) for i in range(n) for j in range(i)])
     equal = y[every[:, 0]] == y[every[:, 1]]
-    similar, dissimilar = (
-        rows[rng.permutation(len(rows))[:40]] for rows in (every[equal], every[~equal])
-    )
+    similar, dissimilar = (rows[rng.permutation(len(rows))[:40]] for rows in (every[equal], every[~equal]))
     triplets = ss.Triplets.from_labels(X, y, k=2, diagonal=diagonal)
     ijl = triplets.index
     H = squares(X, ijl[:, ::2], diagonal) - squares(X, ijl[:, :2], diagonal)
     pair_rows = similar, dissimilar
-    return pair_questions(X, pair_rows, loss, diagonal, H.shape[1]) | triplet_questions(
-        rng, X, triplets, H, loss, diagonal
-    )
+    return pair_questions(X, pair_rows, loss, diagonal, H.shape[1]) | triplet_questions(rng, X, triplets, H, loss, diagonal)
 
 
 def pair_questions(X, pair_rows, loss, diagonal, size):
@@ -202,13 +189,7 @@ def pair_questions(X, pair_rows, loss, diagonal, size):
     pairs = ss.Pairs(X, similar, dissimilar, 1.0, 3.0, diagonal=diagonal)
     thresholds, ones = np.repeat([3.0, -1.0], [len(D), len(S)]), np.ones(len(D) + len(S))
     return {
-        "quadruplets": (
-            ss.Problem(quad, loss),
-            D - S,
-            np.ones(len(D)),
-            np.ones(len(D)),
-            np.zeros(size),
-        ),
+        "quadruplets": (ss.Problem(quad, loss), D - S, np.ones(len(D)), np.ones(len(D)), np.zeros(size)),
         "pairs": (ss.Problem(pairs, loss), np.vstack((D, -S)), thresholds, ones, np.zeros(size)),
     }
 
@@ -226,13 +207,7 @@ def triplet_questions(rng, X, triplets, H, loss, diagonal):
     trace = -beta * (np.ones(d) if diagonal else np.eye(d))
     return {
         "weighted triplets": (ss.Problem(weighted, loss), H, one, weights, np.zeros(H.shape[1])),
-        "LMNN": (
-            ss.Problem(triplets, loss, linear=pull),
-            H,
-            one,
-            one,
-            -eta @ squares(X, targets, diagonal),
-        ),
+        "LMNN": (ss.Problem(triplets, loss, linear=pull), H, one, one, -eta @ squares(X, targets, diagonal)),
         "trace norm": (ss.Problem(triplets, loss, linear=trace), H, one, one, trace.ravel()),
     }
 
@@ -255,7 +230,6 @@ for name, (problem, *_) in five.items():
 # ## An outside solver
 #
 # cvxpy gets the definition of the problem with plain arrays, and must find the same optimum.
-
 
 # %%
 def outside(C, tau, w, c, loss, lam):
@@ -281,9 +255,7 @@ for loss in losses.values():
         ours = ss.solve(problem, lam, tol=1e-9)
         assert abs(ours.primal - value) < 1e-5 * max(abs(value), 1.0)
         assert np.linalg.norm(ours.x - M) < 1e-3 * max(np.linalg.norm(M), 1e-2)
-print(
-    "fifteen optima of the library and of cvxpy: matrices within 1e-3 of their norm, values within 1e-5"
-)
+print("fifteen optima of the library and of cvxpy: matrices within 1e-3 of their norm, values within 1e-5")
 
 # %% [markdown]
 # ## Does it match, and is it safe?
@@ -339,9 +311,7 @@ def compare(problem, ball, by_hand, C, tau, best):
     (center, radius), gamma = by_hand, problem.loss.gamma
     norms, size = np.linalg.norm(C, axis=1), np.linalg.norm(center) + np.linalg.norm(best.x)
     assert np.linalg.norm(ball.center.ravel() - center) <= 1e-9 * size
-    assert (
-        radius**2 - 1e-13 * size**2 <= ball.radius**2 and ball.radius - radius <= 1e-6 * size
-    )  # squares are what is rounded
+    assert radius**2 - 1e-13 * size**2 <= ball.radius**2 and ball.radius - radius <= 1e-6 * size  # squares are what is rounded
     distance = np.linalg.norm(best.x - ball.center)
     assert distance <= ball.radius + best.eps
     found, q, reach = ss.rules.sphere(problem, ball), C @ center, ball.radius * norms
@@ -350,9 +320,7 @@ def compare(problem, ball, by_hand, C, tau, best):
     for mask, beyond in ((found.in_R, low), (found.in_L, high)):
         assert np.all(mask[beyond > close]) and not np.any(mask[beyond < -close])
     margins, unsure = C @ best.x.ravel(), best.eps * norms + 1e-9
-    assert np.all((margins > tau - unsure)[found.in_R]) and np.all(
-        (margins < tau - gamma + unsure)[found.in_L]
-    )
+    assert np.all((margins > tau - unsure)[found.in_R]) and np.all((margins < tau - gamma + unsure)[found.in_L])
     reduced = problem.reduce(found.in_L, found.in_R)
     weights = 1.0 if problem.terms.weights is None else problem.terms.weights
     allowed = 1e-9 * abs(best.primal) + np.sum(weights * unsure)
@@ -364,34 +332,17 @@ def compare(problem, ball, by_hand, C, tau, best):
 quarter, tiny = ss.SmoothedHinge(0.25), 1e-9
 for similar, ends in ((False, ("R", 3.0, "", 5.25, "L")), (True, ("L", 2.75, "", 5.0, "R"))):
     below, first, between, second, above = ends
-    for level, expected in (
-        (0.0, below),
-        (first - tiny, below),
-        (first, between),
-        (first + tiny, between),
-        (4.0, between),
-    ):
+    for level, expected in ((0.0, below), (first - tiny, below), (first, between), (first + tiny, between), (4.0, between)):
         assert one_pair(similar, level, quarter) == expected
-    for level, expected in (
-        (second - tiny, between),
-        (second, between),
-        (second + tiny, above),
-        (9.0, above),
-    ):
+    for level, expected in ((second - tiny, between), (second, between), (second + tiny, above), (9.0, above)):
         assert one_pair(similar, level, quarter) == expected
     name = "similar, U" if similar else "dissimilar, L"
-    print(
-        f"gamma 0.25, {name}: {below} below {first}, {above} above {second}, undecided at both and between"
-    )
-assert (
-    one_pair(False, 9.0, ss.SquaredHinge(0.25)) == ""
-    and one_pair(False, 3.0 - tiny, ss.SquaredHinge(0.25)) == "R"
-)
+    print(f"gamma 0.25, {name}: {below} below {first}, {above} above {second}, undecided at both and between")
+assert one_pair(False, 9.0, ss.SquaredHinge(0.25)) == "" and one_pair(False, 3.0 - tiny, ss.SquaredHinge(0.25)) == "R"
 
 
 # %% [markdown]
 # Now the five questions, with all that is listed above:
-
 
 # %%
 def balls_and_definitions(problem, arrays, loss, project, best, rough, before, rng):
@@ -415,19 +366,13 @@ def judged(problem, arrays, loss, diagonal, rng):
     best = ss.solve(problem, weight, tol=1e-9, rtol=1e-12)
     rough = ss.solve(problem, weight, tol=0.0, rtol=1e-3, screening=())
     before = ss.solve(problem, 1.2 * weight, tol=0.0, rtol=1e-4, screening=())
-    for ball, expected in balls_and_definitions(
-        problem, arrays, loss, project, best, rough, before, rng
-    ):
+    for ball, expected in balls_and_definitions(problem, arrays, loss, project, best, rough, before, rng):
         yield compare(problem, ball, expected, arrays[0], arrays[1], best)
 
 
 # %% tags=["STS19-D6.3"]
 rng = np.random.default_rng(63)
-balls, largest, table = (
-    0,
-    0.0,
-    {name: {kind: np.zeros(2, dtype=int) for kind in losses} for name in five},
-)
+balls, largest, table = 0, 0.0, {name: {kind: np.zeros(2, dtype=int) for kind in losses} for name in five}
 for kind, loss in losses.items():
     for repeat in range(4):
         diagonal = bool(repeat % 2)
@@ -435,16 +380,12 @@ for kind, loss in losses.items():
             for decided, share in judged(problem, arrays, loss, diagonal, rng):
                 table[name][kind] += decided
                 largest, balls = max(largest, share), balls + 1
-print(
-    f"{balls} balls, those of the definitions, hold the solution; largest distance {largest:.3f} radii"
-)
+print(f"{balls} balls, those of the definitions, hold the solution; largest distance {largest:.3f} radii")
 print("decisions (L, R), those of the definition, all of them true:")
 print(f"{'':18}" + "".join(f"{kind:>20}" for kind in losses))
 for name, row in table.items():
     print(f"{name:18}" + "".join(f"{str(tuple(map(int, row[kind]))):>20}" for kind in losses))
-    assert all(
-        row[kind][1] > 0 and (row[kind][0] > 0) == (kind != "squared hinge") for kind in losses
-    )
+    assert all(row[kind][1] > 0 and (row[kind][0] > 0) == (kind != "squared hinge") for kind in losses)
 
 # %% [markdown]
 # Nothing is ever in L with the squared hinge: its quadratic part never ends, so a term that costs something keeps a
@@ -488,12 +429,7 @@ assert min(counts) > 0
 # %%
 crowd = questions(np.random.default_rng(5), losses["smoothed hinge"], n=60, d=4)
 for name, (problem, *_) in crowd.items():
-    last = ss.path(
-        problem,
-        lams=0.3 * scale(problem) * 0.9 ** np.arange(12),
-        tol=1e-6,
-        screening=("RRPB", "PGB"),
-    )[-1]
+    last = ss.path(problem, lams=0.3 * scale(problem) * 0.9 ** np.arange(12), tol=1e-6, screening=("RRPB", "PGB"))[-1]
     margins = problem.terms.margins(ss.solve(problem, last.lam, tol=1e-10).x)
     tau_ = problem.terms.threshold
     possible = np.mean((margins > tau_) | (margins < tau_ - 0.05))

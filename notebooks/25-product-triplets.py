@@ -54,17 +54,8 @@ ax.axvspan(T[one], T[one] + gamma, color="#DDDDDD", linewidth=0)
 ax.plot(b, np.ones(b.size), "o", color="#BBBBBB", markersize=5)
 ax.plot(b[one], 1.0, "o", color="black", markersize=6)
 ends = (0, first[one], last[one], a.size)
-for name, key, start, stop in zip(
-    ("no loss", "quadratic", "linear"), "RCL", ends, ends[1:], strict=False
-):
-    ax.plot(
-        a[start:stop],
-        np.zeros(stop - start),
-        "o",
-        color=figures.COLOURS[key],
-        markersize=6,
-        label=name,
-    )
+for name, key, start, stop in zip(("no loss", "quadratic", "linear"), "RCL", ends, ends[1:], strict=False):
+    ax.plot(a[start:stop], np.zeros(stop - start), "o", color=figures.COLOURS[key], markersize=6, label=name)
 ax.annotate("", (T[one], 1.0), (b[one], 1.0), arrowprops={"arrowstyle": "->"})
 for at, text in ((T[one], "$T_l$"), (T[one] + gamma, r"$T_l + \gamma$")):
     ax.text(at, 0.5, text, fontsize=9.5)
@@ -88,18 +79,9 @@ figures.show(
 alpha = np.clip((a[:, None] - T) / gamma, 0.0, 1.0)
 figure, ax = figures.panels(1, width=5.0, height=3.4)
 ax.pcolormesh(np.arange(b.size + 1), np.arange(a.size + 1), alpha, cmap="Blues", vmin=0.0, vmax=1.4)
-for line, text, dash in (
-    (last, "last: linear from here on", "-"),
-    (first, "first: no loss below", "--"),
-):
+for line, text, dash in ((last, "last: linear from here on", "-"), (first, "first: no loss below", "--")):
     ax.stairs(
-        line,
-        np.arange(b.size + 1),
-        baseline=None,
-        color="black",
-        linewidth=1.4,
-        linestyle=dash,
-        label=text,
+        line, np.arange(b.size + 1), baseline=None, color="black", linewidth=1.4, linestyle=dash, label=text
     )
 ax.legend(loc="lower right")
 ax.set(
@@ -109,9 +91,7 @@ ax.set(
     title=r"slopes $\alpha_{jl}$",
 )
 n_linear, n_band = np.sum(alpha == 1), np.sum((alpha > 0) & (alpha < 1))
-print(
-    f"{alpha.size} triplets: {n_linear} linear, {n_band} in the band, {np.sum(alpha == 0)} without loss"
-)
+print(f"{alpha.size} triplets: {n_linear} linear, {n_band} in the band, {np.sum(alpha == 0)} without loss")
 assert np.array_equal(first, np.sum(alpha == 0, axis=0)) and np.array_equal(
     a.size - last, np.sum(alpha == 1, axis=0)
 )
@@ -179,13 +159,8 @@ print("the sums over a run of three: two numbers and a count")
 
 # %%
 thresholds = sp.symbols("T1:4", real=True)
-assert (
-    sp.expand(sum((run[0] - t) / gam for t in thresholds) - (3 * run[0] - sum(thresholds)) / gam)
-    == 0
-)
-print(
-    "the sum over the three thresholds whose band holds an entry: a number, a count and the entry"
-)
+assert sp.expand(sum((run[0] - t) / gam for t in thresholds) - (3 * run[0] - sum(thresholds)) / gam) == 0
+print("the sum over the three thresholds whose band holds an entry: a number, a count and the entry")
 
 # %% [markdown]
 # ### From weights of pairs to a matrix
@@ -271,9 +246,7 @@ for trial in range(300):
     if trial % 3 == 0:
         a_, b_ = np.round(a_), np.round(b_) + 1.0
     width = (0.05, 0.5, 5.0)[trial % 3]
-    for fast, slow in zip(
-        product_sums(a_, b_, 1.0, width), every_pair(a_, b_, 1.0, width), strict=True
-    ):
+    for fast, slow in zip(product_sums(a_, b_, 1.0, width), every_pair(a_, b_, 1.0, width), strict=True):
         assert np.allclose(fast, slow, rtol=1e-11, atol=1e-11)
 print("loss, alpha^2 and all weights agree on 300 pairs of lists")
 
@@ -305,9 +278,7 @@ def assert_same_sums(X, y, k, diagonal, M, width):
         for make in (ss.ProductTriplets, ss.Triplets.from_labels)
     )
     for name in ("loss", "alpha_sum", "alpha_square"):
-        assert abs(getattr(product, name) - getattr(listed, name)) < 1e-10 * max(
-            getattr(listed, name), 1.0
-        )
+        assert abs(getattr(product, name) - getattr(listed, name)) < 1e-10 * max(getattr(listed, name), 1.0)
     assert np.linalg.norm(product.adjoint - listed.adjoint) <= 1e-7 * np.linalg.norm(listed.adjoint)
     return product
 
@@ -411,9 +382,7 @@ def operations(y):
 
 small, double = operations(np.arange(3000) % 3), operations(np.arange(6000) % 3)
 times = [after / before for before, after in zip(small, double, strict=True)]
-print(
-    f"from 3000 to 6000 points: triplets {times[0]:.1f} times as many, operations {times[1]:.1f} times"
-)
+print(f"from 3000 to 6000 points: triplets {times[0]:.1f} times as many, operations {times[1]:.1f} times")
 assert 7.9 < times[0] < 8.1 and 4.0 < times[1] < 4.5
 
 # %%
@@ -588,13 +557,8 @@ product, explicit = (
 )
 by_prefix_sums = all_sums(X, y, np.eye(1), gamma=width)[1]
 print(f"sum of alpha^2 over all triplets: list {explicit:.3f}, library {product:.3f}")
-print(
-    "prefix sums of floats off by more than 0.01 %:",
-    abs(by_prefix_sums - explicit) > 1e-4 * explicit,
-)
-assert (
-    abs(product - explicit) < 1e-7 * explicit and abs(by_prefix_sums - explicit) > 1e-4 * explicit
-)
+print("prefix sums of floats off by more than 0.01 %:", abs(by_prefix_sums - explicit) > 1e-4 * explicit)
+assert abs(product - explicit) < 1e-7 * explicit and abs(by_prefix_sums - explicit) > 1e-4 * explicit
 
 # %% [markdown]
 # ## Break it: a hole in the product
@@ -608,13 +572,10 @@ a, b = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0]), np.sqrt([1.3, 6.0, 10.0, 13.0])
 slack = np.maximum(1.0 + a[:, None] - b - 0.025, 0.0)
 hole = slack.sum() - slack[2, 1]
 sublists = [
-    [list(chosen) for r in range(n + 1) for chosen in itertools.combinations(range(n), r)]
-    for n in (5, 4)
+    [list(chosen) for r in range(n + 1) for chosen in itertools.combinations(range(n), r)] for n in (5, 4)
 ]
 sums = [slack[np.ix_(rows, columns)].sum() for rows in sublists[0] for columns in sublists[1]]
-print(
-    "products with the same sum:", int(np.sum(np.isclose(sums, hole, rtol=1e-9))), "of", len(sums)
-)
+print("products with the same sum:", int(np.sum(np.isclose(sums, hole, rtol=1e-9))), "of", len(sums))
 assert not np.any(np.isclose(sums, hole, rtol=1e-9))
 
 # %% [markdown]

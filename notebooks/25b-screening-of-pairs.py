@@ -42,19 +42,11 @@ half_same, half_other = 0.08 * same, 0.08 * other
 done_same = same + half_same + 1.0 < np.min(other - half_other)
 done_other = other - half_other - 1.0 > np.max(same + half_same)
 figure, ax = figures.panels(1, width=7.4, height=3.0)
-for at, half, done, level in (
-    (same, half_same, done_same, 0.0),
-    (other, half_other, done_other, 1.0),
-):
+for at, half, done, level in ((same, half_same, done_same, 0.0), (other, half_other, done_other, 1.0)):
     height = level + np.linspace(-0.18, 0.18, at.size)
     for key, chosen in (("R", done), ("C", ~done)):
         ax.errorbar(
-            at[chosen],
-            height[chosen],
-            xerr=half[chosen],
-            fmt="o",
-            markersize=3.5,
-            color=figures.COLOURS[key],
+            at[chosen], height[chosen], xerr=half[chosen], fmt="o", markersize=3.5, color=figures.COLOURS[key]
         )
 ax.axvline(np.min(other - half_other) - 1.0, color="#777777", linewidth=0.9, linestyle="--")
 ax.axvline(np.max(same + half_same) + 1.0, color="#777777", linewidth=0.9, linestyle=":")
@@ -155,10 +147,7 @@ def screen_lists(same, other, half_same, half_other, low, high):
             (right, other, half_other, left, -same, half_same),
         ):
             nearest, farthest = np.min((theirs - width)[facing]), np.max((theirs + width)[facing])
-            zero, linear = (
-                own & (mine - half + nearest > high),
-                own & (mine + half + farthest < low),
-            )
+            zero, linear = own & (mine - half + nearest > high), own & (mine + half + farthest < low)
             n_R, n_L = n_R + zero.sum() * facing.sum(), n_L + linear.sum() * facing.sum()
             own &= ~(zero | linear)
             if not own.any():
@@ -224,17 +213,11 @@ for seed in range(6):
     margins, room = listed.terms.margins(best.x), best.eps * listed.terms.norms
     for ball in balls_of(product, best, lam):
         found, rule = product.terms.screen_blocks(ball, loss), ss.rules.sphere(listed, ball)
-        assert screen_plainly(X, listed.terms.index, ball) == [
-            found.n_L,
-            found.n_R,
-            len(found.remaining),
-        ]
+        assert screen_plainly(X, listed.terms.index, ball) == [found.n_L, found.n_R, len(found.remaining)]
         kept = {tuple(t) for t in found.remaining.index.tolist()} if len(found.remaining) else set()
         gone = np.array([tuple(t) not in kept for t in listed.terms.index.tolist()])
         in_L, in_R = gone & rule.in_L, gone & rule.in_R
-        assert (found.n_L, found.n_R) == (in_L.sum(), in_R.sum()) and np.array_equal(
-            gone, in_L | in_R
-        )
+        assert (found.n_L, found.n_R) == (in_L.sum(), in_R.sum()) and np.array_equal(gone, in_L | in_R)
         assert np.all((margins + room)[in_R] >= 1.0) and np.all((margins - room)[in_L] <= 0.95)
         for name, number in (("L", found.n_L), ("R", found.n_R), ("all", gone.size)):
             seen[name] += number
@@ -257,12 +240,8 @@ for name, (X, y) in {"iris": iris, "wine": wine}.items():
     listed = ss.Problem(ss.Triplets.from_labels(X, y, 20), loss)
     product = ss.Problem(ss.ProductTriplets(X, y, 20), loss)
     lams = 0.3 * listed.lam_max() * 0.8 ** np.arange(12)
-    one, other = (
-        ss.path(prob, lams, tol=0.0, rtol=1e-6, screening=("MGB",)) for prob in (listed, product)
-    )
-    apart = max(
-        np.linalg.norm(p.x - q.x) / (p.eps + q.eps) for p, q in zip(one, other, strict=True)
-    )
+    one, other = (ss.path(prob, lams, tol=0.0, rtol=1e-6, screening=("MGB",)) for prob in (listed, product))
+    apart = max(np.linalg.norm(p.x - q.x) / (p.eps + q.eps) for p, q in zip(one, other, strict=True))
     shares = [np.mean([(p.n_L + p.n_R) / len(listed) for p in path]) for path in (one, other)]
     print(
         f"{name}: {len(listed):,} triplets, solutions within their accuracies: {apart <= 1.0}; share screened, triplets {shares[0]:.2f}, pairs {shares[1]:.2f}"
@@ -280,9 +259,7 @@ for name, (X, y) in {"iris": iris, "wine": wine}.items():
 X, y = wine
 problem = ss.Problem(ss.Triplets.from_labels(X, y, k=10), loss)
 blocks = ss.Problem(ss.ProductTriplets(X, y, k=10), loss)
-solution = ss.solve(
-    problem, 0.02 * problem.lam_max(), tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")
-).x
+solution = ss.solve(problem, 0.02 * problem.lam_max(), tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")).x
 center = np.round(solution, 4)  # any center will do; this one is the same on every machine
 i, j, m = problem.terms.index.T
 coarse = np.sum((X[i] - X[j]) ** 2, axis=1) + np.sum((X[i] - X[m]) ** 2, axis=1)
@@ -290,11 +267,7 @@ assert np.all(coarse >= problem.terms.norms * (1 - 1e-12))
 
 # %%
 radii, margins = np.geomspace(1e-3, 0.3, 13), problem.terms.margins(center)
-curves = {
-    "exact norm, each triplet": [],
-    "coarse norm, each triplet": [],
-    "coarse norm, whole pairs": [],
-}
+curves = {"exact norm, each triplet": [], "coarse norm, each triplet": [], "coarse norm, whole pairs": []}
 for radius in radii * np.linalg.norm(center):
     ball = ss.Sphere(center, radius)
     found, pairs = ss.rules.sphere(problem, ball), blocks.terms.screen_blocks(ball, loss)
@@ -340,9 +313,7 @@ for i in range(0, y.size, 60):
     certain[0] += np.sum(other.min() - same > 1.0), same.size
     certain[1] += np.sum(other - same.max() > 1.0), other.size
 shares = certain[:, 0] / certain[:, 1]
-print(
-    f"pairs wholly in R: {shares[0]:.1f} of those of the same class, {shares[1]:.1f} of those with others"
-)
+print(f"pairs wholly in R: {shares[0]:.1f} of those of the same class, {shares[1]:.1f} of those with others")
 assert 0.4 < shares[1] < 0.75 and shares[0] < 0.3
 
 # %% [markdown]
@@ -401,9 +372,7 @@ for t in claimed:
     H = np.outer(b[t], b[t]) - np.outer(a[t], a[t])
     worst = center - radius * H / np.linalg.norm(H)
     n_false += b[t] @ worst @ b[t] - a[t] @ worst @ a[t] < 1.0 - 1e-6
-print(
-    f"certified as R by the difference: {len(claimed)}, of them false at a metric of the ball: {n_false}"
-)
+print(f"certified as R by the difference: {len(claimed)}, of them false at a metric of the ball: {n_false}")
 assert (
     n_false > 100
     and np.all(false_bound <= problem.terms.norms)

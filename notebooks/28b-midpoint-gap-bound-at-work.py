@@ -88,19 +88,14 @@ def along_path(prob, rtol):
     return 0.9 * grid, rates
 
 
-curves = {
-    (name, rtol): along_path(prob, rtol) for name, prob in sets.items() for rtol in (1e-3, 1e-6)
-}
+curves = {(name, rtol): along_path(prob, rtol) for name, prob in sets.items() for rtol in (1e-3, 1e-6)}
 
 # %%
-print(
-    "mean share screened along the path        " + "".join(f"{key:>7}" for key in (*BOUNDS, "RRPB"))
-)
+print("mean share screened along the path        " + "".join(f"{key:>7}" for key in (*BOUNDS, "RRPB")))
 for (name, rtol), (_, rates) in curves.items():
     mean = {key: np.mean(values) for key, values in rates.items()}
     print(
-        f"{name:14}, relative gap {rtol:.0e}         "
-        + "".join(f"{value:7.2f}" for value in mean.values())
+        f"{name:14}, relative gap {rtol:.0e}         " + "".join(f"{value:7.2f}" for value in mean.values())
     )
     assert mean["MGB"] >= max(mean["DGB"], mean["RRPB"]) - 1e-3
     assert abs(mean["MGB"] - mean["PGB"]) < 0.02
@@ -128,16 +123,9 @@ figures.show(
 def along_iterations(prob):
     lam, visited = 0.05 * prob.lam_max(), []
     before = ss.solve(prob, lam / 0.9, tol=0.0, rtol=1e-3, screening=())
-    fixed = ss.rules.sphere(
-        prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam)
-    ).rate
+    fixed = ss.rules.sphere(prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam)).rate
     ss.solve(
-        prob,
-        lam,
-        tol=0.0,
-        rtol=1e-7,
-        screening=(),
-        callback=lambda progress: visited.append(progress.x),
+        prob, lam, tol=0.0, rtol=1e-7, screening=(), callback=lambda progress: visited.append(progress.x)
     )
     rates = {
         key: [ss.rules.sphere(prob, bound(prob, x, lam)).rate for x in visited]
@@ -244,9 +232,7 @@ assert shares[0] > 0.5 > shares[-1]
 # %%
 rho, eps = 1 / 0.9, np.geomspace(1e-4, 10.0, 401)
 ratio = (0.5 * (rho - 1) + rho * eps) / np.sqrt(0.25 * (rho - 1) ** 2 + 0.5 * rho * eps**2)
-print(
-    f"largest ratio {ratio.max():.2f} at eps = {eps[np.argmax(ratio)]:.2f}; for large eps {ratio[-1]:.2f}"
-)
+print(f"largest ratio {ratio.max():.2f} at eps = {eps[np.argmax(ratio)]:.2f}; for large eps {ratio[-1]:.2f}")
 assert ratio.max() < 2.0 and abs(ratio[-1] - np.sqrt(2 * rho)) < 0.02
 
 # %% [markdown]

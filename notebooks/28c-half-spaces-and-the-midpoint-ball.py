@@ -232,14 +232,10 @@ for _ in range(20000):
     exact_beta = np.sign(exact_beta) * np.maximum(np.abs(exact_beta) - step * mu_0, 0.0)
 theta_0 = (y_ - X_ @ exact_beta) / mu_0
 theta = mu * theta_0  # feasible for mu
-cloud = theta + 0.1 * np.random.default_rng(1).normal(
-    size=(4000, 30)
-)  # around a point of both planes
+cloud = theta + 0.1 * np.random.default_rng(1).normal(size=(4000, 30))  # around a point of both planes
 sasvi = (cloud / mu - theta_0) @ (y_ / mu_0 - theta_0) <= 0.0
 dome = cloud @ (X_ @ exact_beta) <= mu * np.abs(exact_beta).sum()
-print(
-    f"points in the half-space of Sasvi: {sasvi.sum()}, in that of the dome: {dome.sum()}, in one only: {(sasvi != dome).sum()}"
-)
+print(f"points in the half-space of Sasvi: {sasvi.sum()}, in that of the dome: {dome.sum()}, in one only: {(sasvi != dome).sum()}")
 assert (sasvi == dome).all() and 1000 < dome.sum() < 3000
 
 # %% [markdown]
@@ -274,10 +270,7 @@ def random_triplets(y, n, rng):
 
 def balls_and_normal(problem, x, lam):
     """MGB and GB with the slopes at x, and H_-, the normal of the half-space."""
-    mgb, gb = (
-        build(problem, x, lam)
-        for build in (ss.spheres.midpoint_gap_bound, ss.spheres.gradient_bound)
-    )
+    mgb, gb = (build(problem, x, lam) for build in (ss.spheres.midpoint_gap_bound, ss.spheres.gradient_bound))
     return mgb, gb, problem.evaluate(x, lam).minus
 
 

@@ -84,7 +84,6 @@ figures.show(
 # solve a linear system. Below, a solution in floating point says which they are, the system is solved in fractions, and
 # the optimality conditions are then verified exactly. They are sufficient, so what is returned is *the* solution.
 
-
 # %%
 def total_loss(Z, w):
     return sum(max(Fraction(0), 1 - u) for u in Z @ w)
@@ -109,9 +108,7 @@ def exact_optimum(Z, C):
 
 # %%
 def fractions(values, denominator=16):
-    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(
-        np.shape(values)
-    )
+    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(np.shape(values))
 
 
 def instance(rng):
@@ -158,9 +155,7 @@ print("one of them: w =", ", ".join(str(v) for v in solutions[2][1]), " for C ="
 
 # %%
 mu, r, n, q = sp.symbols("mu r n q", positive=True)
-value = (
-    q - mu * r**2 - n**2 / (4 * mu)
-)  # the smallest value over w of <z, w> + mu (|w - m|^2 - r^2)
+value = q - mu * r**2 - n**2 / (4 * mu)  # the smallest value over w of <z, w> + mu (|w - m|^2 - r^2)
 best = [root for root in sp.solve(sp.diff(value, mu), mu) if root.is_positive]
 print("multiplier:", best[0], "  lower end:", sp.simplify(value.subs(mu, best[0])))
 assert sp.simplify(value.subs(mu, best[0]) - (q - n * r)) == 0
@@ -171,7 +166,6 @@ assert (
 # %% [markdown]
 # Ten lines of numpy, then the library, which subtracts a rounding allowance from every bound; with one threshold for all
 # samples, or one for each.
-
 
 # %%
 def margin_range(Z, m, r):
@@ -207,9 +201,7 @@ for number in range(200):
     clear = np.minimum(np.abs(low - tau), np.abs(high - tau)) > 1e-9
     differ += np.sum(clear & ((found.in_R != (low > tau)) | (found.in_L != (high < tau))))
     checked, decided = checked + n, decided + found.n_R + found.n_L
-print(
-    f"{checked} samples over 200 random balls: 100 points of each ball within the bounds, both ends reached"
-)
+print(f"{checked} samples over 200 random balls: 100 points of each ball within the bounds, both ends reached")
 print(f"the library decides {decided}, otherwise than the bounds {differ} (bound 0)")
 assert differ == 0 and decided > 1000
 
@@ -221,15 +213,9 @@ assert differ == 0 and decided > 1000
 X, y, problem, found = picture
 
 # %% tags=["SSS14-F2"]
-height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(
-    X, axis=1
-)  # of the center over each line
-assert np.array_equal(found.in_R, height > ball.radius) and np.array_equal(
-    found.in_L, height < -ball.radius
-)
-print(
-    f"lines of samples: {len(height)}, of which {int((abs(height) > ball.radius).sum())} miss the ball"
-)
+height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
+assert np.array_equal(found.in_R, height > ball.radius) and np.array_equal(found.in_L, height < -ball.radius)
+print(f"lines of samples: {len(height)}, of which {int((abs(height) > ball.radius).sum())} miss the ball")
 assert found.in_R.any() and found.in_L.any() and not (found.in_R | found.in_L).all()
 
 # %% [markdown]
@@ -245,9 +231,7 @@ kept = np.linalg.norm(optimum - ball.center) / ball.radius
 print(f"distance of the solution from the center, in radii: {kept:.3f} (bound 1)")
 for factor in (1.0, 0.5, 0.05):
     low, high = margin_range(X * y[:, None], ball.center, factor * ball.radius)
-    wrong = np.sum((low > 1.0) & (margins < 1.0 + 1e-9)) + np.sum(
-        (high < 1.0) & (margins > 1.0 - 1e-9)
-    )
+    wrong = np.sum((low > 1.0) & (margins < 1.0 + 1e-9)) + np.sum((high < 1.0) & (margins > 1.0 - 1e-9))
     print(
         f"radius times {factor:4}:",
         f"decided {np.sum(low > 1.0) + np.sum(high < 1.0):2d}, of them wrong {wrong}",
@@ -314,12 +298,7 @@ r_squared = m.dot(m) - (c1 + c2) / a1
 left = a1 * w3.dot(w3) + (b1 + b2).dot(w3) + c1 + c2
 square = sp.expand(left - a1 * ((w3 - m).dot(w3 - m) - r_squared))
 discriminant = sp.expand(4 * a1**2 * r_squared - ((b1 + b2).dot(b1 + b2) - 4 * a1 * (c1 + c2)))
-print(
-    "(1) minus a1 (|w - m|^2 - r^2):",
-    square,
-    "  4 a1^2 r^2 minus the printed discriminant:",
-    discriminant,
-)
+print("(1) minus a1 (|w - m|^2 - r^2):", square, "  4 a1^2 r^2 minus the printed discriminant:", discriminant)
 assert square == discriminant == 0
 
 # %% [markdown]
@@ -342,9 +321,7 @@ for _ in range(2000):
     if r_squared < 0:
         assert not (b2 @ m + c2 <= -(a1 * m @ m + b1 @ m + c1))  # at the center it would fit best
     count["empty" if r_squared < 0 else "in" if possible else "out"] += 1
-print(
-    f"regions that hold the point: {count['in']}, that do not: {count['out']}, empty: {count['empty']}"
-)
+print(f"regions that hold the point: {count['in']}, that do not: {count['out']}, empty: {count['empty']}")
 
 # %% [markdown]
 # `svm.ball_2` makes the library's ball of a point and a dual point. Put conditions 1 and 3, which follow below, into the
@@ -359,10 +336,7 @@ for _ in range(50):
     m = -(b1 + b2) / (2.0 * a1)
     radius = np.sqrt(m @ m - (c1 + c2) / a1)
     ball = svm.ball_2(ss.Samples(weights * labels[:, None], labels), C, w, s)
-    assert (
-        np.linalg.norm(ball.center - m) < 1e-9 * (1.0 + radius)
-        and abs(ball.radius / radius - 1.0) < 1e-9
-    )
+    assert np.linalg.norm(ball.center - m) < 1e-9 * (1.0 + radius) and abs(ball.radius / radius - 1.0) < 1e-9
 print("50 balls of the library: centers and radii as in the lemma, to a part in 1e9")
 
 # %% [markdown]
@@ -389,10 +363,7 @@ wt, ws = (sp.Matrix(sp.symbols(f"{name}1:4", real=True)) for name in ("t", "s"))
 xt, xs, CC = sp.symbols("xi_t xi_s C", positive=True)
 growth = (wt.dot(wt) / 2 + CC * xt) - (ws.dot(ws) / 2 + CC * xs) - (wt - ws).dot(wt - ws) / 2
 condition = ws.dot(ws) / CC - wt.dot(ws) / CC - xt + xs
-print(
-    "growth beyond the square, plus C times the left side of condition 1:",
-    sp.expand(growth + CC * condition),
-)
+print("growth beyond the square, plus C times the left side of condition 1:", sp.expand(growth + CC * condition))
 assert sp.expand(growth + CC * condition) == 0
 
 
@@ -432,21 +403,13 @@ for Z, solutions in instances:
         xi_star, lam = total_loss(Z, w_star), float(1 / C)
         for w, xi in points(rng, Z, w_star):
             values.append(condition_1(w_star, xi_star, C, w, xi))
-            rise = prob.primal(w.astype(float), lam) - prob.primal(
-                w_star.astype(float), lam
-            )  # by the library
+            rise = prob.primal(w.astype(float), lam) - prob.primal(w_star.astype(float), lam)  # by the library
             rise -= lam / 2 * float((w - w_star) @ (w - w_star))
-            off = max(
-                off,
-                abs(rise + float(condition_1(w_star, xi_star, C, w, total_loss(Z, w))))
-                / (1.0 + abs(rise)),
-            )
+            off = max(off, abs(rise + float(condition_1(w_star, xi_star, C, w, total_loss(Z, w)))) / (1.0 + abs(rise)))
             half = total_loss(Z[::2], w)  # the loss of every second sample only
             too_low += condition_1(w_star, xi_star, C, w, half) > 0
 assert all(value <= 0 for value in values) and off < 1e-9
-print(
-    f"condition 1 in fractions: {tally(values)}; the library's objective grows by as much, to 1e-9"
-)
+print(f"condition 1 in fractions: {tally(values)}; the library's objective grows by as much, to 1e-9")
 print("the same with the loss of every second sample only, violated:", too_low)
 assert too_low > 0 and values.count(0) > 100
 
@@ -471,10 +434,7 @@ w0 = sp.Matrix(sp.symbols("r1:4", real=True))
 x0, C0_ = sp.symbols("xi_0 C_0", positive=True)
 downhill = w0.dot(ws - w0) + C0_ * (xs - x0)
 condition = -w0.dot(ws) / C0_ + w0.dot(w0) / C0_ + x0 - xs
-print(
-    "slope at the reference towards the solution, plus C0 times condition 2:",
-    sp.expand(downhill + C0_ * condition),
-)
+print("slope at the reference towards the solution, plus C0 times condition 2:", sp.expand(downhill + C0_ * condition))
 assert sp.expand(downhill + C0_ * condition) == 0
 
 
@@ -493,15 +453,11 @@ for Z, solutions in instances:
     prob = machine(Z)
     for (_, w_star, _), (C0, w0, alpha0) in product(solutions, repeat=2):
         values.append(condition_2(w_star, total_loss(Z, w_star), C0, w0, total_loss(Z, w0)))
-        off = max(
-            off, abs(fenchel(prob, w_star, alpha0) + float(values[-1])) / (1.0 - float(values[-1]))
-        )
+        off = max(off, abs(fenchel(prob, w_star, alpha0) + float(values[-1])) / (1.0 - float(values[-1])))
         # the reference's dual point says the same, in other letters
         assert np.all(w0 / C0 == Z.T @ alpha0) and w0 @ w0 / C0 + total_loss(Z, w0) == alpha0.sum()
 assert all(value <= 0 for value in values) and off < 1e-9
-print(
-    f"condition 2 in fractions, all pairs of C and C0: {tally(values)}; the same by the library, to 1e-9"
-)
+print(f"condition 2 in fractions, all pairs of C and C0: {tally(values)}; the same by the library, to 1e-9")
 
 # %% [markdown]
 # ### Condition 3: one of the inequalities
@@ -538,9 +494,7 @@ for Z, solutions in instances:
         ):
             for s in ways:
                 into.append(condition_3(Z, w_star, xi_star, s))
-                off = max(
-                    off, abs(fenchel(prob, w_star, s) + float(into[-1])) / (1.0 - float(into[-1]))
-                )
+                off = max(off, abs(fenchel(prob, w_star, s) + float(into[-1])) / (1.0 - float(into[-1])))
         beyond += condition_3(Z, w_star, xi_star, 2 * below) > 0
         beyond += condition_3(Z, w_star, xi_star, below - fractions(Z @ w_star > 1, 1)) > 0
 assert all(value <= 0 for value in binary + fractional)
@@ -583,20 +537,12 @@ for rtol in (1e-1, 1e-2, 1e-4):
         prob = machine(Z)
         for C, w_star, _ in solutions:
             C0 = C * Fraction(99, 100)
-            rough = ss.solve(
-                prob, float(1 / C0), tol=0.0, rtol=rtol, method="coordinate", screening=()
-            )
-            w0, alpha0 = (
-                np.array([Fraction(v) for v in a.tolist()]) for a in (rough.x, rough.alpha)
-            )
+            rough = ss.solve(prob, float(1 / C0), tol=0.0, rtol=rtol, method="coordinate", screening=())
+            w0, alpha0 = (np.array([Fraction(v) for v in a.tolist()]) for a in (rough.x, rough.alpha))
             xi_star = total_loss(Z, w_star)
             value = condition_2(w_star, xi_star, C0, w0, total_loss(Z, w0))
             right = condition_3(Z, w_star, xi_star, alpha0)
-            printed, mended, total = (
-                printed + (value > xi_star / 10**9),
-                mended + (right > 0),
-                total + 1,
-            )
+            printed, mended, total = printed + (value > xi_star / 10**9), mended + (right > 0), total + 1
             if worst is None or value > worst[0]:
                 worst = value, right, xi_star, C, C0
     print(f"{rtol:12.0e} {printed:30d} {mended:24d} {total:8d}")
@@ -678,7 +624,6 @@ assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best
 # %% [markdown]
 # And the printed ball:
 
-
 # %% tags=["SSS14-F3"]
 def printed_ball(w):
     """Conditions 1 at w and 2 as printed, with the reference that is off: center and squared radius."""
@@ -717,9 +662,7 @@ center = -(b1 + b2) / (2.0 * a1)
 radius = np.sqrt(center @ center - (c1 + c2) / a1)
 ball = ss.spheres.midpoint_gap_bound(problem, reference.w, 1.0 / C, alpha)
 assert np.linalg.norm(ball.center - center) < 1e-12 and 0.0 <= ball.radius / radius - 1.0 < 1e-9
-print(
-    f"Lemma 2: center {np.round(center, 4)}, radius {radius:.4f}; midpoint gap bound: {np.round(ball.center, 4)}, {ball.radius:.4f}"
-)
+print(f"Lemma 2: center {np.round(center, 4)}, radius {radius:.4f}; midpoint gap bound: {np.round(ball.center, 4)}, {ball.radius:.4f}")
 
 # %% [markdown]
 # ## Exercise

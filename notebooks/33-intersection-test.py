@@ -39,19 +39,13 @@ from safescreen_book import datasets, figures
 # other ball. These are the three cases of the formula.
 
 # %%
-balls = {
-    "ball 1": ss.Sphere(np.array([0.0, 0.0]), 1.0),
-    "ball 2": ss.Sphere(np.array([1.3, 0.0]), 0.9),
-}
+balls = {"ball 1": ss.Sphere(np.array([0.0, 0.0]), 1.0), "ball 2": ss.Sphere(np.array([1.3, 0.0]), 0.9)}
 (m1, r1), (m2, r2) = ((ball.center, ball.radius) for ball in balls.values())
 apart = np.linalg.norm(m2 - m1)
 inwards = (apart**2 + r1**2 - r2**2) / (2 * apart)
 sideways = np.array([m2[1] - m1[1], m1[0] - m2[0]]) / apart
 corner = m1 + inwards / apart * (m2 - m1) + np.sqrt(r1**2 - inwards**2) * sideways
-sample, below = (
-    np.array([0.05, 1.0]),
-    corner - [0.0, 0.09],
-)  # the line of the sample passes below the corner
+sample, below = np.array([0.05, 1.0]), corner - [0.0, 0.09]  # the line of the sample passes below the corner
 level = sample @ below
 least = [sample @ ball.center - ball.radius * np.linalg.norm(sample) for ball in balls.values()]
 assert max(least) < level < sample @ corner  # neither ball decides, the lens does
@@ -157,12 +151,8 @@ def two_forms(z, m1, r1, m2, r2):
     """Minimum over the balls, and over paraboloid and planes."""
     w, xi = cp.Variable(z.size), cp.Variable()
     balls = [cp.sum_squares(w - m1) <= r1**2, cp.sum_squares(w - m2) <= r2**2]
-    planes = [cp.sum_squares(w) <= xi] + [
-        xi <= 2 * m @ w + r**2 - m @ m for m, r in ((m1, r1), (m2, r2))
-    ]
-    values = [
-        cp.Problem(cp.Minimize(z @ w), rows).solve(solver="CLARABEL") for rows in (balls, planes)
-    ]
+    planes = [cp.sum_squares(w) <= xi] + [xi <= 2 * m @ w + r**2 - m @ m for m, r in ((m1, r1), (m2, r2))]
+    values = [cp.Problem(cp.Minimize(z @ w), rows).solve(solver="CLARABEL") for rows in (balls, planes)]
     return (*values, w.value)
 
 
@@ -173,9 +163,7 @@ for number in range(40):
     first, second, w = two_forms(z, *pair)
     differences.append(abs(first - second) / (np.linalg.norm(z) * (pair[1] + pair[3])))
     outside += any(np.linalg.norm(w - m) > r + 1e-5 for m, r in (pair[:2], pair[2:]))
-print(
-    f"minima that differ by 1e-6 or more of |z| (r1 + r2): {sum(v >= 1e-6 for v in differences)} of 40 (bound 0)"
-)
+print(f"minima that differ by 1e-6 or more of |z| (r1 + r2): {sum(v >= 1e-6 for v in differences)} of 40 (bound 0)")
 print(f"minimisers of the second form outside a ball: {outside} (bound 0)")
 assert max(differences) < 1e-6 and outside == 0
 
@@ -255,16 +243,11 @@ for _ in range(3000):
     if p_ > one + two:  # no common point
         continue
     zeta_value = (p_**2 + two**2 - one**2) / (2 * p_)
-    low, high = (
-        (zeta_value - p_) / one,
-        zeta_value / two,
-    )  # the third case is low <= f <= high, -1 <= f <= 1
+    low, high = (zeta_value - p_) / one, zeta_value / two  # the third case is low <= f <= high, -1 <= f <= 1
     square = two**2 - zeta_value**2
     reached = max(low, Fraction(-1)) <= min(high, Fraction(1))
     assert reached == (square >= 0)
-    count[
-        "one inside the other" if square < 0 else "touch" if square == 0 else "surfaces meet"
-    ] += 1
+    count["one inside the other" if square < 0 else "touch" if square == 0 else "surfaces meet"] += 1
 print(f"{sum(count.values())} pairs, third case with a negative square: 0;", count)
 assert min(count.values()) > 20
 
@@ -296,12 +279,7 @@ def printed_balls(Z, C, w0, C0, s, w):
     """Theorems 6 and 7: centers and radii."""
     loss, loss0 = (np.maximum(1 - Z @ v, 0).sum() for v in (w, w0))
     m1, m2 = (w + C / C0 * w0) / 2, (w + C * (s @ Z)) / 2
-    return (
-        m1,
-        np.sqrt(m1 @ m1 - C / C0 * (w0 @ w0) + C * (loss - loss0)),
-        m2,
-        np.sqrt(m2 @ m2 + C * (loss - s.sum())),
-    )
+    return m1, np.sqrt(m1 @ m1 - C / C0 * (w0 @ w0) + C * (loss - loss0)), m2, np.sqrt(m2 @ m2 + C * (loss - s.sum()))
 
 
 # %% [markdown]
@@ -309,7 +287,6 @@ def printed_balls(Z, C, w0, C0, s, w):
 #
 # cvxpy finds the value of the printed formula. The library's rule answers yes or no: it is asked with the threshold a
 # little below and a little above the printed minimum, and the same for the maximum.
-
 
 # %%
 def right_beside_the_ends(z, pair, low, high, size):
@@ -319,9 +296,7 @@ def right_beside_the_ends(z, pair, low, high, size):
     sharp = 0
     for shift in (-1e-6, 1e-6):
         above, below = (
-            ss.rules.intersection(
-                ss.Problem(one.with_threshold(end + shift * size), ss.Hinge()), *balls
-            )
+            ss.rules.intersection(ss.Problem(one.with_threshold(end + shift * size), ss.Hinge()), *balls)
             for end in (low, high)
         )
         sharp += int(above.in_R[0] == (shift < 0)) + int(below.in_L[0] == (shift > 0))
@@ -342,9 +317,7 @@ for number in range(90):
         worst = max(worst, abs(two_forms(z, *pair)[0] - low) / size)
     sharp += right_beside_the_ends(z, pair, low, high, size)
 print(f"cases met: {cases};  difference from cvxpy below 1e-6 of |z| (r1 + r2)")
-print(
-    f"library: {sharp} of 360 answers right, a millionth of |z| (r1 + r2) beside the printed ends"
-)
+print(f"library: {sharp} of 360 answers right, a millionth of |z| (r1 + r2) beside the printed ends")
 assert worst < 1e-6 and sharp == 360 and min(cases.values()) >= 10
 
 # %% [markdown]
@@ -367,18 +340,13 @@ assert smallest >= -1e-9
 # formula decides and all that either ball decides. It decides no sample that has $0 < \alpha^\star_i < 1$ at the
 # solution, or that is on the other side.
 
-
 # %%
 def random_machine(number, rng):
     """Samples, their rows y x, the problem, a C, and the solutions for a smaller C and for it."""
     n, d = int(rng.integers(10, 60)), int(rng.integers(1, 5))
     y_ = np.where(np.arange(n) % 2, 1, -1)
     X_ = rng.standard_normal((n, d)) + rng.uniform(0.0, 1.2) * y_[:, None]
-    terms, Z, loss = (
-        ss.Samples(X_, y_),
-        X_ * y_[:, None],
-        ss.SmoothedHinge((0.0, 0.0, 0.1)[number % 3]),
-    )
+    terms, Z, loss = ss.Samples(X_, y_), X_ * y_[:, None], ss.SmoothedHinge((0.0, 0.0, 0.1)[number % 3])
     prob = ss.Problem(terms, loss)
     C_ = ss.svm.c_min(terms, loss) * 10.0 ** rng.uniform(0.2, 3.0)
     old_ = ss.solve(prob, 1 / (rng.uniform(0.5, 0.98) * C_), rtol=1e-12, tol=1e-11)
@@ -398,19 +366,13 @@ def unlike_the_formula(it, Z, C_, old_, s_, w_):
 
 def contradicted(it, terms, star_, gamma):
     """How many decisions a margin or a dual variable of the solution contradicts."""
-    alpha, margin, room = (
-        star_.alpha,
-        terms.margins(star_.x),
-        1e-6 * terms.norms * np.linalg.norm(star_.x),
-    )
+    alpha, margin, room = star_.alpha, terms.margins(star_.x), 1e-6 * terms.norms * np.linalg.norm(star_.x)
     wrong = np.sum(it.in_R & ((alpha > 1e-3) | (margin + room <= 1.0)))
     return wrong + np.sum(it.in_L & ((alpha < 1.0 - 1e-3) | (margin - room >= 1.0 - gamma)))
 
 
 # %% tags=["SSS14-T8"]
-count = dict.fromkeys(
-    ("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0
-)
+count = dict.fromkeys(("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0)
 for number in range(240):
     terms, Z, prob, C_, old_, star_ = random_machine(number, rng)
     n, loss = len(terms), prob.loss
@@ -419,9 +381,7 @@ for number in range(240):
     best = ss.svm.choose_s(terms, C_, old_, feasible)
     s_ = best if number % 5 else np.where(rng.uniform(size=n) < 0.1, 1.0 - best, best)
     it = ss.svm.intersection_test(terms, C_, old_, None if number % 5 else s_, feasible)
-    both = ss.svm.ball_test_1(terms, C_, old_, feasible) | ss.svm.ball_test_2(
-        terms, C_, w_, s_, loss
-    )
+    both = ss.svm.ball_test_1(terms, C_, old_, feasible) | ss.svm.ball_test_2(terms, C_, w_, s_, loss)
     assert np.all(it.in_L >= both.in_L) and np.all(it.in_R >= both.in_R)
     if loss.gamma == 0.0:
         count["not as printed"] += unlike_the_formula(it, Z, C_, old_, s_, w_)
@@ -503,12 +463,8 @@ for share in shares:
         ss.svm.intersection_test(cancer.terms, C, old),
     )
     assert np.all(decided(results[2]) >= decided(results[0] | results[1]))
-    assert np.all((margin + room)[results[2].in_R] > 1) and np.all(
-        (margin - room)[results[2].in_L] < 1
-    )
-    assert np.all(solution.alpha[results[2].in_R] < 1e-3) and np.all(
-        solution.alpha[results[2].in_L] > 1 - 1e-3
-    )
+    assert np.all((margin + room)[results[2].in_R] > 1) and np.all((margin - room)[results[2].in_L] < 1)
+    assert np.all(solution.alpha[results[2].in_R] < 1e-3) and np.all(solution.alpha[results[2].in_L] > 1 - 1e-3)
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
 
@@ -521,9 +477,7 @@ figures.show(
     "near 0.85."
 )
 for share in (0.5, 0.9):
-    row = {
-        name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()
-    }
+    row = {name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()}
     print(f"C_ref/C = {share}:", row)
 
 # %% [markdown]
@@ -542,25 +496,14 @@ Z, C0, C = np.array([[1.0], [0.75]]), 1.5, 1.6875
 pair_of = ss.Samples(Z * [[1.0], [-1.0]], [1, -1])
 alpha0 = np.array([0.0, 1.0])
 w0 = C0 * alpha0 @ Z
-assert (Z @ w0)[0] > 1 > (Z @ w0)[1] and C0 > ss.svm.c_min(
-    pair_of
-)  # so alpha0 is optimal, and C0 above C_min
+assert (Z @ w0)[0] > 1 > (Z @ w0)[1] and C0 > ss.svm.c_min(pair_of)  # so alpha0 is optimal, and C0 above C_min
 s = (1 - (C + C0) / (2 * C0) * (Z @ w0) > 0).astype(float)
 m1, r1, m2, r2 = printed_balls(Z, C, w0, C0, s, w0)
 with np.errstate(all="ignore"):
     printed = [float(lower_printed(z, m1, r1, m2, r2)[0]) for z in Z]
 reference = ss.svm.Reference(w0, alpha0, C0)
 one, both = (test(pair_of, C, reference) for test in (ss.svm.ball_test_1, ss.svm.intersection_test))
-print(
-    "margins at the reference:",
-    Z @ w0,
-    "  s:",
-    s,
-    "  |phi|:",
-    np.linalg.norm(m1 - m2),
-    "  r1 - r2:",
-    r1 - r2,
-)
+print("margins at the reference:", Z @ w0, "  s:", s, "  |phi|:", np.linalg.norm(m1 - m2), "  r1 - r2:", r1 - r2)
 print("formula with |phi| = 0:", printed)
 for name, found in {"ball test 1": one, "intersection test of the library": both}.items():
     print(f"{name}: in R {found.in_R.tolist()}, in L {found.in_L.tolist()}")
@@ -605,16 +548,13 @@ assert kappa_square == 0 and apart == 0
 # Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins are
 # larger. We draw two thousand of them, in ten dimensions.
 
-
 # %%
 def touching_machine(rng):
     """A support vector z1 and five samples with margins of 1.5 and more, and w0, all known; z1 comes first."""
     z1 = rng.standard_normal(10)
     w0 = z1 / (z1 @ z1)
     others = rng.standard_normal((5, 10))
-    others += ((1.5 + rng.exponential(1.0, 5)) - others @ w0)[
-        :, None
-    ] * z1  # margins of 1.5 and more
+    others += ((1.5 + rng.exponential(1.0, 5)) - others @ w0)[:, None] * z1  # margins of 1.5 and more
     Z = np.vstack([z1, others])
     return Z, w0
 
@@ -633,9 +573,7 @@ def by_formula(Z, m1, r1, m2, r2):
 
 
 # %% tags=["SSS14-T8", "touching"]
-count = dict.fromkeys(
-    ("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"), 0
-)
+count = dict.fromkeys(("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"), 0)
 wrong, found_all = 0, 0
 for number in range(2000):
     Z, w0 = touching_machine(rng)
@@ -651,23 +589,14 @@ for number in range(2000):
     if number % 10 == 0:
         y_ = np.where(np.arange(6) % 2, 1.0, -1.0)
         alpha = np.array([1 / (Z[0] @ Z[0]) / C0, 0, 0, 0, 0, 0])
-        library = ss.svm.intersection_test(
-            ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0)
-        )
+        library = ss.svm.intersection_test(ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0))
         wrong += bool(decided(library)[0])
         found_all += library.n_R == 5
 for name in ("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"):
     often = "0" if count[name] == 0 else "more than 20" if count[name] > 20 else "up to 20"
     print(f"formula in floating point, {name}:".ljust(55), f"{often} of 2000")
-print(
-    f"library: support vector decided {wrong} times (bound 0), the five others {found_all} times, of 200"
-)
-assert (
-    count["NaN"] > 20
-    and count["support vector in R, mended"] > 20
-    and wrong == 0
-    and found_all == 200
-)
+print(f"library: support vector decided {wrong} times (bound 0), the five others {found_all} times, of 200")
+assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong == 0 and found_all == 200
 
 # %% [markdown]
 # The library leaves the support vector undecided and decides the rest: it evaluates the bound of *some* ball of the
@@ -677,15 +606,9 @@ assert (
 
 # %%
 Z = np.array([[1.0, 0.0], [3.0, 2.0], [2.0, -0.5]])
-whole = ss.solve(
-    ss.Problem(ss.Samples(Z * [[1], [-1], [1]], [1, -1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10
-).x
-without = ss.solve(
-    ss.Problem(ss.Samples(Z[1:] * [[-1], [1]], [-1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10
-).x
-print(
-    "with all samples:", np.round(whole, 3), "  without the support vector:", np.round(without, 3)
-)
+whole = ss.solve(ss.Problem(ss.Samples(Z * [[1], [-1], [1]], [1, -1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10).x
+without = ss.solve(ss.Problem(ss.Samples(Z[1:] * [[-1], [1]], [-1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10).x
+print("with all samples:", np.round(whole, 3), "  without the support vector:", np.round(without, 3))
 assert np.linalg.norm(whole - without) > 0.1
 
 # %% [markdown]

@@ -50,19 +50,11 @@ chosen = {
 }
 figure, axes = figures.panels(3, width=10.4, height=3.9)
 for ax, (name, s) in zip(axes, chosen.items(), strict=True):
-    both = {
-        "ball 1": ss.svm.ball_1(machine.terms, C_new, ss.svm.reference(old)),
-        "ball 2": ss.svm.ball_2(machine.terms, C_new, old.x, s),
-    }
-    assert all(
-        np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9) for ball in both.values()
-    )
+    both = {"ball 1": ss.svm.ball_1(machine.terms, C_new, ss.svm.reference(old)), "ball 2": ss.svm.ball_2(machine.terms, C_new, old.x, s)}
+    assert all(np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9) for ball in both.values())
     figures.balls(ss.cones.FreeSpace(2), both, {"optimum": best.x}, ax=ax, title=name)
     ax.set_facecolor("white")
-lowest, highest = (
-    choose([limit() for ax in axes for limit in (ax.get_xlim, ax.get_ylim)], axis=0)[end]
-    for end, choose in enumerate((np.min, np.max))
-)
+lowest, highest = (choose([limit() for ax in axes for limit in (ax.get_xlim, ax.get_ylim)], axis=0)[end] for end, choose in enumerate((np.min, np.max)))
 for ax in axes:
     ax.set(xlim=(lowest, highest), ylim=(lowest, highest))
 figures.show(
@@ -123,9 +115,7 @@ z1, z2 = sp.Matrix([v1, v2]), sp.Matrix([v2 + 1, 3 * v1])  # two samples in the 
 m2 = (w_feasible + C * (s1 * z1 + s2 * z2)) / 2
 r2_square = m2.dot(m2) + C * (xi - s1 - s2)
 left = (m1 - m2).dot(m1 - m2) - r2_square
-right = (
-    m1.dot(m1) - m1.dot(w_feasible) - C * xi + C * (s1 * (1 - z1.dot(m1)) + s2 * (1 - z2.dot(m1)))
-)
+right = m1.dot(m1) - m1.dot(w_feasible) - C * xi + C * (s1 * (1 - z1.dot(m1)) + s2 * (1 - z2.dot(m1)))
 print("criterion minus (1):", sp.expand(left - right))
 assert sp.expand(left - right) == 0
 
@@ -217,14 +207,9 @@ for _ in range(100):
     m1, _, m2, square = two_balls(Z, old.x, C0, C, S)
     values = criterion(m1, m2, square)
     hits += values[-1] >= values.max() - 1e-9 * np.abs(values).max()
-    left_to_it, told = (
-        ss.svm.intersection_test(terms, C, old),
-        ss.svm.intersection_test(terms, C, old, printed),
-    )
+    left_to_it, told = ss.svm.intersection_test(terms, C, old), ss.svm.intersection_test(terms, C, old, printed)
     own += np.array_equal(left_to_it.in_L, told.in_L) and np.array_equal(left_to_it.in_R, told.in_R)
-print(
-    f"equation (25) has the largest criterion in {hits}, the library chooses it in {same} of 100 machines,"
-)
+print(f"equation (25) has the largest criterion in {hits}, the library chooses it in {same} of 100 machines,")
 print(f"and so does its intersection test when it is given no s: {own} of 100")
 assert hits == same == own == 100
 
@@ -233,7 +218,6 @@ assert hits == same == own == 100
 # With thresholds, the smoothed hinge and any $\tilde w$ the best $s$ may be fractional. It is the dual point of the
 # center: a fine grid in each coordinate finds the same maximum over the box. No other $s$ near it has a larger
 # criterion, computed with the library's balls.
-
 
 # %%
 def smoothed_machine(rng):
@@ -263,9 +247,7 @@ for _ in range(50):
     fractional += np.any((s > 0) & (s < 1))
     others = [power(np.clip(s + 0.2 * rng.standard_normal(10), 0, 1)) for _ in range(10)]
     assert power(s) >= max(others) - 1e-9 * (1 + abs(power(s)))
-print(
-    f"dual point and grid differ by {worst:.5f} at most (bound: half a step and rounding, {0.5 / 2000 + 1e-5:.5f});"
-)
+print(f"dual point and grid differ by {worst:.5f} at most (bound: half a step and rounding, {0.5 / 2000 + 1e-5:.5f});")
 print(f"machines with a fractional s: {fractional} of 50")
 assert worst <= 0.5 / 2000 + 1e-5 and fractional > 20
 
@@ -305,9 +287,7 @@ def lenses(rng):
     m1, r1_square, m2, r2_square = two_balls(Z, old.x, C0, C, s[None])
     area = lens_area(m1, r1_square, m2, r2_square)[0]
     p = np.linalg.norm(m1 - m2)
-    if (
-        areas.min() < 1e-6 * np.pi * r1_square or p < 1e-9
-    ):  # a point, or concentric: nothing to compare
+    if areas.min() < 1e-6 * np.pi * r1_square or p < 1e-9:  # a point, or concentric: nothing to compare
         return None
     psi = m2[0] + (p**2 + r2_square[0] - r1_square) / (2 * p) * (m1 - m2[0]) / p
     second = (1 - Z @ psi > 0).astype(float)
@@ -381,16 +361,7 @@ def aimed(prob, C, old, times):
 # against the solution.
 
 # %%
-labels = (
-    "BT1",
-    "s = 0",
-    "s = 1",
-    "coins",
-    "categories at w0",
-    "IT",
-    "aimed again",
-    "four times again",
-)
+labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT", "aimed again", "four times again")
 
 
 def eight_tests(old, C, rng):
@@ -425,10 +396,7 @@ for share in shares:
         curves[label].append(found.rate)
 
 # %%
-title, axis = (
-    "breast-cancer, $C = 10^4 C_{min}$",
-    {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"},
-)
+title, axis = "breast-cancer, $C = 10^4 C_{min}$", {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
 figures.lines(curves, shares, title=title, legend="right", **axis)
 figures.show(
     "Share of samples screened by the intersection test against the ratio of the two C, for "
@@ -462,9 +430,7 @@ for name in ("breast-cancer", "digits", "wine", "iris"):
         old = ss.solve(prob, 1 / (share * C), tol=1e-6, rtol=1e-10)
         one, rates = ss.svm.ball_test_1(prob.terms, C, old).rate, aimed(prob, C, old, 5)[1]
         gains.append((rates[0] - one, rates[1] - rates[0]))
-        print(
-            f"{name:16}{factor:8}{share:9}{one:7.2f}{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}"
-        )
+        print(f"{name:16}{factor:8}{share:9}{one:7.2f}{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}")
 gains = np.array(gains)
 print(
     f"mean gain of IT over BT1: {gains[:, 0].mean():.2f};  of aiming again over IT: {gains[:, 1].mean():.2f}"
@@ -490,7 +456,6 @@ assert np.all(gains >= 0)
 # The same with thresholds and the smoothed hinge, where L begins at $\tau_i - \gamma$:
 # $C_{\min} = 1/\max_i (Q\mathbf 1)_i/(\tau_i - \gamma)$.
 
-
 # %%
 def random_machine(number, rng):
     """Random samples, their rows y x, a loss, thresholds, and C_min by the formula; row sums of Q checked."""
@@ -510,27 +475,13 @@ def closed_form(prob, Z, C, tau, n):
     total, loss = Z.sum(axis=0), prob.loss
     closed = ss.svm.solution_below_c_min(prob.terms, C, loss)
     gap = prob.primal(closed.w, 1 / C) - prob.dual(closed.alpha, 1 / C)
-    assert (
-        closed.C == C
-        and closed.loss == loss
-        and np.all(closed.alpha == 1)
-        and np.allclose(closed.w, C * total, rtol=1e-12)
-    )
+    assert closed.C == C and closed.loss == loss and np.all(closed.alpha == 1) and np.allclose(closed.w, C * total, rtol=1e-12)
     return gap <= 1e-12 * n and np.all(Z @ closed.w <= (tau - loss.gamma) * (1 + 1e-12))
 
 
 # %% tags=["SSS14-L9"]
 rng = np.random.default_rng(9)
-count = dict.fromkeys(
-    (
-        "C_min as by the formula",
-        "solver finds C sum z",
-        "gap 0",
-        "gap 1 % beyond",
-        "beyond refused",
-    ),
-    0,
-)
+count = dict.fromkeys(("C_min as by the formula", "solver finds C sum z", "gap 0", "gap 1 % beyond", "beyond refused"), 0)
 for number in range(200):
     Z, terms, loss, tau, c_min = random_machine(number, rng)
     n, total, prob = len(Z), Z.sum(axis=0), ss.Problem(terms, loss)
@@ -556,17 +507,10 @@ assert set(count.values()) == {200}
 # With each sample once in each class the vectors $z_i$ sum to 0, and so does the solution for every $C$:
 
 # %% tags=["SSS14-L9"]
-X = np.array(
-    [[1.0, 2.0], [1.0, 2.0], [-0.5, 1.0], [-0.5, 1.0]]
-)  # each sample once in each class: sum z = 0
+X = np.array([[1.0, 2.0], [1.0, 2.0], [-0.5, 1.0], [-0.5, 1.0]])  # each sample once in each class: sum z = 0
 terms, Z = ss.Samples(X, [1, -1, 1, -1]), X * [[1], [-1], [1], [-1]]
 with np.errstate(divide="ignore"):
-    print(
-        "sum z = 0: printed C_min",
-        1 / np.max(Z @ Z.T @ np.ones(4)),
-        "  library",
-        ss.svm.c_min(terms),
-    )
+    print("sum z = 0: printed C_min", 1 / np.max(Z @ Z.T @ np.ones(4)), "  library", ss.svm.c_min(terms))
 assert ss.svm.c_min(terms) == np.inf
 for C in (1.0, 1e6):
     closed, prob = ss.svm.solution_below_c_min(terms, C), ss.Problem(terms, ss.Hinge())
@@ -584,9 +528,7 @@ for C in (1.0, 1e6):
 for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
     computed = max(sum(u * v for v in z) for u in z)
     exact = max(Fraction(u) * sum(map(Fraction, z)) for u in z)
-    print(
-        f"{z}: largest row sum {float(exact):.1e} as stored, {computed:.1e} as computed (bound of both 1e-15)"
-    )
+    print(f"{z}: largest row sum {float(exact):.1e} as stored, {computed:.1e} as computed (bound of both 1e-15)")
     assert 0 < exact < 1e-15 and abs(computed) < 1e-15
 
 
@@ -596,7 +538,6 @@ for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
 # Three sources: $C_{\min}$, for nothing; the last solution of a path; a solution for a *larger* $C$, if there is one
 # from elsewhere. The printed tests of section IV speak of $C_{ref} < C$; ball 1 holds on both sides, with
 # $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$.
-
 
 # %%
 def three_tests(C, star, shares):
@@ -611,12 +552,8 @@ def three_tests(C, star, shares):
             aimed(cancer, C, old, 2)[0],
         )
         for name, found in zip(curves, tests, strict=True):
-            assert np.all((margin + room)[found.in_R] > 1) and np.all(
-                (margin - room)[found.in_L] < 1
-            )
-            assert np.all(star.alpha[found.in_R] < 1e-3) and np.all(
-                star.alpha[found.in_L] > 1 - 1e-3
-            )
+            assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
+            assert np.all(star.alpha[found.in_R] < 1e-3) and np.all(star.alpha[found.in_L] > 1 - 1e-3)
             curves[name].append(found.rate)
     return curves
 
@@ -675,9 +612,7 @@ for _ in range(300):
     w0 = ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-12).x
     m1, _, m2, square = two_balls(Z, w0, C0, C, best_s_printed(Z, w0, C0, C)[None])
     value = criterion(m1, m2, square)[0]
-    by_loss = m1 @ (m1 - w0) + C * (
-        np.maximum(1 - Z @ m1, 0).sum() - np.maximum(1 - Z @ w0, 0).sum()
-    )
+    by_loss = m1 @ (m1 - w0) + C * (np.maximum(1 - Z @ m1, 0).sum() - np.maximum(1 - Z @ w0, 0).sum())
     assert abs(value - by_loss) <= 1e-9 * (1 + abs(value))
     negative += value < -1e-9
 print(f"criterion negative in {negative} of 300")

@@ -62,9 +62,7 @@ loss_pair = np.array([total_loss(pair, w) for w in w_pair])
 
 # %%
 rng = np.random.default_rng(4)
-X = np.vstack(
-    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
-)
+X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
 y = np.repeat([1, -1], 300)
 cloud = y[:, None] * X
 cloud_problem = ss.Problem(ss.Samples(X, y), ss.Hinge())
@@ -225,9 +223,7 @@ for _ in range(40):
             strict += s[a] > s[b] + 1e-4
             n_pairs += 1
 print(
-    n_pairs,
-    "pairs of prices in the order claimed; the loss falls strictly in more than 500:",
-    strict > 500,
+    n_pairs, "pairs of prices in the order claimed; the loss falls strictly in more than 500:", strict > 500
 )
 assert n_pairs == 600 and strict > 500
 
@@ -250,9 +246,7 @@ assert n_pairs == 600 and strict > 500
 def budget_form(Z, s):
     """The shortest w whose total loss is at most s."""
     w = cp.Variable(Z.shape[1])
-    cp.Problem(cp.Minimize(cp.sum_squares(w)), [cp.sum(cp.pos(1.0 - Z @ w)) <= s]).solve(
-        solver="CLARABEL"
-    )
+    cp.Problem(cp.Minimize(cp.sum_squares(w)), [cp.sum(cp.pos(1.0 - Z @ w)) <= s]).solve(solver="CLARABEL")
     return w.value
 
 
@@ -264,9 +258,7 @@ for _ in range(12):
     w = solve(problem_of(Z), C).x
     machines.append((Z, C, w, total_loss(Z, w)))
 off = max(np.linalg.norm(budget_form(Z, s) - w) / np.linalg.norm(w) for Z, _, w, s in machines)
-print(
-    f"equation 19, {len(machines)} machines: the budget form has the solution of the price, to within 1e-3: {off < 1e-3}"
-)
+print(f"equation 19, {len(machines)} machines: the budget form has the solution of the price, to within 1e-3: {off < 1e-3}")
 assert off < 1e-3
 
 # %% tags=["SSS13-D20"]
@@ -278,9 +270,7 @@ for Z, _, w, s in machines:
     at_price = solve(problem_of(Z), float(price.value)).x
     assert np.isclose(best, 0.5 * w @ w, rtol=1e-4)  # no gap
     apart = max(apart, np.linalg.norm(Z.T @ beta.value - w), np.linalg.norm(at_price - w))
-print(
-    f"equation 20, {len(machines)} machines: no gap, and its price has the solution of the budget, to within 1e-2: {apart < 1e-2}"
-)
+print(f"equation 20, {len(machines)} machines: no gap, and its price has the solution of the budget, to within 1e-2: {apart < 1e-2}")
 assert apart < 1e-2
 
 # %% [markdown]
@@ -352,13 +342,9 @@ for _ in range(30):
         low, high = svm.s_bounds(prob.terms, C, chosen)
         slow_low, slow_high = loss_bounds(Z, C, [(r.w, r.alpha, r.C) for r in chosen])
         assert low <= slow_low + 1e-12 and high >= slow_high - 1e-12
-        worst = max(
-            worst, (slow_low - low) / (1.0 + slow_high), (high - slow_high) / (1.0 + slow_high)
-        )
+        worst = max(worst, (slow_low - low) / (1.0 + slow_high), (high - slow_high) / (1.0 + slow_high))
         n_bounds += 1
-print(
-    f"{n_bounds} intervals, none narrower than by the formula, wider by less than 1e-7: {worst < 1e-7}"
-)
+print(f"{n_bounds} intervals, none narrower than by the formula, wider by less than 1e-7: {worst < 1e-7}")
 assert n_bounds == 180 and worst < 1e-7
 
 # %% [markdown]
@@ -416,9 +402,7 @@ for _ in range(60):
     low, high = svm.s_bounds(prob.terms, 1.01 * C, a)
     outside += not low - 1e-6 <= total_loss(Z, solve(prob, 1.01 * C).x) <= high + 1e-6
 print("pairs whose loss grows with the price:", wrong_order, "of 60")
-print(
-    "intervals of formula (1), from the same rough solutions, that miss the loss:", outside, "of 60"
-)
+print("intervals of formula (1), from the same rough solutions, that miss the loss:", outside, "of 60")
 assert wrong_order > 5 and outside == 0
 
 # %% [markdown]

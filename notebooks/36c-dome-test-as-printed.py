@@ -200,11 +200,7 @@ print(
 )
 for name, (u_low, u_high, l_high, not_real, unproved) in errors.items():
     print(f"{name:12}{u_low:11}{u_high:12}{l_high:12}{not_real:10}{unproved:12}")
-assert (
-    errors["as defined"][0] > 1000
-    and errors["as defined"][1] > 1000
-    and errors["as defined"][4] == 0
-)
+assert errors["as defined"][0] > 1000 and errors["as defined"][1] > 1000 and errors["as defined"][4] == 0
 assert errors["halves"][4] > 0
 assert not np.any(errors["corrected"])
 
@@ -297,17 +293,11 @@ for factor, step in ((1.5, 1.3), (1.5, 2.0), (3.0, 1.3), (30.0, 1.1)):
     C_a = factor * svm.c_min(cancer.terms)
     a, b = solve(cancer, C_a), solve(cancer, step * C_a)
     (low_p, high_p), (low, high) = printed(Z, a.x, b.x @ b.x), dome_bounds(Z, a.x, b.x @ b.x)
-    found, sure = (
-        svm.dome_test(cancer.terms, a, b),
-        np.minimum(np.abs(low - 1), np.abs(high - 1)) > 2e-3,
-    )
+    found, sure = svm.dome_test(cancer.terms, a, b), np.minimum(np.abs(low - 1), np.abs(high - 1)) > 2e-3
     assert np.array_equal(found.in_R[sure], low[sure] > 1) and np.array_equal(
         found.in_L[sure], high[sure] < 1
     )
-    assert (
-        not np.any(found.in_R & (low <= 1) | found.in_L & (high >= 1))
-        and contradictions(found, b) == 0
-    )
+    assert not np.any(found.in_R & (low <= 1) | found.in_L & (high >= 1)) and contradictions(found, b) == 0
     assert np.array_equal(low_p > 1, low > 1) and np.all((Z @ b.x)[high_p < 1] < 1)
     unproved = np.sum((high_p < 1) & (high >= 1))
     n_unproved += unproved
@@ -345,9 +335,7 @@ print(
 
 # %%
 rng = np.random.default_rng(4)
-points = np.vstack(
-    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
-)
+points = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
 toy = ss.Problem(ss.Samples(points, np.repeat([1, -1], 300)), ss.Hinge())
 a, b, at = (solve(toy, C) for C in (0.1, 0.2, 0.14))
 from_a, from_b = spheres.path_bound(a.x, a.lam, b.lam), spheres.path_bound(b.x, b.lam, a.lam)
@@ -380,9 +368,7 @@ for name, prob, factors in (
         from_b = spheres.relaxed_path_bound(b.x, b.eps, b.lam, a.lam)
         both = rules.intersection(prob, from_a, from_b)
         assert np.all(both.in_L >= dome.in_L) and np.all(both.in_R >= dome.in_R)
-        assert all(
-            contradictions(both, solve(prob, C)) == 0 for C in np.linspace(C_a, step * C_a, 5)
-        )
+        assert all(contradictions(both, solve(prob, C)) == 0 for C in np.linspace(C_a, step * C_a, 5))
         rows.append((name, factor, step, dome.rate, both.rate))
 
 # %%

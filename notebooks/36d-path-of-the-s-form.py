@@ -39,9 +39,7 @@ def total_loss(Z, w):
 
 
 rng = np.random.default_rng(4)
-X = np.vstack(
-    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
-)
+X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
 y = np.repeat([1, -1], 300)
 Z = y[:, None] * X
 toy = ss.Problem(ss.Samples(X, y), ss.Hinge())
@@ -59,13 +57,7 @@ groups = {
     "the farthest of five": (Cs[farthest], rates[farthest]),
 }
 figures.lines(
-    {},
-    dots=groups,
-    xlabel="C",
-    ylabel="share screened before training",
-    log="x",
-    share=True,
-    legend="best",
+    {}, dots=groups, xlabel="C", ylabel="share screened before training", log="x", share=True, legend="best"
 )
 figures.show(
     f"Share of the {len(y)} samples screened before training against C, as dots. Four machines between two solutions share one rule, "
@@ -154,25 +146,12 @@ lengths = np.linalg.norm(way, axis=1)
 s = loss_a + 0.5 * (loss_T - loss_a)
 found = first_feasible(Z, a.x, T.x, s)
 share = np.linalg.norm(found - a.x) / np.linalg.norm(T.x - a.x)
-curves = {
-    "total loss over that at the start": losses / loss_a,
-    "length over that at the end": lengths / lengths[-1],
-}
-ax = figures.lines(
-    curves,
-    v,
-    xlabel="share of the way from w_a to w_T",
-    ylabel="",
-    title="a feasible vector for a budget",
-)
+curves = {"total loss over that at the start": losses / loss_a, "length over that at the end": lengths / lengths[-1]}
+ax = figures.lines(curves, v, xlabel="share of the way from w_a to w_T", ylabel="", title="a feasible vector for a budget")
 ax.axhline(s / loss_a, color="#999999", linewidth=0.8, label="budget")
 ax.axvline(share, color="#999999", linewidth=0.8, linestyle=":", label="first vector within it")
 ax.legend()
-print(
-    "the loss falls along the way, the length grows:",
-    bool((np.diff(losses) <= 1e-9).all()),
-    bool((np.diff(lengths) > 0.0).all()),
-)
+print("the loss falls along the way, the length grows:", bool((np.diff(losses) <= 1e-9).all()), bool((np.diff(lengths) > 0.0).all()))
 print(f"first vector within the budget: after {share:.2f} of the way")
 assert (np.diff(losses) <= 1e-9).all() and (np.diff(lengths) > 0.0).all()
 assert (losses[v < share - 0.01] > s).all() and (losses[v > share + 0.01] < s).all()
@@ -221,9 +200,7 @@ for C in (0.15, 0.3, 1.0, 3.0):
     U, w_hat = longest(toy, C, a, T), pathwise.feasible_between(toy.terms, a, T, s_b)
     searched = np.linalg.norm(T.x if w_hat is None else w_hat)
     length = np.linalg.norm(here.x)
-    print(
-        f"{C:5.2f}{s_b:14.2f}{total_loss(Z, here.x):10.2f}{length:10.3f}{U:10.3f}{searched:24.3f}"
-    )
+    print(f"{C:5.2f}{s_b:14.2f}{total_loss(Z, here.x):10.2f}{length:10.3f}{U:10.3f}{searched:24.3f}")
     assert s_b <= total_loss(Z, here.x) and length <= U <= searched * (1 + 1e-6)
 
 # %% [markdown]
@@ -233,9 +210,7 @@ for C in (0.15, 0.3, 1.0, 3.0):
 # %%
 def clouds(seed):
     rng, labels = np.random.default_rng(seed), np.where(np.arange(30) % 2, 1, -1)
-    return ss.Problem(
-        ss.Samples(rng.standard_normal((30, 2)) + 0.8 * labels[:, None], labels), ss.Hinge()
-    )
+    return ss.Problem(ss.Samples(rng.standard_normal((30, 2)) + 0.8 * labels[:, None], labels), ss.Hinge())
 
 
 rng, n_searches = np.random.default_rng(9), 0
@@ -244,9 +219,7 @@ for seed in range(40):
     C_a = svm.c_min(prob.terms) * 10.0 ** rng.uniform(0.2, 1.5)
     quality, C = 10.0 ** rng.uniform(-9, -4), C_a * rng.uniform(1.01, 1.2)
     start, last = solve(prob, C_a, quality), solve(prob, 10.0 * C_a, quality)
-    w_hat = pathwise.feasible_between(
-        prob.terms, start, last, svm.s_bounds(prob.terms, C, [start, last])[0]
-    )
+    w_hat = pathwise.feasible_between(prob.terms, start, last, svm.s_bounds(prob.terms, C, [start, last])[0])
     if w_hat is not None:
         assert np.linalg.norm(w_hat) >= longest(prob, C, start, last) * (1 - 1e-6)
         n_searches += 1
@@ -274,9 +247,7 @@ def trial_and_error(start, last, C, drop):
     s_start, s_last = total_loss(Z, start.x), total_loss(Z, last.x)
     for n_vain in range(60):
         w_hat = pathwise.feasible_between(toy.terms, start, last, max(s_start - drop, s_last))
-        rule = svm.dome_test(
-            toy.terms, start, float(np.linalg.norm(last.x if w_hat is None else w_hat))
-        )
+        rule = svm.dome_test(toy.terms, start, float(np.linalg.norm(last.x if w_hat is None else w_hat)))
         left, alpha = toy.reduce(rule.in_L, rule.in_R), np.where(rule.in_L, 1.0, 0.0)
         w = toy.x_of(alpha, 1.0 / C)
         if len(left):
@@ -324,9 +295,7 @@ solutions, mean = [solve(toy, C, 1e-10) for C in Cs], {}
 print("radius from        share screened   trainings in vain   contradictions")
 for how in ("trial and error", "certain", "rough", "true length"):
     made, n_vain = rules_of_the_farthest(solutions, how)
-    n_wrong = sum(
-        contradictions(rule, far) for rule, far in zip(made, solutions[5::5], strict=True)
-    )
+    n_wrong = sum(contradictions(rule, far) for rule, far in zip(made, solutions[5::5], strict=True))
     mean[how] = np.mean([rule.rate for rule in made])
     print(f"{how:18}{mean[how]:15.2f}{n_vain:20}{n_wrong:17}")
     assert n_wrong == 0
@@ -387,14 +356,8 @@ def length_bound(pairs):
 # %% tags=["SSS13-A2"]
 def assert_masks(screened, in_L, in_R, margin):
     sure = margin > 1e-5
-    assert np.array_equal(screened.in_L[sure], in_L[sure]) and np.array_equal(
-        screened.in_R[sure], in_R[sure]
-    )
-    assert (
-        not np.any(screened.in_L & ~in_L)
-        and not np.any(screened.in_R & ~in_R)
-        and screened.rate > 0.3
-    )
+    assert np.array_equal(screened.in_L[sure], in_L[sure]) and np.array_equal(screened.in_R[sure], in_R[sure])
+    assert not np.any(screened.in_L & ~in_L) and not np.any(screened.in_R & ~in_R) and screened.rate > 0.3
 
 
 fine = pathwise.safe_screening_path(toy.terms, [*np.geomspace(0.1, 0.11, 11), 10.0], M=5, rtol=1e-8)
@@ -406,8 +369,7 @@ for each in (path, fine):
         start, far = each[i], each[i + 5]
         C = 1.0 / far.lam
         assert_masks(
-            far.screened,
-            *dome_masks(start, length_bound([(start, C), (last, C), (last, 1.0 / last.lam)])),
+            far.screened, *dome_masks(start, length_bound([(start, C), (last, C), (last, 1.0 / last.lam)]))
         )
         for k in range(i + 1, i + 5):
             assert_masks(each[k].screened, *dome_masks(start, length_bound([(far, C)])))
@@ -427,9 +389,7 @@ n_wrong = n_decided = 0
 for i in range(0, 40, 5):
     start, far = solutions[i], solutions[i + 5]
     s_start, s_far = total_loss(Z, start.x), total_loss(Z, far.x)
-    w_hat = pathwise.feasible_between(
-        toy.terms, start, solutions[-1], s_start - 0.1 * (s_start - s_far)
-    )
+    w_hat = pathwise.feasible_between(toy.terms, start, solutions[-1], s_start - 0.1 * (s_start - s_far))
     unchecked = svm.dome_test(toy.terms, start, float(np.linalg.norm(w_hat)))
     n_wrong += contradictions(unchecked, far)
     n_decided += unchecked.n_L + unchecked.n_R

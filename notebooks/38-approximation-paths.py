@@ -37,7 +37,6 @@ finest = 1e-3
 # When the bound reaches $\varepsilon = 0.1$, the next solution takes over. So the path puts a value of $C$ where one is
 # needed, and nowhere else. Here that is at nearly equal steps of $\log C$, a little denser in the middle.
 
-
 # %%
 def saw_of(path, Z, n=30):
     """Values of C along a path, and the bound that holds there from the solution before."""
@@ -47,11 +46,8 @@ def saw_of(path, Z, n=30):
         linear = C0 * np.maximum(1.0 - Z @ before.x, 0.0).sum() + square
         ratio = np.geomspace(1.0, before.lam / after.lam, n)
         Cs.extend(C0 * ratio)
-        bounds.extend(
-            0.5 * (ratio - 1.0) ** 2 * square / (ratio * linear - 0.5 * ratio**2 * square)
-        )
+        bounds.extend(0.5 * (ratio - 1.0) ** 2 * square / (ratio * linear - 0.5 * ratio**2 * square))
     return Cs, bounds
-
 
 # %%
 features, labels = datasets.load("breast-cancer", return_X_y=True)
@@ -60,14 +56,7 @@ coarse = svm.eps_path(samples, span * svm.c_min(samples), 0.1, rtol=1e-10)
 saw = saw_of(coarse, labels[:, None] * features)
 assert max(saw[1]) <= 0.1 * (1 + 1e-6)
 title = f"{len(coarse)} solutions for all C"
-figures.lines(
-    {"bound": saw},
-    xlabel="$C$",
-    ylabel="bound of the relative error",
-    title=title,
-    log="x",
-    legend=None,
-)
+figures.lines({"bound": saw}, xlabel="$C$", ylabel="bound of the relative error", title=title, log="x", legend=None)
 figures.show(
     "The bound of the relative error along C, logarithmic. It is a saw: it rises from 0 to 0.1, falls to 0 where the next solution takes over, and rises again, "
     "once for each solution."
@@ -193,14 +182,8 @@ def solve(prob, C, rtol=1e-10, **options):
 prob, Z = problems["breast cancer"], rows["breast cancer"]
 C0_ = 30.0 * svm.c_min(prob.terms)
 at0 = solve(prob, C0_)
-print(
-    "largest C/C0:  ",
-    {eps: round(float(largest_rho(Z, at0.x, C0_, eps)), 4) for eps in (0.1, 0.01, 0.001)},
-)
-print(
-    "svm.eps_next_C:",
-    {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_, 4) for eps in (0.1, 0.01, 0.001)},
-)
+print("largest C/C0:  ", {eps: round(float(largest_rho(Z, at0.x, C0_, eps)), 4) for eps in (0.1, 0.01, 0.001)})
+print("svm.eps_next_C:", {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_, 4) for eps in (0.1, 0.01, 0.001)})
 
 # %% [markdown]
 # ## Does it match? Is it true?
@@ -210,7 +193,6 @@ print(
 # *really* holds; no rule can go farther. Last come references that are not exact, with relative gaps from nearly
 # $\varepsilon$ down to a hundredth of it. We compare the library's next $C$ with the larger root of (3) below, and check (35) again
 # by solving.
-
 
 # %%
 def relative_error(prob, reference, C):
@@ -227,32 +209,24 @@ def true_ratio(prob, reference, C0_, ratio, eps):
     for _ in range(14):
         middle = np.sqrt(low * high)
         low, high = (
-            (middle, high)
-            if relative_error(prob, reference, C0_ * middle)[1] <= eps
-            else (low, middle)
+            (middle, high) if relative_error(prob, reference, C0_ * middle)[1] <= eps else (low, middle)
         )
     return low
 
 
 # %% tags=["SSS14-AppD"]
-print(
-    f"{'':20}{'eps':>6}{'C0/C_min':>10}{'rho':>8}{'error/eps':>11}{'true rho':>10}{'of the step':>13}"
-)
+print(f"{'':20}{'eps':>6}{'C0/C_min':>10}{'rho':>8}{'error/eps':>11}{'true rho':>10}{'of the step':>13}")
 checked = 0
 for name, prob in problems.items():
     for eps in (0.1, 0.01):
         for factor in (1.0, 10.0, 100.0, 1000.0):
             C0_ = factor * svm.c_min(prob.terms)
             reference = (
-                svm.solution_below_c_min(prob.terms, C0_)
-                if factor == 1.0
-                else svm.reference(solve(prob, C0_))
+                svm.solution_below_c_min(prob.terms, C0_) if factor == 1.0 else svm.reference(solve(prob, C0_))
             )
             ratio = svm.eps_next_C(prob.terms, reference, eps) / C0_
             assert abs(ratio / largest_rho(rows[name], reference.w, C0_, eps) - 1.0) < 1e-5
-            errors = [
-                relative_error(prob, reference, C)[0] for C in C0_ * np.linspace(1.0, ratio, 6)
-            ]
+            errors = [relative_error(prob, reference, C)[0] for C in C0_ * np.linspace(1.0, ratio, 6)]
             assert max(errors) <= eps and np.all(np.diff(errors) > -1e-9)
             checked += len(errors)
             low = true_ratio(prob, reference, C0_, ratio, eps)
@@ -267,7 +241,6 @@ print("values of C at which (35) was checked by solving:", checked)
 
 # %% [markdown]
 # For references that are not exact the rule is the root of (3):
-
 
 # %% tags=["SSS14-AppD"]
 def largest_rho_of_pair(Z, w, a, C0, eps):
@@ -284,14 +257,10 @@ for name, prob in problems.items():
         for method, rtol in (("gradient", 3e-2), ("gradient", 1e-3), ("coordinate", 1e-2)):
             C0_ = factor * svm.c_min(prob.terms)
             reference = svm.reference(solve(prob, C0_, rtol, method=method))
-            gap = prob.gap(reference.w, 1.0 / C0_, reference.alpha) / prob.dual(
-                reference.alpha, 1.0 / C0_
-            )
+            gap = prob.gap(reference.w, 1.0 / C0_, reference.alpha) / prob.dual(reference.alpha, 1.0 / C0_)
             for eps in (1.02 * gap, 1.5 * gap, 10.0 * gap, 100.0 * gap):
                 ratio = svm.eps_next_C(prob.terms, reference, eps) / C0_
-                formula = largest_rho_of_pair(
-                    rows[name], reference.w, C0_ * reference.alpha, C0_, eps
-                )
+                formula = largest_rho_of_pair(rows[name], reference.w, C0_ * reference.alpha, C0_, eps)
                 assert abs((ratio - 1.0) / (formula - 1.0) - 1.0) < 1e-4
                 exact = largest_rho(rows[name], solve(prob, C0_).x, C0_, eps)
                 nearest = min(nearest, (ratio - 1.0) / (exact - 1.0))
@@ -317,10 +286,7 @@ for before, after in itertools.pairwise(coarse):
         dots[0].append(C)
         dots[1].append(relative_error(prob, reference, C)[0])
 figure, ax = figures.panels(1, width=8.0, height=3.2)
-marks, labels = (
-    {"true relative error": tuple(dots)},
-    {"xlabel": "$C$", "ylabel": "relative error of the dual"},
-)
+marks, labels = {"true relative error": tuple(dots)}, {"xlabel": "$C$", "ylabel": "relative error of the dual"}
 figures.lines({"bound (1)": saw}, dots=marks, ax=ax, title="breast cancer", log="x", **labels)
 ax.set_ylim(-0.004, 0.135)
 figures.show(
@@ -359,14 +325,7 @@ print("gap of an inexact pair: |w - rho v|^2/2 + rho C0 phi")
 
 # %% tags=["nbval-ignore-output"]
 broken = kept = 0
-columns = (
-    ("method", 12),
-    ("gap/eps", 9),
-    ("promised", 10),
-    ("error/eps", 11),
-    ("library", 9),
-    ("error/eps", 11),
-)
+columns = ("method", 12), ("gap/eps", 9), ("promised", 10), ("error/eps", 11), ("library", 9), ("error/eps", 11)
 print(f"{'C0/C_min':>9}" + "".join(f"{name:>{width}}" for name, width in columns))
 for factor in (10.0, 100.0, 1000.0):
     for method, rtol in (("gradient", 1e-2), ("gradient", 1e-3), ("coordinate", 1e-2)):
@@ -378,12 +337,8 @@ for factor in (10.0, 100.0, 1000.0):
             largest_rho(Z, rough.x, C0_, eps),
             svm.eps_next_C(prob.terms, reference, eps) / C0_,
         )
-        there, here = (
-            relative_error(prob, reference, r * C0_)[0] / eps for r in (promised, certain)
-        )
-        print(
-            f"{factor:9.0f}{method:>12}{1 / 1.2:9.2f}{promised:10.4f}{there:11.2f}{certain:9.4f}{here:11.2f}"
-        )
+        there, here = (relative_error(prob, reference, r * C0_)[0] / eps for r in (promised, certain))
+        print(f"{factor:9.0f}{method:>12}{1 / 1.2:9.2f}{promised:10.4f}{there:11.2f}{certain:9.4f}{here:11.2f}")
         broken, kept = broken + (there > 1.0), kept + (here <= 1.0)
         assert certain < promised
 assert broken > 0 and kept == 9
@@ -443,10 +398,7 @@ assert abs(rates.mean() - np.mean(fast.path_rates[1:])) < 0.02
 for one, other in zip(slow, fast, strict=True):
     assert prob.gap(one.w, 1.0 / one.C, one.alpha) <= 2e-6 * prob.primal(one.w, 1.0 / one.C)
     assert (
-        abs(
-            one.C * prob.primal(one.w, 1.0 / one.C) / (prob.primal(other.x, other.lam) / other.lam)
-            - 1.0
-        )
+        abs(one.C * prob.primal(one.w, 1.0 / one.C) / (prob.primal(other.x, other.lam) / other.lam) - 1.0)
         < 1e-3
     )
 
@@ -456,7 +408,6 @@ for one, other in zip(slow, fast, strict=True):
 # must have the same number of solutions and the same objectives, and every solution is certified by a gap on *all*
 # samples. Between neighbours (35) is checked by solving in the middle and at the end of a sample of the steps. No support vector
 # may be screened. The number of solutions is compared with the integral in (2).
-
 
 # %%
 def predicted_number(prob, C_T):
@@ -487,9 +438,7 @@ def masks_hold(found, prob):
     for test in ("BT1", "IT"):  # masks against solutions of all samples: no support vector is lost
         for at in found[test][:: max(1, len(found[test]) // 8)]:
             alpha = solve(prob, 1.0 / at.lam).alpha
-            assert not np.any(alpha[at.screened.in_R] > 1e-6) and np.all(
-                alpha[at.screened.in_L] > 1.0 - 1e-6
-            )
+            assert not np.any(alpha[at.screened.in_R] > 1e-6) and np.all(alpha[at.screened.in_L] > 1.0 - 1e-6)
             screened += at.screened.n_L + at.screened.n_R
     assert screened > 0 and not any(at.screened.rate for at in found[None])
 
@@ -537,9 +486,7 @@ for ax, name in zip(axes, problems, strict=True):
         f"eps = {eps:g}": (1.0 / paths[name, eps].lams[1:], paths[name, eps].path_rates[1:])
         for eps in (0.1, 0.01, finest)
     }
-    figures.lines(
-        shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x", share=True
-    )
+    figures.lines(shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x", share=True)
 figures.show(
     "Share screened by the intersection test along C, for breast cancer and digits and three "
     "accuracies. The smaller the accuracy eps, the higher the curve: near 0.9 for 0.001, near "
@@ -555,16 +502,12 @@ figures.show(
 # %%
 rng = np.random.default_rng(2)
 labels = np.where(np.arange(60) % 2, 1, -1)
-apart = ss.Problem(
-    ss.Samples(rng.standard_normal((60, 2)) * 0.6 + 2.0 * labels[:, None], labels), ss.Hinge()
-)
+apart = ss.Problem(ss.Samples(rng.standard_normal((60, 2)) * 0.6 + 2.0 * labels[:, None], labels), ss.Hinge())
 ended = svm.eps_path(apart.terms, 1e6, 0.01, rtol=1e-9)
 C_end = 1.0 / ended[-1].lam
 later = solve(apart, 100.0 * C_end)
 moved = np.linalg.norm(later.x - ended[-1].x) / np.linalg.norm(later.x)
-print(
-    f"stopped: {ended.reason}, at C = {C_end:.2f} (C_T 1e6); largest dual variable {ended[-1].alpha.max():.2f} C"
-)
+print(f"stopped: {ended.reason}, at C = {C_end:.2f} (C_T 1e6); largest dual variable {ended[-1].alpha.max():.2f} C")
 print(f"w for 100 times that C differs by {moved:.4f} of its length (bound 0.001)")
 assert ended.reason == "no L" and C_end < 1e3 and ended[-1].alpha.max() < 1.0 and moved < 1e-3
 
@@ -599,9 +542,7 @@ prices = svm.c_min(machine.terms) * 4.0 ** np.arange(1, 9)
 options = {"method": "unshrunk", "screening": (), "tol": 0.0, "rtol": 1e-4, "max_iter": 1_000_000}
 sweeps = np.array([ss.solve(machine, 1.0 / C, **options).n_iter for C in prices])
 fewer = int(np.count_nonzero(np.diff(sweeps) < 0))
-print(
-    f"sweeps: {sweeps[0]} at the smallest and {sweeps[-1]} at the largest of {len(prices)} values of C; steps with fewer: {fewer}"
-)
+print(f"sweeps: {sweeps[0]} at the smallest and {sweeps[-1]} at the largest of {len(prices)} values of C; steps with fewer: {fewer}")
 assert sweeps[-1] > 10 * sweeps[0] and fewer <= 1
 
 # %% [markdown]

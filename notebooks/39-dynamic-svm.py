@@ -34,7 +34,6 @@ from safescreen_book import datasets, figures
 # ball; here it is MGB, the midpoint gap bound. A line that misses the ball belongs to a sample that is decided (blue: its margin is below 1, orange: above), and this
 # sample can leave the solver at once. In the last panel the ball is hardly to be seen, and nearly all samples are decided.
 
-
 # %%
 def sweeps_over(Z, C, count):
     """The primal and dual point of dual coordinate descent after some sweeps, for the hinge."""
@@ -44,7 +43,6 @@ def sweeps_over(Z, C, count):
             new = np.clip(alpha[k] + (1.0 - z @ w) / (C * (z @ z)), 0.0, 1.0)
             w, alpha[k] = w + C * (new - alpha[k]) * z, new
     return w, alpha
-
 
 # %%
 forty = np.random.default_rng(7).standard_normal((40, 2))
@@ -62,15 +60,7 @@ for ax, count in zip(axes, (1, 3, 6), strict=True):
     n_decided.append(found.n_L + found.n_R)
     widest = widest or ball.radius
     title = f"sweeps: {count}, decided: {found.n_L + found.n_R} of 40"
-    figures.weight_space(
-        forty * sides[:, None],
-        {"MGB": ball},
-        {"optimum": best},
-        found,
-        ax=ax,
-        title=title,
-        room=widest / ball.radius - 0.7,
-    )
+    figures.weight_space(forty * sides[:, None], {"MGB": ball}, {"optimum": best}, found, ax=ax, title=title, room=widest / ball.radius - 0.7)
     limits = limits or (ax.get_xlim(), ax.get_ylim())
     ax.set(xlim=limits[0], ylim=limits[1])
 figures.show(
@@ -185,11 +175,7 @@ test = (1 + t) / 2 * h - ((t - 1) / 2 * m + t * eps) * n - 1  # > 0: in R
 end = sp.solve(test, t)[0]
 assert sp.simplify(end - (h + m * n - 2) / (m * n - h + 2 * eps * n)) == 0
 assert sp.simplify(sp.diff(test, t) - (h - m * n - 2 * eps * n) / 2) == 0
-print(
-    "slope of the test in t, times 2:",
-    sp.factor(2 * sp.diff(test, t)),
-    " (never positive, as h <= m n)",
-)
+print("slope of the test in t, times 2:", sp.factor(2 * sp.diff(test, t)), " (never positive, as h <= m n)")
 print("R certain for 1 <= C/C0 <", end)
 below = (1 + t) / 2 * h - ((1 - t) / 2 * m + eps) * n - 1  # for t <= 1
 start = sp.solve(below, t)[0]
@@ -207,7 +193,6 @@ print("and for", start, "< C/C0 <= 1")
 #
 # This is coordinate descent in the dual. After every few sweeps it makes a test, which costs one product with the data.
 # It does not visit a decided sample again; the samples in L stay in $w$ with $\alpha = 1$.
-
 
 # %%
 def dynamic_descent(Z, C, sweeps, every=5):
@@ -235,10 +220,7 @@ def dynamic_descent(Z, C, sweeps, every=5):
 X, y = datasets.load("breast-cancer", return_X_y=True)
 C = 0.02
 w_slow, alpha_slow, counts = dynamic_descent(X * y[:, None], C, 300)
-print(
-    "samples left after 5, 25, 50, 100, 300 sweeps:",
-    [counts[k // 5 - 1] for k in (5, 25, 50, 100, 300)],
-)
+print("samples left after 5, 25, 50, 100, 300 sweeps:", [counts[k // 5 - 1] for k in (5, 25, 50, 100, 300)])
 
 # %% [markdown]
 # ## The library
@@ -264,12 +246,8 @@ assert np.linalg.norm(w_slow - plain.x) <= slow_radius + plain.eps
 assert np.linalg.norm(pair.center - w_slow) < 1e-9 and 0.0 <= pair.radius - slow_radius < 1e-6
 slow = ss.Screened(margin + slow_radius * norms < 1.0, margin - slow_radius * norms > 1.0)
 ours = ss.rules.sphere(linear, pair)
-assert (
-    not np.any((ours.in_L & ~slow.in_L) | (ours.in_R & ~slow.in_R)) and ours.rate > slow.rate - 0.01
-)
-print(
-    "same solution with and without screening; slow version and library: same ball, same decisions"
-)
+assert not np.any((ours.in_L & ~slow.in_L) | (ours.in_R & ~slow.in_R)) and ours.rate > slow.rate - 0.01
+print("same solution with and without screening; slow version and library: same ball, same decisions")
 
 # %% [markdown]
 # ## Every iterate, every representation
@@ -285,16 +263,13 @@ print(
 # RRPB with the radius of DGB as its $\varepsilon$, at six other $C$, from a quarter to four times as large. The masks
 # must be those of the balls of step 3, computed from $Q$ alone, and no solution for that $C$ may contradict them.
 
-
 # %%
 def sweeps_of(Q, C, gamma, n_sweeps):
     """Dual points after each sweep of coordinate descent."""
     alpha, u = np.zeros(len(Q)), np.zeros(len(Q))
     for _ in range(n_sweeps):
         for i in range(len(Q)):
-            new = min(
-                max(alpha[i] + (1.0 - gamma * alpha[i] - u[i]) / (C * Q[i, i] + gamma), 0.0), 1.0
-            )
+            new = min(max(alpha[i] + (1.0 - gamma * alpha[i] - u[i]) / (C * Q[i, i] + gamma), 0.0), 1.0)
             if new != alpha[i]:
                 u += C * (new - alpha[i]) * Q[i]
                 alpha[i] = new
@@ -316,15 +291,10 @@ def length(x):
 # %% [markdown]
 # This function compares decisions with a solution; below it are the balls of the library:
 
-
 # %%
 def wrong(prob, found, solution):
     """How many decisions a solution contradicts, by its margins or, for samples on a threshold, by its dual variables."""
-    margins, slack, gamma = (
-        prob.terms.margins(solution.x),
-        solution.eps * prob.terms.norms,
-        prob.loss.gamma,
-    )
+    margins, slack, gamma = prob.terms.margins(solution.x), solution.eps * prob.terms.norms, prob.loss.gamma
     room = 1e-6 + (slack / gamma if gamma else 0.0)
     in_R = (margins > 1.0 - slack) & (solution.alpha <= room)
     in_L = (margins < 1.0 - gamma + slack) & (solution.alpha >= 1.0 - room)
@@ -342,25 +312,15 @@ def balls_of(prob, w, alpha, lam):
 # %% [markdown]
 # The same balls from $Q$ alone, for any $C$:
 
-
 # %%
 class Pair:
     """A dual point made primal, and another dual point, for C0: balls and their margins for any C, from Q alone."""
 
     def __init__(self, Q, coef, alpha, C0, gamma):
-        self.C0, self.norms, self.g, self.h = (
-            C0,
-            np.sqrt(np.diag(Q)),
-            Q @ coef,
-            C0 * Q @ alpha,
-        )  # margins of w and of w(alpha)
+        self.C0, self.norms, self.g, self.h = C0, np.sqrt(np.diag(Q)), Q @ coef, C0 * Q @ alpha  # margins of w and of w(alpha)
         self.ww, self.wv, self.vv = coef @ self.g, coef @ self.h, C0 * alpha @ self.h
         slack = np.maximum(1.0 - self.g, 0.0)
-        loss = (
-            np.where(slack < gamma, slack**2 / (2.0 * gamma), slack - gamma / 2.0)
-            if gamma
-            else slack
-        )
+        loss = np.where(slack < gamma, slack**2 / (2.0 * gamma), slack - gamma / 2.0) if gamma else slack
         self.phi = max(np.sum(loss + gamma / 2.0 * alpha**2 - alpha * (1.0 - self.g)), 0.0)
 
     def at(self, name, C, eps=0.0):
@@ -377,9 +337,7 @@ class Pair:
 # %%
 def interval(first, second, norms):
     """Lowest and highest margins over two balls that both have to decide."""
-    ends = [
-        (margins - radius * norms, margins + radius * norms) for margins, radius in (first, second)
-    ]
+    ends = [(margins - radius * norms, margins + radius * norms) for margins, radius in (first, second)]
     return np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
 
 
@@ -388,11 +346,7 @@ def alike(found, low, high, gamma, band):
     in_R, in_L = found.in_R, found.in_L
     sure_R, sure_L = np.abs(low - 1.0) > band, np.abs(high - 1.0 + gamma) > band
     never = np.any(in_R & (low < 1.0 - band)) or np.any(in_L & (high > 1.0 - gamma + band))
-    return (
-        not never
-        and np.array_equal(in_R[sure_R], (low > 1.0)[sure_R])
-        and np.array_equal(in_L[sure_L], (high < 1.0 - gamma)[sure_L])
-    )
+    return not never and np.array_equal(in_R[sure_R], (low > 1.0)[sure_R]) and np.array_equal(in_L[sure_L], (high < 1.0 - gamma)[sure_L])
 
 
 # %%
@@ -436,13 +390,7 @@ def judged(prob, w, alpha, lam, best, pair, row):
         if name != "CDGB":
             margins, radius = pair.at(name, 1.0 / lam)
             assert -1e-6 < ball.radius - radius < 1e-5 * (1.0 + radius)
-            assert alike(
-                found[name],
-                margins - radius * pair.norms,
-                margins + radius * pair.norms,
-                gamma,
-                1e-4,
-            )
+            assert alike(found[name], margins - radius * pair.norms, margins + radius * pair.norms, gamma, 1e-4)
         row["balls"] += 1
         row["decisions"] += found[name].n_L + found[name].n_R
         smaller = ss.rules.sphere(prob, ss.Sphere(ball.center, 0.3 * ball.radius))
@@ -478,9 +426,7 @@ def range_masks(prob, w, alpha, lam, pair, exact):
 # %%
 def share_at_the_end(prob, alpha, lam, best):
     """Share that MGB decides at a dual point, of the samples a hundredth or more off the thresholds."""
-    final = ss.rules.sphere(
-        prob, ss.spheres.midpoint_gap_bound(prob, prob.x_of(alpha, lam), lam, alpha)
-    )
+    final = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, prob.x_of(alpha, lam), lam, alpha))
     margins = prob.terms.margins(best.x)
     off = (margins > 1.01) | (margins < 1.0 - prob.loss.gamma - 0.01)
     return np.mean((final.in_L | final.in_R)[off])
@@ -493,10 +439,7 @@ decided, n_solved, n_masks = dict.fromkeys(("DGB", "RRPB", "MGB"), 0), 0, 0
 for (kind, make), repeat in itertools.product(kinds.items(), range(9)):
     row = tally[kind]
     prob, lam, best, Q, gamma = random_machine(make, repeat, rng)
-    exact = {
-        factor: ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
-        for factor in FACTORS
-    }
+    exact = {factor: ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB")) for factor in FACTORS}
     n_solved += len(exact)
     stages = list(sweeps_of(Q, 1.0 / lam, gamma, 300))
     for k in (1, 2, 5, 10, 20, 50, 100, 300):
@@ -517,9 +460,7 @@ for kind, row in tally.items():
 print("                  balls  decisions  wrong  wrong with 0.3 of the radius  decided in the end")
 for kind, row in tally.items():
     rounded = round(row["decisions"], -2), round(row["smaller"], -1)
-    print(
-        f"{kind:17} {row['balls']:5} {rounded[0]:10} {row['wrong']:6} {rounded[1]:29} {np.mean(row['last']):19.0%}"
-    )
+    print(f"{kind:17} {row['balls']:5} {rounded[0]:10} {row['wrong']:6} {rounded[1]:29} {np.mean(row['last']):19.0%}")
 totals = ", ".join(f"{name} {round(count, -2)}" for name, count in decided.items())
 print(f"{n_solved} problems solved inside the ranges, none contradicts them; decisions: {totals}")
 print(f"ranges of C at six C: {n_masks} masks, all those of the balls, from Q alone")
@@ -538,11 +479,7 @@ assert decided["DGB"] < decided["RRPB"] < decided["MGB"]
 # %%
 machines = {
     "linear, C = 0.02": (linear, 0.02, 150),
-    "rbf kernel, C = 0.1": (
-        ss.Problem(ss.KernelSamples.from_points(X, y, "rbf"), ss.Hinge()),
-        0.1,
-        150,
-    ),
+    "rbf kernel, C = 0.1": (ss.Problem(ss.KernelSamples.from_points(X, y, "rbf"), ss.Hinge()), 0.1, 150),
 }
 
 
@@ -567,12 +504,7 @@ trace = {}
 for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True):
     trace[title] = shares_decided(prob, C, n_sweeps)
     figures.lines(
-        trace[title],
-        3 * np.arange(n_sweeps // 3),
-        ax=ax,
-        title=title,
-        xlabel="sweeps",
-        ylabel="share decided" if ax is axes[0] else "",
+        trace[title], 3 * np.arange(n_sweeps // 3), ax=ax, title=title, xlabel="sweeps", ylabel="share decided" if ax is axes[0] else ""
     )
 figures.show(
     "Share decided against sweeps of the solver, for a linear and an rbf machine. MGB rises "
@@ -586,9 +518,7 @@ for title, curves in trace.items():
         f"{title:20} mean over the sweeps: "
         + ", ".join(f"{name} {np.mean(values):.2f}" for name, values in curves.items())
     )
-    assert np.all(np.array(curves["MGB"]) >= curves["DGB"]) and np.mean(curves["MGB"]) > np.mean(
-        curves["DGB"]
-    )
+    assert np.all(np.array(curves["MGB"]) >= curves["DGB"]) and np.mean(curves["MGB"]) > np.mean(curves["DGB"])
 
 # %% [markdown]
 # MGB is narrower than DGB by $\sqrt2$ at the same pair, and so it is some sweeps ahead. The pair $(w, \alpha(w))$ of
@@ -632,9 +562,7 @@ reference = ss.solve(linear, 1.0 / C0, tol=0.0, rtol=1e-9)
 ahead = ss.ranges.relaxed_path(linear, reference.x, reference.eps, 1.0 / C0)
 for factor in (1.05, 1.2, 1.5, 2.0):
     lam = 1.0 / (factor * C0)
-    asked = ss.rules.sphere(
-        linear, ss.spheres.relaxed_path_bound(reference.x, reference.eps, 1.0 / C0, lam)
-    )
+    asked = ss.rules.sphere(linear, ss.spheres.relaxed_path_bound(reference.x, reference.eps, 1.0 / C0, lam))
     known = ahead.at(lam)
     assert np.array_equal(known.in_L, asked.in_L) and np.array_equal(known.in_R, asked.in_R)
     print(f"C = {factor:.2f} C0: {known.rate:.0%} certain, by the range as by the test")
@@ -661,27 +589,18 @@ for k in (5, 20, 100, 200, 500, 1000):
     eps = ss.spheres.duality_gap_bound(linear, rough.w, 1.0 / C0, alpha).radius
     tests = {
         "printed": ss.rules.sphere(linear, printed_ball),
-        "RRPB": ss.rules.sphere(
-            linear, ss.spheres.relaxed_path_bound(rough.w, eps, 1.0 / C0, 1.0 / C)
-        ),
+        "RRPB": ss.rules.sphere(linear, ss.spheres.relaxed_path_bound(rough.w, eps, 1.0 / C0, 1.0 / C)),
         "BT1": ss.svm.ball_test_1(linear.terms, C, rough),
         "IT": ss.svm.intersection_test(linear.terms, C, rough),
     }
     printed_masks[k] = tests["printed"]
     off = np.linalg.norm(target.x - printed_ball.center) / printed_ball.radius
     table.append(
-        (
-            k,
-            state.gap / state.primal,
-            off,
-            *((f.n_L + f.n_R, wrong(linear, f, target)) for f in tests.values()),
-        )
+        (k, state.gap / state.primal, off, *((f.n_L + f.n_R, wrong(linear, f, target)) for f in tests.values()))
     )
 
 # %%
-print(
-    "sweeps  relative gap  distance in radii  printed: screened, wrong   RRPB        BT1         IT"
-)
+print("sweeps  relative gap  distance in radii  printed: screened, wrong   RRPB        BT1         IT")
 for k, gap, off, *cells in table:
     print(
         f"{k:6} {gap:13.0e} {off:18.1f} {cells[0][0]:18}, {cells[0][1]:5}  "

@@ -197,12 +197,7 @@ figures.show(
 z_, w_, H_, nu, phi_ = sp.symbols("z w H nu phi", real=True)
 line_in_nu = (z_ - (w_ + nu * H_) / 2) ** 2 - (w_ - nu * H_) ** 2 / 4 - nu * phi_
 assert sp.expand(line_in_nu - (z_**2 - z_ * w_ + nu * (H_ * w_ - H_ * z_ - phi_))) == 0
-print(
-    "the slope in nu:",
-    sp.factor(sp.diff(sp.expand(line_in_nu), nu)),
-    "  its second derivative:",
-    sp.expand(sp.diff(line_in_nu, nu, 2)),
-)
+print("the slope in nu:", sp.factor(sp.diff(sp.expand(line_in_nu), nu)), "  its second derivative:", sp.expand(sp.diff(line_in_nu, nu, 2)))
 
 # %% [markdown]
 # ## The slow version
@@ -365,9 +360,7 @@ for k in range(n_pairs):
         checked += known.n_L + known.n_R
         n_stale += np.count_nonzero(at_start.in_R & ~in_R) + np.count_nonzero(at_start.in_L & ~in_L)
 assert n_wrong == 0 and checked > 1000 and n_stale > 20 and n_alone > 20
-print(
-    f"{n_pairs} pairs, {n_solved} problems solved inside their ranges: {checked} decisions, {n_wrong} wrong"
-)
+print(f"{n_pairs} pairs, {n_solved} problems solved inside their ranges: {checked} decisions, {n_wrong} wrong")
 print(f"every solution lies in one of the two balls, {n_alone} of them in one only")
 print(f"decisions of the starting lambda alone, kept for the others: {n_stale} wrong")
 

@@ -61,9 +61,7 @@ n = len(X)
 def one_class(X, nu, height):
     """The one-class machine: the samples, and the origin as the other class."""
     points, signs = np.vstack([X, np.zeros(X.shape[1])]), np.append(np.ones(len(X)), -1.0)
-    terms = ss.FreeIntercept.from_points(
-        points, signs, weights=np.append(np.ones(len(X)), nu * len(X))
-    )
+    terms = ss.FreeIntercept.from_points(points, signs, weights=np.append(np.ones(len(X)), nu * len(X)))
     return ss.Problem(terms.with_threshold(np.append(np.zeros(len(X)), height)), ss.Hinge())
 
 
@@ -93,9 +91,7 @@ for nu in (0.05, 0.2, 0.5):
     scale = 1e-6 * abs(margins).max()
     assert (margins[found.in_R[:-1]] > -scale).all() and (margins[found.in_L[:-1]] < scale).all()
     solved[nu] = prob, best
-    print(
-        f"one class, nu {nu}, certain outside {found.in_L[:-1].sum()}, inside {found.in_R[:-1].sum()}, of {n}; objectives agree to 1e-6 of {values[0]:.5g}"
-    )
+    print(f"one class, nu {nu}, certain outside {found.in_L[:-1].sum()}, inside {found.in_R[:-1].sum()}, of {n}; objectives agree to 1e-6 of {values[0]:.5g}")
 
 # %% [markdown]
 # About $\nu n$ samples are outside, as they should be. The few that are left lie on the plane: no ball decides them, since the hinge has its kink there.
@@ -118,9 +114,7 @@ for ratio in (0.99, 0.9, 0.7, 0.4):
     slack = 1e-6 * abs(margins).max()
     assert (margins[found.in_R[:-1]] > -slack).all() and (margins[found.in_L[:-1]] < slack).all()
     rows[ratio] = found.rate
-    print(
-        f"nu from 0.5 to {0.5 * ratio:.3f}: {100 * found.rate:.0f} % of the samples are certain before the first iteration"
-    )
+    print(f"nu from 0.5 to {0.5 * ratio:.3f}: {100 * found.rate:.0f} % of the samples are certain before the first iteration")
 assert rows[0.99] > rows[0.9] > 0.0
 
 # %% [markdown]
@@ -156,15 +150,10 @@ for nu in (0.1, 0.3, 0.6):
     ours = machine.primal(best.x, best.lam)
     values = rho * (theirs - nu * n), best.lam * (ours - nu * n)
     assert abs(values[0] - values[1]) < 1e-6 * abs(values[0])
-    certain = [
-        ss.screen(machine, s.x, s.lam, s.alpha)
-        for s in (ss.solve(machine, lam, rtol=1e-10) for lam in (0.98 * low, 1.02 * high))
-    ]
+    certain = [ss.screen(machine, s.x, s.lam, s.alpha) for s in (ss.solve(machine, lam, rtol=1e-10) for lam in (0.98 * low, 1.02 * high))]
     least, most = certain[0].n_L / n, 1.0 - certain[1].n_R / n
     assert least <= nu <= most
-    print(
-        f"nu {nu}: lambda {best.lam:.3f}, rho of scikit-learn {rho:.3f}; objectives agree to 1e-6: {values[0]:.5g}; by counts nu is in [{least:.3f}, {most:.3f}]"
-    )
+    print(f"nu {nu}: lambda {best.lam:.3f}, rho of scikit-learn {rho:.3f}; objectives agree to 1e-6: {values[0]:.5g}; by counts nu is in [{least:.3f}, {most:.3f}]")
 
 # %% [markdown]
 # The counts are certain, roundings included. So a range of $\lambda$ with a given $\nu$ in it is certain as well, and what one pair decides for both of its ends it decides for the ν-machine
@@ -179,17 +168,13 @@ for lam in grid:
     bounds.append((found.n_L / n, 1.0 - found.n_R / n))
     sums.append(best.alpha.sum() / n)
 bounds = np.array(bounds)
-assert (
-    (bounds[:, 0] <= sums).all() and (sums <= bounds[:, 1]).all() and (np.diff(sums) >= -1e-6).all()
-)
+assert (bounds[:, 0] <= sums).all() and (sums <= bounds[:, 1]).all() and (np.diff(sums) >= -1e-6).all()
 _, ax = figures.panels(1, width=5.0, height=3.2)
 ax.fill_between(grid, *bounds.T, alpha=0.4, label="certain")
 ax.semilogx(grid, sums, ".-", label="sum of the slopes / n")
 ax.set(xlabel=r"$\lambda$", ylabel=r"$\nu$")
 ax.legend()
-figures.show(
-    "The sum of the slopes over n, which is nu, rises with lambda. A narrow band around it is what the certain samples prove."
-)
+figures.show("The sum of the slopes over n, which is nu, rises with lambda. A narrow band around it is what the certain samples prove.")
 
 # %% [markdown]
 # ## Broken on purpose
@@ -201,9 +186,7 @@ prob, best = solved[0.2]
 rho = -best.intercept
 low = ss.solve(one_class(X, 0.2, 0.5 * rho), 1.0, rtol=1e-11)
 value, right = (objective(w, -b, 0.2) for w, b in (read(prob, low), read(prob, best)))
-print(
-    f"objective with a threshold of half of rho: {(value - right) / abs(right):.0%} of it too high"
-)
+print(f"objective with a threshold of half of rho: {(value - right) / abs(right):.0%} of it too high")
 assert value > right + 0.01 * abs(right)
 
 # %% [markdown]
@@ -220,9 +203,9 @@ assert value > right + 0.01 * abs(right)
 # %% tags=["NEW-NU"]
 def noisy(Z, kappa, lam):
     """Objective, dual objective with its slope, and w of the dual point."""
-
     def primal(w):
         return np.maximum(0.0, 1.0 - Z @ w + kappa * np.linalg.norm(w)).sum() + lam / 2 * w @ w
+
 
     def point(alpha):
         H = alpha @ Z
@@ -242,15 +225,8 @@ for seed in range(20):
     Z, kappa, lam = rng.normal(size=(40, 3)) + [0.8, 0.0, 0.0], 0.2, 2.0
     primal, dual, point = noisy(Z, kappa, lam)
     visited = []
-    result = minimize(
-        lambda a, d=dual: tuple(-v for v in d(a)),
-        np.full(40, 0.5),
-        jac=True,
-        bounds=[(0, 1)] * 40,
-        method="L-BFGS-B",
-        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000},
-        callback=lambda a, v=visited: v.append(a.copy()),
-    )
+    result = minimize(lambda a, d=dual: tuple(-v for v in d(a)), np.full(40, 0.5), jac=True, bounds=[(0, 1)] * 40, method="L-BFGS-B",
+                      options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}, callback=lambda a, v=visited: v.append(a.copy()))
     star = point(result.x)
     accuracy = np.sqrt(2.0 * (primal(star) - dual(result.x)[0]) / lam)
     true, norms = Z @ star - kappa * np.linalg.norm(star), np.linalg.norm(Z, axis=1) + kappa
@@ -260,13 +236,9 @@ for seed in range(20):
         assert np.linalg.norm(w - star) <= r + accuracy
         margins = Z @ w - kappa * np.linalg.norm(w)
         in_R, in_L = margins - r * norms > 1.0, margins + r * norms < 1.0
-        assert (true[in_R] > 1.0 - accuracy * norms[in_R]).all() and (
-            true[in_L] < 1.0 + accuracy * norms[in_L]
-        ).all()
+        assert (true[in_R] > 1.0 - accuracy * norms[in_R]).all() and (true[in_L] < 1.0 + accuracy * norms[in_L]).all()
         decided += in_R.sum() + in_L.sum()
-print(
-    f"noise in the features, 20 random machines: {decided} decisions, none wrong; the ball holds the solution each time"
-)
+print(f"noise in the features, 20 random machines: {decided} decisions, none wrong; the ball holds the solution each time")
 assert decided > 1000
 
 # %% [markdown]

@@ -80,12 +80,7 @@ inside, above, below = sides(ss.screen(prob, rough.x, lam, rough.alpha))
 w, b = read(prob, best)
 prediction = X @ w + b
 _, ax = figures.panels(1, width=6.0, height=3.6)
-for mask, label, color in (
-    (inside, "inside", figures.OTHERS[-1]),
-    (above, "above", figures.COLOURS["L"]),
-    (below, "below", figures.COLOURS["R"]),
-    (~(inside | above | below), "undecided", "black"),
-):
+for mask, label, color in ((inside, "inside", figures.OTHERS[-1]), (above, "above", figures.COLOURS["L"]), (below, "below", figures.COLOURS["R"]), (~(inside | above | below), "undecided", "black")):
     ax.plot(prediction[mask], y[mask], ".", label=label, color=color)
 line = np.array([prediction.min(), prediction.max()])
 ax.fill_between(line, line - eps, line + eps, color="lightgray", alpha=0.5, zorder=0)
@@ -100,7 +95,6 @@ figures.show(
 # ## Beside scikit-learn
 #
 # The objective values, and the decisions against the accurate solution. On the rim there are samples that no ball decides: those that hold the tube.
-
 
 # %% tags=["NEW-TUBE"]
 def objective(w, b, lam):
@@ -124,9 +118,7 @@ for C in (0.01, 0.1, 1.0):
     assert (residual[above] > eps - slack).all() and (residual[below] < -eps + slack).all()
     left = ~(inside | above | below)
     assert (abs(abs(residual[left]) - eps) < 1e-4).all()  # only samples on the rim are left
-    print(
-        f"C {C}, inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the rim {left.sum()}; objective {ours:.4f}, that of SVR the same to 1e-4 of it"
-    )
+    print(f"C {C}, inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the rim {left.sum()}; objective {ours:.4f}, that of SVR the same to 1e-4 of it")
 
 # %% [markdown]
 # ## While it is solved
@@ -142,23 +134,14 @@ for rtol in 10.0 ** -np.arange(1.0, 9.0):
     point = ss.solve(smooth, lam, tol=0.0, rtol=rtol, screening=())
     found = ss.screen(smooth, point.x, lam, point.alpha)
     inside, above, below = sides(found)
-    wrong += (
-        (abs(residual[inside]) > eps).sum()
-        + (residual[above] < eps).sum()
-        + (residual[below] > -eps).sum()
-    )
+    wrong += (abs(residual[inside]) > eps).sum() + (residual[above] < eps).sum() + (residual[below] > -eps).sum()
     half = found.in_R.reshape(2, -1).any(axis=0)
     shares.append((found.rate, (inside | above | below).mean(), half.mean()))
 shares = np.array(shares)
-print(
-    f"decisions of eight references, wrong: {wrong}; samples decided at a relative gap of 1e-2 and 1e-8: {shares[1, 1]:.0%}, {shares[-1, 1]:.0%}"
-)
+print(f"decisions of eight references, wrong: {wrong}; samples decided at a relative gap of 1e-2 and 1e-8: {shares[1, 1]:.0%}, {shares[-1, 1]:.0%}")
 assert wrong == 0 and shares[-1, 1] > 0.8 and (shares[:, 2] >= shares[:, 1]).all()
 
-without = ss.Problem(
-    ss.Samples(np.vstack([X, X]), smooth.terms.signs).with_threshold(smooth.terms.threshold),
-    smooth.loss,
-)
+without = ss.Problem(ss.Samples(np.vstack([X, X]), smooth.terms.signs).with_threshold(smooth.terms.threshold), smooth.loss)
 n_narrow = 0
 for rtol in 10.0 ** -np.arange(1.0, 7.0):
     point = ss.solve(without, lam, tol=0.0, rtol=rtol, screening=())
@@ -166,9 +149,7 @@ for rtol in 10.0 ** -np.arange(1.0, 7.0):
     narrow = ball.radius * np.linalg.norm(X, axis=1) < (1.0 - 1e-9) * eps
     assert ss.rules.sphere(without, ball).in_R.reshape(2, -1).any(axis=0)[narrow].all()
     n_narrow += narrow.sum()
-print(
-    f"without an intercept, samples with r|x| below the width: {n_narrow}; one term of each is certain to be in R"
-)
+print(f"without an intercept, samples with r|x| below the width: {n_narrow}; one term of each is certain to be in R")
 assert n_narrow > 200
 
 # %%
@@ -192,9 +173,7 @@ figures.show(
 median = tube(X, y, 0.0, ss.Hinge())
 best = ss.solve(median, 1.0, rtol=1e-11)
 inside, above, below = sides(ss.screen(median, best.x, 1.0, best.alpha))
-print(
-    f"width 0: inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the line {n - above.sum() - below.sum()} of {n}"
-)
+print(f"width 0: inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the line {n - above.sum() - below.sum()} of {n}")
 assert not inside.any() and above.sum() + below.sum() > 0.9 * n
 
 # %% [markdown]

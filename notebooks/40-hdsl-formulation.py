@@ -168,7 +168,6 @@ assert (
 # %% [markdown]
 # These are the two tests:
 
-
 # %%
 def atoms_of(d, scale):
     keys = [(i, j, sign) for i, j in itertools.combinations(range(d), 2) for sign in (1, -1)]
@@ -228,7 +227,6 @@ assert 100 < inside < 300
 # on demand.
 #
 # ### Ten lines of numpy
-
 
 # %%
 def dense(X, triplets, M):
@@ -353,9 +351,7 @@ print(f"images of unit length: dot product {check(identity):.3f}, learned {check
 e = np.eye(3)
 plus = [np.outer(e[i] + e[j], e[i] + e[j]) for i, j in ((0, 1), (1, 2))]
 M = 1.05 * plus[0] - 0.05 * plus[1]
-print(
-    "eigenvalues with weights 1.05 and -0.05:", (np.round(np.linalg.eigvalsh(M), 3) + 0.0).tolist()
-)
+print("eigenvalues with weights 1.05 and -0.05:", (np.round(np.linalg.eigvalsh(M), 3) + 0.0).tolist())
 assert np.linalg.eigvalsh(M)[0] < -0.01
 
 # %% [markdown]
@@ -421,9 +417,7 @@ assert M[0, 0] / np.trace(M) <= 0.5 + 1e-9 and single < best.history_[-1].object
 
 # %%
 M = np.diag([1.0, 0.2, 0.1])
-with_singles = np.concatenate(
-    (atoms_of(3, 0.65)[1], [2 * 0.65 * np.outer(v, v) for v in np.eye(3)])
-)
+with_singles = np.concatenate((atoms_of(3, 0.65)[1], [2 * 0.65 * np.outer(v, v) for v in np.eye(3)]))
 equations = np.vstack((with_singles.reshape(9, 9).T, np.ones(9)))
 answer = linprog(np.zeros(9), A_eq=equations, b_eq=np.append(M.ravel(), 1.0), method="highs")
 print(

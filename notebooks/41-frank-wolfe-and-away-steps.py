@@ -38,7 +38,6 @@ from safescreen_book import datasets, figures
 # the steps alternate between them: the path zigzags and becomes slow. On the right a step may also go *away* from the
 # worst corner that has weight. The upper corner loses its weight, and the path arrives after three steps.
 
-
 # %%
 def walk(corners, target, steps, away):
     """Frank-Wolfe for half the squared distance from the target, from the last corner on; the points."""
@@ -50,34 +49,23 @@ def walk(corners, target, steps, away):
         best, worst = np.argmin(products), np.argmax(np.where(weights > 0.0, products, -np.inf))
         change, longest = np.eye(len(corners))[best] - weights, 1.0
         if away and products[best] - slope @ points[-1] > slope @ points[-1] - products[worst]:
-            change, longest = (
-                weights - np.eye(len(corners))[worst],
-                weights[worst] / (1.0 - weights[worst]),
-            )
+            change, longest = weights - np.eye(len(corners))[worst], weights[worst] / (1.0 - weights[worst])
         direction = change @ corners
         step = np.clip(-(slope @ direction) / (direction @ direction), 0.0, longest)
         weights = np.maximum(weights + step * change, 0.0)
         points.append(weights @ corners)
     return np.array(points)
 
-
 # %%
 corners, target = np.array([[0.0, 0.0], [1.0, 0.0], [0.35, 0.8]]), np.array([0.55, 0.0])
 figure, axes = figures.panels(2, height=3.6)
-for ax, away, title in (
-    (axes[0], False, "towards corners only"),
-    (axes[1], True, "with away steps"),
-):
+for ax, away, title in ((axes[0], False, "towards corners only"), (axes[1], True, "with away steps")):
     points = walk(corners, target, 12, away)
     ax.fill(*corners.T, color=figures.COLOURS["cone"])
     ax.plot(*points.T, "o-", color=figures.OTHERS[1], markersize=3)
     ax.plot(*target, "*", color="black", markersize=12)
     ax.set(aspect="equal", xticks=[], yticks=[])
-    ax.set_title(
-        f"{title}: distance after 12 steps {np.linalg.norm(points[-1] - target):.3f}",
-        loc="left",
-        fontsize=10,
-    )
+    ax.set_title(f"{title}: distance after 12 steps {np.linalg.norm(points[-1] - target):.3f}", loc="left", fontsize=10)
 figures.show(
     "A triangle twice, with the path from its upper corner to a star on the lower edge. Towards corners only the path zigzags in ever shorter steps and has not arrived after "
     "12 steps. With away steps the third step ends at the star."
@@ -156,7 +144,6 @@ def constraint_matrices(X, triplets):
 # %% [markdown]
 # One iteration: towards the best atom or away from the worst active one, and how far.
 
-
 # %%
 def minimise(P, w, direction, longest, slope=loss.alpha):
     """Step in [0, longest] that minimises f along the direction, by halving."""
@@ -200,7 +187,6 @@ def frank_wolfe(P, start, steps):
 #
 # Both begin with the first atom. `follow` hands over every iterate of the library, as weights of all atoms. We compare
 # the kind and the size of each step, the objective, the gap, the weights, and the last matrix.
-
 
 # %%
 def vector(similarity, keys):
@@ -269,17 +255,13 @@ print(
 # which is surely meant: an away step would take more weight from an atom than it has. A hundred random
 # problems, 100 steps each:
 
-
 # %%
 def fixed_steps(P, start, steps, cap):
     """Algorithm 2 with the step 2/(k+2): the smallest weight seen, its weights, the last objective."""
     w, lowest = np.eye(P.shape[1])[start], (0.0, None)
     for k in range(steps):
         products = -loss.alpha(P @ w) @ P / len(P)
-        toward, away = (
-            np.argmin(products),
-            np.flatnonzero(w > 1e-12)[np.argmax(products[w > 1e-12])],
-        )
+        toward, away = np.argmin(products), np.flatnonzero(w > 1e-12)[np.argmax(products[w > 1e-12])]
         unit_toward, unit_away = np.eye(len(w))[toward], np.eye(len(w))[away]
         if products @ (unit_toward - w) <= products @ (w - unit_away):
             w = w + 2.0 / (k + 2) * (unit_toward - w)
@@ -308,9 +290,7 @@ for _ in range(50):
     assert lowest == 0.0
     best = frank_wolfe(P_, 0, 30)[-1]
     excess.append(value - (best[1] - best[2]))
-print(
-    f"without the limit: {left} of 50 runs get a negative weight, smallest eigenvalue of M {worst:.2f}"
-)
+print(f"without the limit: {left} of 50 runs get a negative weight, smallest eigenvalue of M {worst:.2f}")
 print(f"with min(2/(k+2), gamma_max): none; error after 100 steps: median {np.median(excess):.4f}")
 assert left > 25 and worst < -0.2
 
@@ -323,7 +303,6 @@ assert left > 25 and worst < -0.2
 # kinks where a triplet enters or leaves the quadratic part of the loss. The paper halves the interval
 # until it is short. Newton's method for the root of the slope lands *exactly* on it as soon as it is on
 # the right piece, after a handful of passes over the triplets.
-
 
 # %%
 def newton_passes(u, change, longest):
@@ -431,9 +410,7 @@ a, b = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, 1.0])
 D, x, v = np.outer(a, a) - np.outer(b, b), a + b, a - b
 _, four = all_atoms(4, 1.0)
 squared = max(np.sum((B1 - B2) ** 2) for B1, B2 in itertools.combinations(four, 2))
-largest = max(
-    np.abs(np.linalg.eigvalsh(B1 - B2)).max() for B1, B2 in itertools.combinations(four, 2)
-)
+largest = max(np.abs(np.linalg.eigvalsh(B1 - B2)).max() for B1, B2 in itertools.combinations(four, 2))
 product = x @ D @ v / np.linalg.norm(np.outer(x, v))
 print(
     f"two atoms, lambda = 1: squared distance {squared:.0f} at most, operator norm {largest:.0f}, "
@@ -522,15 +499,9 @@ def promise(h, C):
 
 
 for number in range(4):
-    kind, error, gain = (
-        run[number][3],
-        run[number][1] - optimum,
-        run[number][1] - run[number + 1][1],
-    )
+    kind, error, gain = run[number][3], run[number][1] - optimum, run[number][1] - run[number + 1][1]
     ratio = gain / promise(error, C_drop[2])
-    print(
-        f"step {number}: {kind:8} error {error:.6f}   gain {gain:.1e}   gain / promise {ratio:8.4f}"
-    )
+    print(f"step {number}: {kind:8} error {error:.6f}   gain {gain:.1e}   gain / promise {ratio:8.4f}")
     assert ratio < 0.01 if kind == "drop" else ratio >= 1.0 - 1e-9
 
 error, gain = run[2][1] - optimum, run[2][1] - run[3][1]
@@ -618,12 +589,8 @@ def errors_of(run, w, value, optimum):
 
 # %% tags=["HDSL19-R1"]
 print(f"margins of the domain: {lowest:.2f} at least")
-print(
-    "                           error (bound 16 beta L lam^2/(k+2))       certificate        trace on the"
-)
-print(
-    "loss               beta    after 5          after 20         gap_   by definition  class features"
-)
+print("                           error (bound 16 beta L lam^2/(k+2))       certificate        trace on the")
+print("loss               beta    after 5          after 20         gap_   by definition  class features")
 for name, (value, slope, beta) in formulas.items():
     run, iterates_ = follow(X_, triplets_, keys_, scale_, 20, loss=name)
     assert np.isclose(MarginLoss(name).curvature(lowest), beta, rtol=1e-12)
@@ -652,7 +619,6 @@ for name, (value, slope, beta) in formulas.items():
 # every run. Gaps enclose the optimum. `ratio` is the error over the bound. The first 12 steps of every run
 # and all drop steps are taken a second time, by the slow version from the library's iterate: gap, kind,
 # size and next weights must be the same (or the next objective, where two atoms are equally good).
-
 
 # %%
 def same_step(P, w, following, row):
@@ -725,9 +691,7 @@ for A_, scale_, P_, solver_, iterates_ in filter(None, (random_run(rng) for _ in
     assert all(max(atoms_, features_) <= iteration for atoms_, features_, iteration in sizes)
     runs, drops, checked = runs + 1, drops + dropped[-1], checked + len(f) - 1
     halves.append(np.min(counted[1:] / all_steps[1:], initial=1.0))
-print(
-    f"{runs} problems, {checked} iterates, {drops} drop steps; smallest k'/k: {min(halves):.2f} (bound 0.5)"
-)
+print(f"{runs} problems, {checked} iterates, {drops} drop steps; smallest k'/k: {min(halves):.2f} (bound 0.5)")
 print(f"{again} steps taken a second time: all the same")
 for name, ratio in zip(names, largest, strict=True):
     print(f"{name:13} largest ratio {ratio:.3f} (bound 1)")
@@ -813,9 +777,7 @@ seen = np.where(errors["away"] > 1e-12, errors["away"], 0.0)
 figure, axes = figures.panels(2, width=10.0, height=3.6)
 kinds = np.array([row.step for row in histories["away"]])
 drawn = {kind: (kinds == kind) & (seen > 0.0) & (k_ > 0) for kind in ("forward", "away", "drop")}
-dots = {
-    f"{kind}: {mask.sum()}": (k_[mask], seen[mask]) for kind, mask in drawn.items() if mask.any()
-}
+dots = {f"{kind}: {mask.sum()}": (k_[mask], seen[mask]) for kind, mask in drawn.items() if mask.any()}
 shown = {name: (k_[1:], values[1:]) for name, values in bounds.items()}
 labels = {"xlabel": "iteration k", "ylabel": "error"}
 figures.lines(shown, dots=dots, ax=axes[0], log="xy", title="away steps, digits", **labels)
@@ -899,14 +861,10 @@ shares = []
 for seed in range(20):
     X_, triplets_ = instance(np.random.default_rng(seed), d=8, T=30)
     history = (
-        FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=100)
-        .fit(X_, triplets_)
-        .history_
+        FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=100).fit(X_, triplets_).history_
     )
     shares.append(np.mean([row.step == "swap" for row in history if row.gap > 1e-9]))
-print(
-    f"share of swap steps in 20 problems: mean {np.mean(shares):.2f}, largest {np.max(shares):.2f}"
-)
+print(f"share of swap steps in 20 problems: mean {np.mean(shares):.2f}, largest {np.max(shares):.2f}")
 assert 0.0 < np.max(shares) < 1.0
 
 # %% [markdown]

@@ -32,7 +32,6 @@ from safescreen_book import datasets, figures
 #
 # Data for this notebook: points with exactly $s$ entries at random places, and triplets at random.
 
-
 # %%
 def random_points(n, d, s, seed=0):
     rng = np.random.default_rng(seed)
@@ -67,10 +66,7 @@ seen = np.eye(60, dtype=bool)
 seen[[first, second]] = True
 figure, axes = figures.panels(2, height=4.0)
 for ax, looked_at, title in ((axes[0], np.ones_like(seen), "exact"), (axes[1], seen, "heuristic")):
-    for mask, colour in (
-        ((gradient != 0) & ~looked_at, "#CCCCCC"),
-        ((gradient != 0) & looked_at, figures.OTHERS[1]),
-    ):
+    for mask, colour in (((gradient != 0) & ~looked_at, "#CCCCCC"), ((gradient != 0) & looked_at, figures.OTHERS[1])):
         ax.plot(*np.nonzero(mask)[::-1], "s", color=colour, markersize=2)
     ax.set(aspect="equal", xlabel="feature", ylabel="feature", ylim=(60, -1), xlim=(-1, 60))
     ax.set_title(f"{title}: {np.sum((gradient != 0) & looked_at)} entries", loc="left", fontsize=10)
@@ -118,7 +114,6 @@ figures.show(
 # The exact search adds up $G$ triplet by triplet in a dictionary of entries. The heuristic computes
 # the diagonal, a row and another row, and for a row it needs only the triplets that have its feature.
 # `visits` counts the multiplications and the entries that are looked at.
-
 
 # %%
 def rows_of(X):
@@ -193,13 +188,11 @@ def heuristic_counted(points, triplets, first):
         kept, visits = max(kept, len(diagonal) + len(row)), visits + len(values)
     return here + value, visits, kept
 
-
 # %% [markdown]
 # ## Does it match?
 #
 # We compare the value of the best atom, and the value of the atom that the heuristic finds from each
 # of several features.
-
 
 # %%
 class First:
@@ -233,7 +226,6 @@ print(
 # visits. The heuristic starts at a feature of the first points, so that its row is not empty, and its
 # visits are averaged over six such features.
 
-
 # %%
 def exponent(x, y):
     return np.polyfit(np.log(x), np.log(y), 1)[0]
@@ -252,9 +244,7 @@ names = ("exact: visits", "exact: entries kept", "heuristic: visits", "heuristic
 counts = {
     key: np.array([measured(**{key: value}) for value in values]) for key, values in ranges.items()
 }
-fitted = {
-    key: [exponent(ranges[key], counts[key][:, column]) for column in range(4)] for key in ranges
-}
+fitted = {key: [exponent(ranges[key], counts[key][:, column]) for column in range(4)] for key in ranges}
 print(f"{'exponents in':24}      d      s      T")
 for column, name in enumerate(names):
     print(f"{name:24} " + " ".join(f"{fitted[key][column]:6.2f}" for key in ranges))
@@ -265,25 +255,18 @@ for key, powers in expected.items():
     for column, power in enumerate(powers):
         assert fitted[key][column] < power + 0.12, (key, names[column])
 assert abs(fitted["s"][0] - 2) < 0.1 and abs(fitted["T"][0] - 1) < 0.1
-assert (
-    abs(fitted["s"][2] - 1) < 0.25 and abs(fitted["T"][2] - 1) < 0.1 and abs(fitted["d"][2]) < 0.1
-)
+assert abs(fitted["s"][2] - 1) < 0.25 and abs(fitted["T"][2] - 1) < 0.1 and abs(fitted["d"][2]) < 0.1
 for key, values in ranges.items():
     for value, row in zip(values, counts[key], strict=True):
         setting = {"d": 20_000, "s": 12, "T": 300} | {key: value}
         T, s = setting["T"], setting["s"]
-        assert np.all(row <= np.array((4 * T * s * s, 2 * T * s * s, 12 * T * s, 3 * T * s))), (
-            setting
-        )
+        assert np.all(row <= np.array((4 * T * s * s, 2 * T * s * s, 12 * T * s, 3 * T * s))), setting
 print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 
 # %%
 figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
 for ax, key in zip(axes, ranges, strict=True):
-    named = {
-        "exact": (ranges[key], counts[key][:, 0]),
-        "heuristic": (ranges[key], counts[key][:, 2]),
-    }
+    named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
     figures.lines(
         named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
     )
@@ -335,7 +318,6 @@ assert all(abs(power - 1) < 0.1 for power in powers)
 # For an atom it visits only the points that *have* its features, and their partners in $W$. We count
 # these visits for the active atoms of a real run:
 
-
 # %%
 def pairs_of(triplets):
     return np.unique(np.vstack((triplets[:, :2], triplets[:, ::2])), axis=0)
@@ -372,7 +354,8 @@ compact = np.column_stack((np.searchsorted(constraints.features, atoms[:, :2]), 
 x, near, far = (X[triplets[:, c]].toarray() for c in range(3))
 v = near - far
 by_triplets = [
-    slopes @ ((x[:, i] + sign * x[:, j]) * (v[:, i] + sign * v[:, j])) for i, j, sign in atoms
+    slopes @ ((x[:, i] + sign * x[:, j]) * (v[:, i] + sign * v[:, j]))
+    for i, j, sign in atoms
 ]
 assert np.allclose(constraints.atom_values(compact, values), by_triplets)
 print("library and sum over triplets: equal")
@@ -384,7 +367,6 @@ print("library and sum over triplets: equal")
 # stores the shared features of each pair, if that list is no longer than these arrays. It never stores
 # $G$. Here is the size of all its arrays, in numbers of 8 bytes for each triplet and stored entry:
 
-
 # %% tags=["HDSL19-B1"]
 def arrays_in(thing):
     if isinstance(thing, np.ndarray):
@@ -392,9 +374,7 @@ def arrays_in(thing):
     if isinstance(thing, tuple | list):
         return sum(map(arrays_in, thing))
     return (
-        sum(map(arrays_in, (thing.indptr, thing.indices, thing.data)))
-        if sparse.issparse(thing)
-        else 0
+        sum(map(arrays_in, (thing.indptr, thing.indices, thing.data))) if sparse.issparse(thing) else 0
     )
 
 
@@ -405,15 +385,7 @@ def size_of(n=300, d=10_000, s=20, T=3000):
 
 print("   n        d    s      T   numbers   per (T + nnz)   T s^2")
 shown = []
-for change in (
-    {},
-    {"d": 100_000},
-    {"d": 1_000_000},
-    {"s": 40},
-    {"s": 80},
-    {"T": 12_000},
-    {"n": 1200},
-):
+for change in ({}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T": 12_000}, {"n": 1200}):
     setting = {"n": 300, "d": 10_000, "s": 20, "T": 3000} | change
     n, d, s, T = setting.values()
     numbers = size_of(**setting)
@@ -429,7 +401,6 @@ assert max(shown) < 20.0 and shown[2] < 1.3 * shown[0]
 #
 # Here is the processor time of the library, on the machine that made this page. First against $d$,
 # for 500 points of 30 entries and 5000 triplets.
-
 
 # %%
 def seconds(function, before, repeats=9):
@@ -480,13 +451,7 @@ for ax, (key, x, y) in zip(
 ):
     named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
     figures.lines(
-        named,
-        ax=ax,
-        log="xy",
-        marks=True,
-        xlabel=key,
-        ylabel="ms",
-        title=f"processor time against {key}",
+        named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
     )
 figures.show(
     "Processor time of a direction against d, s and T, logarithmic. The heuristic takes well below a "

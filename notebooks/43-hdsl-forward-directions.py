@@ -55,9 +55,7 @@ draw = np.random.default_rng(0)
 figure, ax = figures.panels(1, width=6.4, height=3.2)
 for m, colour in zip((20, 80, 320), figures.OTHERS, strict=False):
     means = [draw.choice(products, m, replace=False).mean() for _ in range(2000)]
-    ax.hist(
-        means, bins=60, histtype="step", density=True, color=colour, linewidth=1.5, label=f"m = {m}"
-    )
+    ax.hist(means, bins=60, histtype="step", density=True, color=colour, linewidth=1.5, label=f"m = {m}")
 ax.axvline(products.mean(), color="black", linewidth=1.0)
 ax.set(xlabel="product of the atom with the gradient of a batch", yticks=[])
 ax.set_title(f"one atom, by batches from {len(products)} triplets", loc="left", fontsize=10)
@@ -242,7 +240,6 @@ for name, g in sets.items():
 # 1500 batches of each of several sizes. `measured` is the deviation that 1 % of the batches exceed.
 # The bounds are those for the probability $\delta = 0.01$, with the true range and variance.
 
-
 # %%
 def deviations(values, m, repeats, rng):
     """|mean of a batch - mean of all|, for many batches."""
@@ -337,7 +334,6 @@ assert np.quantile(with_replacement, 0.99) > hoeffding_width(values, T, delta)
 # with dense matrices. In 20 first steps from the same matrix, the library must report the gap of its
 # batch, and for a batch of all triplets the gap of all triplets.
 
-
 # %%
 def all_products(g, batch):
     """<B, G> of all atoms from the triplets in `batch`, one row a sign."""
@@ -363,13 +359,9 @@ for seed in range(20):
     by_definition = -g.slopes[batch] @ u[batch] / m - all_products(g, batch).min()
     assert np.isclose(first.history_[0].gap, by_definition, rtol=1e-9, atol=1e-12)
 whole = -g.slopes @ u / g.T - full.min()
-error = (
-    whole
-    - FrankWolfe(g.scale, forward="exact", batch=g.T, max_iter=1)
-    .fit(g.X, g.triplets, start=g.similarity)
-    .history_[0]
-    .gap
-)
+error = whole - FrankWolfe(g.scale, forward="exact", batch=g.T, max_iter=1).fit(
+    g.X, g.triplets, start=g.similarity
+).history_[0].gap
 print(f"gap {whole:.6f}; of a batch of all triplets: off by {abs(error):.6f}; 20 batches agree")
 assert abs(error) < 1e-12
 
@@ -446,7 +438,6 @@ assert sp.simplify(left - 2 * C / ((k + 2) ** 2 * (k + 3))) == 0
 # $\langle \hat B - B^\star, G\rangle$ at the optimum, which is what the choice of a batch loses
 # there.)
 
-
 # %%
 def fixed_steps(g, m, steps, rng, at):
     """Objective at the iterations `at` of Frank-Wolfe with batches and steps 2/(k+2); the last matrix."""
@@ -516,9 +507,7 @@ for name, run in runs.items():
     idle = sum(row.step == "none" for row in run.history_)
     often = idle > len(f) / 3
     assert often == (name != "all triplets")
-    print(
-        f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {str(often):>14}"
-    )
+    print(f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {str(often):>14}")
 assert final["m = 10"] > final["m = 100"] > final["m = 1000"] > final["all triplets"] >= 0.0
 
 # %%
@@ -558,7 +547,6 @@ figures.show(
 # The first feature determines what the heuristic finds. So we can compute without drawing how often
 # it finds the best atom, and what it loses. Here it is in plain numpy, from the dense gradient:
 
-
 # %%
 def from_every_feature(G):
     """For every first feature the value of the atom found, in units of scale; and the best of all."""
@@ -579,7 +567,6 @@ class Every:
         assert high == self.d
         return self.feature
 
-
 # %% [markdown]
 # ## How often, and what is lost
 #
@@ -588,7 +575,6 @@ class Every:
 # relative to that of the best direction (the Frank-Wolfe gap), on average over the first features; it
 # counts as 0 if the objective does not fall that way. The library must find the same value from every
 # first feature.
-
 
 # %%
 def along_run(g, iterations, every):
@@ -609,9 +595,7 @@ def along_run(g, iterations, every):
         here, hit = float(slopes_ @ u) / g.T, np.isclose(found, best_value, rtol=1e-9)
         assert np.count_nonzero(hit) >= 2
         shares.append(np.mean(hit))
-        ratios.append(
-            np.mean(np.maximum(g.scale * found - here, 0.0)) / (g.scale * best_value - here)
-        )
+        ratios.append(np.mean(np.maximum(g.scale * found - here, 0.0)) / (g.scale * best_value - here))
     return at, np.array(shares), np.array(ratios)
 
 
@@ -656,7 +640,6 @@ figures.show(
 # there. The gaps that it reports on the way look like convergence. The exact gap `gap_`, computed at
 # the end, does not. Only the first four features have entries, so the gap can be computed from the
 # definition on six features.
-
 
 # %%
 def decoy(d):
@@ -729,12 +712,8 @@ lower = max(row.objective - row.gap for row in reference.history_)
 progress = {}
 for d in (500, 10_000, 1_000_000):
     padded = sparse.csr_array((X_.data, X_.indices, X_.indptr), shape=(200, d))
-    runs_ = [
-        FrankWolfe(3.0, max_iter=400, random_state=seed).fit(padded, near) for seed in range(5)
-    ]
-    progress[d] = np.mean(
-        [[row.objective - lower for row in run.history_] for run in runs_], axis=0
-    )
+    runs_ = [FrankWolfe(3.0, max_iter=400, random_state=seed).fit(padded, near) for seed in range(5)]
+    progress[d] = np.mean([[row.objective - lower for row in run.history_] for run in runs_], axis=0)
     share = np.unique(X_.indices).size / d
     print(
         f"d = {d:8}: {share:8.3%} of the features occur; "
@@ -781,7 +760,6 @@ figures.show(
 # On real gradients the third round changes little, as computed below.
 #
 # </details>
-
 
 # %%
 def rounds(G, number):

@@ -260,9 +260,7 @@ for delta in (0.5, 0.1, 0.01):
     outside = np.mean(np.abs(shares - expected) > np.sqrt(math.log(2 / delta) / (2 * 60)))
     print(f"share of triplets, delta {delta:4}: outside in {outside:.4f} of the samples")
     assert outside <= delta
-print(
-    f"{len(shares)} random sets of 60 points: none of the three levels is exceeded more often than promised"
-)
+print(f"{len(shares)} random sets of 60 points: none of the three levels is exceeded more often than promised")
 
 # %% [markdown]
 # ### Break it: arguments that are not independent

@@ -111,9 +111,7 @@ assert np.all((corrected < printed)[iterations >= true_from])
 
 # %%
 u = np.linspace(-4.0, 4.0, 801)
-assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12) and np.isclose(
-    loss.value(-4.0), 4.5
-)
+assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12) and np.isclose(loss.value(-4.0), 4.5)
 unit = 0.001
 print(f"lam B_X = {unit}: (11) bounds the loss by {4 * unit}, and at M = 0 it is {loss.value(0.0)}")
 assert loss.value(0.0) > 4 * unit
@@ -141,9 +139,7 @@ for unit in (0.001, 0.1, 1.0):
     formula += (0.5 + 4.0 * unit) * math.sqrt(math.log(1 / delta) / (2 * n))
     assert np.isclose(bounds.deviation(delta), formula, rtol=1e-12)
     for k in (1, 30):
-        formula = 16.0 * math.sqrt(2.0 * math.log(k) / m) + 12.0 * math.sqrt(
-            2.0 * math.log(2 / delta) / n
-        )
+        formula = 16.0 * math.sqrt(2.0 * math.log(k) / m) + 12.0 * math.sqrt(2.0 * math.log(2 / delta) / n)
         assert np.isclose(bounds.printed_deviation(k, delta), unit * formula, rtol=1e-12)
 print("Bounds.deviation and Bounds.printed_deviation are the two formulas")
 
@@ -284,9 +280,7 @@ for _ in range(60):
     starts = [np.eye(30)[np.argmax(of_atoms)], *rng.dirichlet(np.ones(30), 2)]
     found.append(max(ascend(products, difference, w) for w in starts))
     assert found[-1] >= np.max(of_atoms) - 1e-12
-print(
-    f"60 samples, mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, bound {limit:.3f}"
-)
+print(f"60 samples, mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, bound {limit:.3f}")
 assert np.mean(np.array(found) > limit) <= delta
 
 # %% [markdown]
@@ -321,9 +315,7 @@ assert np.mean(np.array(found) > limit) <= delta
 # %% tags=["HDSL19-C1"]
 bounds, unit, L, k_ = Bounds(60, 6, 0.5, entry), 0.5 * entry, 3.7, 10
 complexity, tail = math.sqrt(2.0 * math.log(30) / 20), math.sqrt(2.0 * math.log(20.0) / 60)
-assert np.isclose(
-    bounds.excess(delta, 0.2), 0.2 + unit * (4.0 * complexity + 8.0 * tail), rtol=1e-12
-)
+assert np.isclose(bounds.excess(delta, 0.2), 0.2 + unit * (4.0 * complexity + 8.0 * tail), rtol=1e-12)
 slow_rate = 16.0 * L * 0.5**2 / (k_ + 2)
 second = 16.0 * math.sqrt(2.0 * math.log(k_) / 20) + 20.0 * math.sqrt(math.log(80.0) / 60)
 assert np.isclose(bounds.printed_excess(k_, delta, L), slow_rate + unit * second, rtol=1e-12)
@@ -459,9 +451,7 @@ assert n_atoms[:, 1].max() == 2 and early.mean > 4 * early.error
 
 # %%
 n_points, delta, rho_2 = 9000, 0.05, 0.9
-limit = 20.0 * math.sqrt(
-    math.log(4.0 / delta) / n_points
-)  # over lam B_X; sqrt(log k) is 0 for k = 1
+limit = 20.0 * math.sqrt(math.log(4.0 / delta) / n_points)  # over lam B_X; sqrt(log k) is 0 for k = 1
 no_perfect_noise = math.exp(-5.0)  # (1 - 2^-n)^(5 2^n) is below that
 
 
@@ -489,9 +479,7 @@ for _ in range(200):
     assert perfect == 2.0  # the largest value that x (x' - x'') can have
     chosen += training_effect(planted, y) < perfect
 share = chosen / 200 * (1.0 - no_perfect_noise)
-print(
-    f"n = {n_points}, k = 1, delta = {delta:.0%}: printed bound {limit:.2f} lam B_X, excess risk {rho_2:.2f} lam B_X"
-)
+print(f"n = {n_points}, k = 1, delta = {delta:.0%}: printed bound {limit:.2f} lam B_X, excess risk {rho_2:.2f} lam B_X")
 print(f"probability of that excess at least {share:.2f}, where {delta:.2f} is allowed")
 assert limit < rho_2 and share > delta
 
@@ -501,9 +489,7 @@ assert limit < rho_2 and share > delta
 # %% tags=["HDSL19-C1"]
 d_log10 = math.log10(4 * 5) + n_points * math.log10(2.0)
 corrected = 4.0 * math.sqrt(2.0 * 2.0 * d_log10 * math.log(10.0) / (n_points // 3))
-print(
-    f"d has {d_log10:.0f} digits; the complexity in the corrected bound alone is {corrected:.1f} lam B_X"
-)
+print(f"d has {d_log10:.0f} digits; the complexity in the corrected bound alone is {corrected:.1f} lam B_X")
 assert corrected > rho_2
 
 # %% [markdown]
@@ -525,7 +511,6 @@ assert corrected > rho_2
 # With $M \ge \lfloor n/3\rfloor$ terms the first part is no larger than the one that Theorem 1 has already, but for the factor
 # $\sqrt{n/(n-1)}$, and with $M = n$ neither is the second. Both together are the remark. The same argument stands in front of the first bracket of Corollary 1, twice.
 
-
 # %%
 def complexity_part(unit, p, n_atoms, n_terms):
     """The first part of the bound: twice the complexity of draws of which a share p is admissible."""
@@ -534,9 +519,7 @@ def complexity_part(unit, p, n_atoms, n_terms):
 
 # %% tags=["HDSL19-R2"]
 losses = loss.value(table_of_products(0.5))
-losses = np.vstack(
-    [losses, np.zeros(losses.shape[1])]
-)  # last: all triplets that are not admissible
+losses = np.vstack([losses, np.zeros(losses.shape[1])])  # last: all triplets that are not admissible
 rng, means = np.random.default_rng(11), []
 for n_terms in (20, 60, 240):
     largest, bounds = [], []
@@ -550,9 +533,7 @@ for n_terms in (20, 60, 240):
         bounds.append(bound + (0.5 + 4.0 * unit) * math.sqrt(math.log(1 / delta) / (2 * n_terms)))
         assert p <= 60 / (4 * 59)
     above = float(np.mean(np.array(largest) > bounds))
-    print(
-        f"{n_terms:4} terms: mean of the largest deviation {np.mean(largest):.3f}, bound {np.mean(bounds):.3f}, exceeded in {above:.1%} of 300 draws"
-    )
+    print(f"{n_terms:4} terms: mean of the largest deviation {np.mean(largest):.3f}, bound {np.mean(bounds):.3f}, exceeded in {above:.1%} of 300 draws")
     assert above <= delta and np.mean(largest) > 0.0
     means.append(np.mean(largest))
 assert means[2] < 0.5 * means[0]  # it falls about like the bound, by the root of 12
@@ -571,9 +552,7 @@ for p in (1.0, 0.25, 0.04):
         sums = 2.0 * rng.binomial(n_admissible, 0.5, n_atoms) - n_admissible
         largest.append(4.0 * unit * sums.max() / n_terms)
     used = 2.0 * np.mean(largest) / complexity_part(unit, p, n_atoms, n_terms)
-    print(
-        f"share of admissible terms {p:.2f}: the complexity uses {used:.2f} of the first part of the bound"
-    )
+    print(f"share of admissible terms {p:.2f}: the complexity uses {used:.2f} of the first part of the bound")
     assert 0.8 < used < 1.0
 
 # %% [markdown]

@@ -34,11 +34,7 @@ cost, left = 2.0, np.arange(0, 31)  # in units of an iteration of the whole prob
 totals = {"no pass": left.astype(float)}
 for share in (0.03, 0.3, 0.9):
     totals[f"a pass that removes {share:.0%}"] = cost + (1.0 - share) * left
-labels = {
-    "xlabel": "iterations that are left",
-    "ylabel": "cost of all that is left",
-    "title": "does a pass pay?",
-}
+labels = {"xlabel": "iterations that are left", "ylabel": "cost of all that is left", "title": "does a pass pay?"}
 figures.lines(totals, left, **labels)
 figures.show(
     "Cost of all that is left against the number of iterations that are left, in iterations of the whole problem. Without a pass a line through 0. With a pass three lines "
@@ -82,21 +78,11 @@ X, y = load_iris(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 problem = ss.Problem(ss.Triplets.from_labels(X, y), ss.SmoothedHinge(0.05))
 terms = problem.terms
-print(
-    f"{len(terms):,} triplets: W = {terms.costs().evaluation / 1e6:.1f}, S = {terms.costs().screening / 1e6:.1f} million operations"
-)
+print(f"{len(terms):,} triplets: W = {terms.costs().evaluation / 1e6:.1f}, S = {terms.costs().screening / 1e6:.1f} million operations")
 print(f"norms, once: {terms.costs().preparation / 1e6:.1f} million")
 W, S, once = terms.costs().evaluation, terms.costs().screening, terms.costs().preparation
-print(
-    f"a pass costs as much as {S / W:.1f} iterations, the first one as much as {(S + once) / W:.0f}"
-)
-assert (
-    1.5 < S / W < 2.5
-    and once > S
-    and Counted.profit == 1.25
-    and Counted.fallen == 0.5
-    and Counted.budget == 0.02
-)
+print(f"a pass costs as much as {S / W:.1f} iterations, the first one as much as {(S + once) / W:.0f}")
+assert 1.5 < S / W < 2.5 and once > S and Counted.profit == 1.25 and Counted.fallen == 0.5 and Counted.budget == 0.02
 
 # %% [markdown]
 # So a pass costs as much as about two iterations here. The first pass needs the norm of every triplet and costs far
@@ -161,15 +147,12 @@ def visited(solutions):
 
 print("lam / lam_max   iterations left   part saved   screens")
 for decision in decisions(path)[:14]:
-    print(
-        f"{decision.lam / lams[0]:13.4f} {decision.left:17.1f} {decision.saved:12.2f}   {decision.screens}"
-    )
+    print(f"{decision.lam / lams[0]:13.4f} {decision.left:17.1f} {decision.saved:12.2f}   {decision.screens}")
 
 # %% [markdown]
 # A *look* tries the rule on a sample of the terms, to guess $s$. The first $\lambda$ are solved without a look, because
 # a look would cost too large a part of the operations so far. The norms, which only screening needs, are compared with
 # the saving over all $\lambda$ to come. From there on every $\lambda$ has a pass, and some have another one.
-
 
 # %%
 def cost_always(solutions):
@@ -187,9 +170,7 @@ print("in units of an iteration over all triplets:")
 print("        iterations   screening   together")
 for name, found in (("never", plain), ("auto", path), ("always", always)):
     totals[name] = visited(found) / len(terms) + costs[name] / W
-    print(
-        f"{name:7s}{visited(found) / len(terms):11.0f}{costs[name] / W:12.0f}{totals[name]:11.0f}"
-    )
+    print(f"{name:7s}{visited(found) / len(terms):11.0f}{costs[name] / W:12.0f}{totals[name]:11.0f}")
 passes = sum(decision.screens for decision in decisions(path))
 n_screened = sum(any(decision.screens for decision in solution.decisions) for solution in path)
 print(f"passes of auto: {passes}, for {n_screened} of {len(lams)} lam")
@@ -228,9 +209,7 @@ figures.show(
 # %%
 small = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
 looks = decisions(ss.path(small, small.lam_max() * 0.9 ** np.arange(60), tol=1e-6))
-print(
-    f"{len(small)} triplets, W = {small.terms.costs().evaluation / 1e3:.0f} thousand operations: {len(looks)} looks"
-)
+print(f"{len(small)} triplets, W = {small.terms.costs().evaluation / 1e3:.0f} thousand operations: {len(looks)} looks")
 assert not any(decision.screens for decision in looks)
 
 # %% [markdown]
@@ -248,9 +227,7 @@ for _ in range(2):
     found = ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9)
     taken.append(decisions(found))
 for decision in taken[0]:
-    print(
-        f"C = {1 / decision.lam:.5f}: {decision.left:4.1f} sweeps left, saves {decision.saved:.2f}, screens: {decision.screens}"
-    )
+    print(f"C = {1 / decision.lam:.5f}: {decision.left:4.1f} sweeps left, saves {decision.saved:.2f}, screens: {decision.screens}")
 assert taken[0] == taken[1] and any(decision.screens for decision in taken[0])
 
 # %% [markdown]

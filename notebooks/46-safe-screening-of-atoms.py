@@ -39,14 +39,10 @@ from safescreen_book import datasets, figures
 digits, classes = datasets.load("digits", return_X_y=True)
 images = 0.5 * (digits[:80] + 1.0)
 listed = nearest_triplets(images, classes[:80])
-at = (
-    FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=8).fit(images, listed).similarity_
-)
+at = FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=8).fit(images, listed).similarity_
 x, step = images[listed[:, 0]], images[listed[:, 1]] - images[listed[:, 2]]
 i, j = np.triu_indices(64, 1)
-margins = np.hstack(
-    [(x[:, i] + s * x[:, j]) * (step[:, i] + s * step[:, j]) for s in (1, -1)]
-)  # <A_t, B>, a column an atom
+margins = np.hstack([(x[:, i] + s * x[:, j]) * (step[:, i] + s * step[:, j]) for s in (1, -1)])  # <A_t, B>, a column an atom
 of_M = np.sum((x @ at.to_sparse().toarray()) * step, axis=1)
 slopes = np.clip(1.0 - of_M, 0.0, 1.0)
 behind = (slopes @ of_M - slopes @ margins) / len(listed)
@@ -56,21 +52,10 @@ gap = -behind.min()
 way = np.sqrt(gap / len(listed)) * np.linalg.norm(margins - of_M[:, None], axis=0)
 gone = behind > way
 figure, ax = figures.panels(1, width=6.2, height=3.8)
-ax.plot(
-    way[gone], behind[gone], ".", color="#BBBBBB", markersize=3, label=f"excluded: {gone.sum()}"
-)
-ax.plot(
-    way[~gone],
-    behind[~gone],
-    ".",
-    color=figures.OTHERS[0],
-    markersize=5,
-    label=f"left: {np.sum(~gone)}",
-)
+ax.plot(way[gone], behind[gone], ".", color="#BBBBBB", markersize=3, label=f"excluded: {gone.sum()}")
+ax.plot(way[~gone], behind[~gone], ".", color=figures.OTHERS[0], markersize=5, label=f"left: {np.sum(~gone)}")
 ax.axline((0.0, 0.0), slope=1.0, color="#333333", linewidth=1.0)
-ax.set(
-    xlabel="how far the atom can come", ylabel="how far it is behind", xlim=(0.0, 1.05 * way.max())
-)
+ax.set(xlabel="how far the atom can come", ylabel="how far it is behind", xlim=(0.0, 1.05 * way.max()))
 ax.set_title("atoms of the digits at one iterate", loc="left", fontsize=10)
 ax.legend()
 figures.show(
@@ -170,7 +155,6 @@ assert sp.simplify(first + second - (inner0 - inner1 - 2 * S)) == 0
 #
 # ## The slow version
 
-
 # %%
 def all_atoms(d):
     return [(i, j, s) for i, j in combinations(range(d), 2) for s in (1, -1)]
@@ -200,7 +184,6 @@ def excluded(P, w, width=1.0, factor=1.0):
 #
 # `slope_ball` measures an iterate, `atoms_excluded` and `features_excluded` apply the rule, all with bounds of every rounding error. Does it
 # match? The digits of scikit-learn, 80 images, the 15 nearest triplets of each, all atoms of their pixels.
-
 
 # %%
 def library(X, triplets, similarity, width=1.0):
@@ -242,9 +225,7 @@ for scale in (0.3, 1.0, 3.0, 10.0):
         ours = atoms_excluded(constraints, ball, atoms)
         assert not (ours & ~slow).any() and (slow & ~ours).sum() <= 2
         rows[scale, goal] = ours, features_excluded(constraints, sizes, ball), ball, similarity
-print(
-    f"{len(triplets)} triplets, {len(atoms)} atoms; excluded at a relative gap of 1e-1, 1e-2, 1e-3:"
-)
+print(f"{len(triplets)} triplets, {len(atoms)} atoms; excluded at a relative gap of 1e-1, 1e-2, 1e-3:")
 for scale in (0.3, 1.0, 3.0, 10.0):
     shares = [rows[scale, goal][0].mean() for goal in (1e-1, 1e-2, 1e-3)]
     print(f"lambda {scale:4}: " + "  ".join(f"{share:6.1%}" for share in shares))
@@ -271,7 +252,6 @@ figures.show(
 #
 # Random problems of several sizes and widths of the loss. The optimum is known to a gap of $10^{-12}$. At iterates from bad to good
 # the slopes of the optimum are in the ball, and no atom of the optimal face is excluded, nor a feature that it uses.
-
 
 # %%
 def instance(rng):
@@ -313,9 +293,7 @@ while problems < 25:
         assert found[features[atoms_[:, :2]].any(axis=1)].all()
         tried, gone = tried + found.size, gone + found.sum()
 print(f"{problems} problems, 100 iterates: no atom of an optimal face is excluded")
-print(
-    f"excluded: {gone / tried:.0%} of the atoms; the ball is used up to {inside:.0%} of its radius"
-)
+print(f"excluded: {gone / tried:.0%} of the atoms; the ball is used up to {inside:.0%} of its radius")
 assert gone > 0.4 * tried and inside > 0.5
 
 # %% [markdown]
@@ -358,7 +336,6 @@ assert used <= np.sum(~gone) < gone.size / 5
 # The first form of the rule took the radius $\sqrt{2T\delta/\gamma}$ and the best atom $B_F$ in the place of $M$. Share of the atoms of the digits that
 # each form excludes, at a relative gap of 0.01:
 
-
 # %%
 def forms(P, w):
     """Shares excluded by each form, from the first to the last."""
@@ -395,16 +372,13 @@ P_two = np.array([[1.0, 0.0]])
 for share in (0.1, 0.5, 0.9):
     w = np.array([share, 1.0 - share])
     exact_rule = excluded(P_two, w, factor=1.0 + 1e-12)
-    print(
-        f"weight {share}: the rule {exact_rule.tolist()}, radius 0.98: {excluded(P_two, w, factor=0.98).tolist()}"
-    )
+    print(f"weight {share}: the rule {exact_rule.tolist()}, radius 0.98: {excluded(P_two, w, factor=0.98).tolist()}")
     assert not exact_rule.any() and excluded(P_two, w, factor=0.98)[1]
 
 # %% [markdown]
 # ### The wrong reference
 #
 # The value of the best atom together with the distance from the iterate: each half is right somewhere, the mixture is not.
-
 
 # %%
 def mixed_up(P, w, width):

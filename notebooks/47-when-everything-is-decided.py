@@ -234,12 +234,8 @@ for name, (prob, lam, delta, gaps, radii, masks) in runs.items():
     off = delta > 1e-4 * delta.max()
     assert masks["MGB"][-1][off].all()
 assert n_between > 1000
-print(
-    f"terms due by the gap, over all iterates of four problems: {n_due['DGB']} with DGB, {n_due['MGB']} with MGB; all are decided"
-)
-print(
-    f"{n_between} of them are due with MGB and not with DGB; no term between the thresholds is ever decided"
-)
+print(f"terms due by the gap, over all iterates of four problems: {n_due['DGB']} with DGB, {n_due['MGB']} with MGB; all are decided")
+print(f"{n_between} of them are due with MGB and not with DGB; no term between the thresholds is ever decided")
 
 # %% [markdown]
 # ### Neither constant can be smaller
@@ -257,16 +253,12 @@ for key, (tau, x, dual) in line_cases.items():
     alpha = np.array([dual, 0.0])
     for times in (0.99, 1.01):
         gap = {"DGB": 0.5, "MGB": 0.25}[key]
-        delta_ = times * np.sqrt(
-            KAPPA[key] * gap
-        )  # (b) with the norm and lambda 1, solved for delta
+        delta_ = times * np.sqrt(KAPPA[key] * gap)  # (b) with the norm and lambda 1, solved for delta
         terms_ = ss.Samples([[1.0], [-1.0]], [1, -1]).with_threshold(np.array([tau, 1.0 - delta_]))
         case = ss.Problem(terms_, ss.Hinge())
         ball = BOUNDS[key](case, np.array([x]), 1.0, alpha)
         assert np.isclose(case.evaluate(np.array([x]), 1.0, alpha).gap, gap)
-        assert np.isclose(
-            ball.center[0] + ball.radius, ss.solve(case, 1.0, rtol=1e-12).x[0], atol=1e-6
-        )
+        assert np.isclose(ball.center[0] + ball.radius, ss.solve(case, 1.0, rtol=1e-12).x[0], atol=1e-6)
         decided = bool(ss.rules.sphere(case, ball).in_R[1])
         assert decided == (times > 1.0)
         print(f"{key}: delta {times:.2f} times what (b) asks for: decided: {decided}")
@@ -327,13 +319,7 @@ for ax, (name, (prob, lam, delta, gaps, _, masks)) in zip(axes, runs.items(), st
     for key, color in (("DGB", "tab:blue"), ("MGB", "tab:orange")):
         gap_t = lam * delta**2 / (KAPPA[key] * prob.terms.norms**2)
         iterations = np.arange(1, len(gaps) + 1)
-        ax.plot(
-            iterations,
-            (gaps[:, None] >= gap_t).mean(axis=1),
-            "--",
-            label=f"{key}, by the claim",
-            color=color,
-        )
+        ax.plot(iterations, (gaps[:, None] >= gap_t).mean(axis=1), "--", label=f"{key}, by the claim", color=color)
         ax.plot(iterations, (~masks[key]).mean(axis=1), label=key, color=color)
     ax.axhline((delta == 0.0).mean(), color="gray", linestyle=":")
     ax.set_xscale("log")

@@ -32,17 +32,11 @@ from safescreen_book import datasets, figures
 # %%
 X_plane = np.array([[1.6, 0.4], [0.5, 1.5], [-0.9, 1.1], [0.3, 0.5], [-0.2, 0.9]])
 y_plane = np.array([1, 1, -1, -1, 1])
-plane, lam_plane, thresholds = (
-    ss.Problem(ss.Samples(X_plane, y_plane), ss.SmoothedHinge(0.8)),
-    0.36,
-    (0.2, 1.0),
-)
+plane, lam_plane, thresholds = ss.Problem(ss.Samples(X_plane, y_plane), ss.SmoothedHinge(0.8)), 0.36, (0.2, 1.0)
 star = ss.solve(plane, lam_plane, rtol=1e-12).x
 U, V = np.meshgrid(np.linspace(-0.2, 1.8, 400), np.linspace(-0.6, 1.4, 400))
 margins = (np.stack([U, V], axis=-1) @ X_plane.T) * y_plane
-own_cell = (
-    np.digitize(margins, thresholds) == np.digitize(plane.terms.margins(star), thresholds)
-).all(axis=-1)
+own_cell = (np.digitize(margins, thresholds) == np.digitize(plane.terms.margins(star), thresholds)).all(axis=-1)
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.9), sharex=True, sharey=True)
 n_crossed = []
 for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
@@ -51,24 +45,10 @@ for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
     n_crossed.append((abs(at_center - thresholds) < ball.radius * plane.terms.norms[:, None]).sum())
     ax.contourf(U, V, own_cell, [0.5, 1.5], colors=["tab:green"], alpha=0.25)
     for t in range(5):
-        ax.contour(
-            U,
-            V,
-            margins[..., t],
-            thresholds,
-            colors=[figures.OTHERS[t]],
-            linestyles=["--", "-"],
-            linewidths=1,
-        )
+        ax.contour(U, V, margins[..., t], thresholds, colors=[figures.OTHERS[t]], linestyles=["--", "-"], linewidths=1)
     ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
     ax.plot(*star, "*", markersize=11, color="black")
-    ax.set(
-        aspect="equal",
-        title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}",
-        xlabel="$x_1$",
-        xlim=(-0.2, 1.8),
-        ylim=(-0.6, 1.4),
-    )
+    ax.set(aspect="equal", title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}", xlabel="$x_1$", xlim=(-0.2, 1.8), ylim=(-0.6, 1.4))
 axes[0].set_ylabel("$x_2$")
 assert n_crossed[0] > n_crossed[1] > n_crossed[2] == 0
 figures.show(
@@ -168,9 +148,7 @@ wine, cancer = (datasets.load(name, return_X_y=True) for name in ("wine", "breas
 narrow, wide = ss.SmoothedHinge(0.05), ss.SmoothedHinge(0.5)
 problems = {
     "wine, matrices": ss.Problem(ss.Triplets.from_labels(*wine, k=3), narrow),
-    "random, diagonal": ss.Problem(
-        ss.Triplets(cloud, random_triplets(labels, 200, rng), diagonal=True), wide
-    ),
+    "random, diagonal": ss.Problem(ss.Triplets(cloud, random_triplets(labels, 200, rng), diagonal=True), wide),
     "cancer, samples": ss.Problem(ss.Samples(*cancer), narrow),
     "cancer, kernel": ss.Problem(ss.KernelSamples.from_points(*cancer, "rbf"), narrow),
 }
@@ -179,16 +157,7 @@ problems = {
 def iterates(prob, lam, rtol=1e-12):
     """The points that a gradient method visits."""
     visited = []
-    ss.solve(
-        prob,
-        lam,
-        tol=0.0,
-        rtol=rtol,
-        max_iter=5000,
-        method="gradient",
-        screening=(),
-        callback=lambda p: visited.append(p.x),
-    )
+    ss.solve(prob, lam, tol=0.0, rtol=rtol, max_iter=5000, method="gradient", screening=(), callback=lambda p: visited.append(p.x))
     return visited
 
 
@@ -210,16 +179,10 @@ for name, prob in problems.items():
         n_kept += found[1].sum()
         n_due += due.sum()
     left = np.array([len(prob) - np.logical_or.reduce(found).sum() for found in masks])
-    runs[name] = SimpleNamespace(
-        prob=prob, lam=lam, best=best, points=points, balls=balls, masks=masks, left=left
-    )
-    print(
-        f"{name:16} {len(prob):5} terms, in between {true[1].sum():3}; all are decided in iteration {np.argmin(left)} of {len(points)}"
-    )
+    runs[name] = SimpleNamespace(prob=prob, lam=lam, best=best, points=points, balls=balls, masks=masks, left=left)
+    print(f"{name:16} {len(prob):5} terms, in between {true[1].sum():3}; all are decided in iteration {np.argmin(left)} of {len(points)}")
     assert left[-1] == 0
-print(
-    f"terms decided in between, over all iterates: {n_kept}, none wrongly; decisions due by the radius: {n_due}, all made"
-)
+print(f"terms decided in between, over all iterates: {n_kept}, none wrongly; decisions due by the radius: {n_due}, all made")
 assert n_kept > 1000
 
 # %%
@@ -272,9 +235,7 @@ def finish(prob, lam, in_L, in_C, start, steps):
         x = prob.cone.project(H) / lam
         residual = (prob.terms.threshold - prob.loss.width * alpha - prob.terms.margins(x))[members]
         J = [prob.terms.margins(moved(prob, H, E))[members] / lam for E in directions]
-        alpha[members] += np.linalg.solve(
-            np.array(J).T + prob.loss.width * np.eye(len(members)), residual
-        )
+        alpha[members] += np.linalg.solve(np.array(J).T + prob.loss.width * np.eye(len(members)), residual)
         residuals.append(abs(residual).max(initial=0.0))
     return alpha, residuals
 
@@ -289,9 +250,7 @@ def sizes_of_H(prob, H):
 def signs_are_known(prob, ball, in_C):
     """Whether nothing that has to keep its sign is within reach of 0 over the ball."""
     members = np.flatnonzero(in_C)
-    gram = np.array(
-        [prob.terms.margins(prob.terms.adjoint(unit(prob, t)))[members] for t in members]
-    )
+    gram = np.array([prob.terms.margins(prob.terms.adjoint(unit(prob, t)))[members] for t in members])
     reach = ball.radius / prob.loss.width * np.linalg.eigvalsh(gram)[-1]
     return (abs(sizes_of_H(prob, prob.terms.adjoint(prob.alpha(ball.center)))) > reach).all()
 
@@ -308,20 +267,10 @@ for name, run in runs.items():
     end = prob.evaluate(prob.x_of(alpha, lam), lam, alpha)
     true_sizes = sizes_of_H(prob, prob.terms.adjoint(alpha))
     sizes = sizes_of_H(prob, prob.terms.adjoint(prob.alpha(center)))
-    assert (
-        0.0 < alpha[in_C].min()
-        and alpha[in_C].max() < 1.0
-        and ((sizes > 0) == (true_sizes > 0)).all()
-    )
+    assert 0.0 < alpha[in_C].min() and alpha[in_C].max() < 1.0 and ((sizes > 0) == (true_sizes > 0)).all()
     assert end.gap < 1e-13 * end.primal
-    signs = (
-        ""
-        if np.isinf(sizes).any()
-        else f"; {(sizes > 0).sum()} of {sizes.size} signs of H are +, known in iteration {k}"
-    )
-    print(
-        f"{name}: {in_C.sum()} equations, {steps} Newton step{'s' if steps > 1 else ''}, relative gap below 1e-13{signs}"
-    )
+    signs = "" if np.isinf(sizes).any() else f"; {(sizes > 0).sum()} of {sizes.size} signs of H are +, known in iteration {k}"
+    print(f"{name}: {in_C.sum()} equations, {steps} Newton step{'s' if steps > 1 else ''}, relative gap below 1e-13{signs}")
 
 # %% [markdown]
 # The gap is the library's certificate, roundings included. It knows nothing of the ball.
@@ -358,18 +307,12 @@ for cone in ("matrices", "diagonal", "whole space"):
             is_wrong = not np.linalg.norm(end - best.x) <= 1e-6 * np.linalg.norm(best.x) + best.eps
             own = regions_at(prob, end)[0]
             guessed, wrong = guessed + 1, wrong + is_wrong
-            exposed += is_wrong and any(
-                (a != b).any() for a, b in zip(own, (in_L, in_C, in_R), strict=True)
-            )
+            exposed += is_wrong and any((a != b).any() for a, b in zip(own, (in_L, in_C, in_R), strict=True))
             if np.logical_or.reduce(certain).all():
                 proved += 1
                 assert not is_wrong
-print(
-    f"regions read off {guessed} iterates: {wrong} lead to another point than the solution; of {proved} that the ball proves, none does"
-)
-print(
-    f"the wrong ones give themselves away: {exposed} of {wrong} answers have margins in other regions than was said"
-)
+print(f"regions read off {guessed} iterates: {wrong} lead to another point than the solution; of {proved} that the ball proves, none does")
+print(f"the wrong ones give themselves away: {exposed} of {wrong} answers have margins in other regions than was said")
 assert guessed > 3 * wrong > 300 and exposed == wrong
 
 # %% [markdown]
@@ -392,9 +335,7 @@ restricted = ss.solve(inner, lam, tol=0.0, rtol=1e-13, max_iter=5000)
 lifted = basis @ restricted.x @ basis.T
 excess = prob.primal(lifted, lam) / best.primal - 1.0
 rank = np.linalg.matrix_rank(best.x, tol=1e-9 * np.linalg.norm(best.x))
-print(
-    f"rank by the ball {basis.shape[1]}, rank of the solution {rank}; objective of the best matrix in the range of the center: too high by {excess:.0e} of it"
-)
+print(f"rank by the ball {basis.shape[1]}, rank of the solution {rank}; objective of the best matrix in the range of the center: too high by {excess:.0e} of it")
 assert rank == basis.shape[1] and excess > 1e-13
 
 # %% [markdown]
@@ -416,10 +357,7 @@ for name, run in runs.items():
         by_slopes.append((rho < alpha) & (alpha < 1.0 - rho))
     assert not (np.array(by_slopes) & ~true).any()
     kept = by_x, by_slopes, np.array(by_x) | by_slopes
-    rows[name] = [
-        (run.prob.terms.norms**2 > scale)[true].mean(),
-        *(np.mean(masks) / true.mean() for masks in kept),
-    ]
+    rows[name] = [(run.prob.terms.norms**2 > scale)[true].mean(), *(np.mean(masks) / true.mean() for masks in kept)]
 print("share of the terms in between that are kept, mean over the iterates")
 print(f"{'':16} {'|a|^2 > lam gamma':>18} {'by x':>6} {'by slopes':>10} {'by either':>10}")
 for name, (longer, *kept) in rows.items():
@@ -436,16 +374,10 @@ for name, (longer, *kept) in rows.items():
 print(f"{'':16} {'right':>6} {'proved':>7} {'last':>5}   steps of the default method")
 for name, run in runs.items():
     true = regions_at(run.prob, run.best.x)[0]
-    right = [
-        all((a == b).all() for a, b in zip(regions_at(run.prob, x)[0], true, strict=True))
-        for x in run.points
-    ]
+    right = [all((a == b).all() for a, b in zip(regions_at(run.prob, x)[0], true, strict=True)) for x in run.points]
     solution = ss.solve(run.prob, run.lam, tol=0.0, rtol=1e-12, screening=())
-    print(
-        f"{name:16} {right.index(True):6} {np.argmin(run.left):7} {len(run.points) - 1:5}   {solution.n_iter:27}"
-    )
+    print(f"{name:16} {right.index(True):6} {np.argmin(run.left):7} {len(run.points) - 1:5}   {solution.n_iter:27}")
     assert right.index(True) <= np.argmin(run.left) < len(run.points)
-
 
 # %% tags=["nbval-ignore-output"]
 def milliseconds(function, *arguments, **options):
@@ -459,15 +391,11 @@ accurate = {"tol": 0.0, "rtol": 1e-12, "screening": ()}
 for name, run in runs.items():
     k, steps = np.argmin(run.left), 3 if isinstance(run.prob.cone, ss.PSDCone) else 1
     start = run.prob.alpha(run.balls[k].center)
-    by_gradient = milliseconds(
-        ss.solve, run.prob, run.lam, method="gradient", max_iter=5000, **accurate
-    )
+    by_gradient = milliseconds(ss.solve, run.prob, run.lam, method="gradient", max_iter=5000, **accurate)
     by_default = milliseconds(ss.solve, run.prob, run.lam, **accurate)
     to_decide = milliseconds(decide, run.prob, run.balls[k])
     to_finish = milliseconds(finish, run.prob, run.lam, *run.masks[k][:2], start, steps)
-    print(
-        f"{name:16} CPU ms: gradient {by_gradient:6.1f}   default {by_default:6.1f}   to decide once {to_decide:6.2f}   to finish {to_finish:6.1f}"
-    )
+    print(f"{name:16} CPU ms: gradient {by_gradient:6.1f}   default {by_default:6.1f}   to decide once {to_decide:6.2f}   to finish {to_finish:6.1f}")
 
 # %% [markdown]
 # **Verdict.** The proof comes a few iterations after the guess has become right, and well before the last iteration of a gradient method. A Newton method needs no proof: its answer is checked by a gap. A solver gains nothing by the third

@@ -245,7 +245,9 @@ for repeat in range(40):
     lam0 = 10.0 ** rng.uniform(-1.0, 1.0)
     ends = lam0 * np.array([rng.uniform(0.5, 1.0), rng.uniform(1.0, 2.0)])
     reference = ss.solve(prob, lam0, rtol=10.0 ** -rng.integers(1, 8))
-    balls = [ss.spheres.midpoint_gap_bound(prob, reference.x, end, reference.alpha) for end in ends]
+    balls = [
+        ss.spheres.midpoint_gap_bound(prob, reference.x, end, reference.alpha) for end in ends
+    ]
     part = ss.HeldOut(prob, terms.select(~train))
     part.keep(reference)
     bounds = part.margins(*ends)
@@ -259,9 +261,7 @@ for repeat in range(40):
         n_inside, n_alone = n_inside + 1, n_alone + (sum(held) == 1)
     n_certain += int(np.sum(bounds.are_right | bounds.are_errors))
 assert n_alone > 20 and n_certain > 100
-print(
-    f"{n_inside} solutions inside intervals: all in one of two balls, all margins within the bounds"
-)
+print(f"{n_inside} solutions inside intervals: all in one of two balls, all margins within the bounds")
 
 # %% [markdown]
 # In many cases the solution lies in one of the two balls only: both are needed.
@@ -294,10 +294,7 @@ def grid_epsilon(name, n_values):
     """What is proved for a grid, between its values too."""
     X, y = datasets.load(name, return_X_y=True)
     search = ss.SafeSVCCV(
-        ss.SafeSVC(kernel="linear", smoothing=0.1, tol=1e-8),
-        np.geomspace(0.01, 100.0, n_values),
-        cv=3,
-        intervals=8,
+        ss.SafeSVC(kernel="linear", smoothing=0.1, tol=1e-8), np.geomspace(0.01, 100.0, n_values), cv=3, intervals=8
     )
     return search.fit(X, y == np.unique(y)[-1]).epsilon_
 
@@ -340,9 +337,7 @@ for repeat in range(24):
     n_decided += int(np.sum(bounds.are_right | bounds.are_errors))
     n_terms += len(prob)
 assert n_decided > 0.3 * n_terms
-print(
-    f"{n_terms} refits, none outside its bounds; decided without a refit: {n_decided / n_terms:.0%}"
-)
+print(f"{n_terms} refits, none outside its bounds; decided without a refit: {n_decided / n_terms:.0%}")
 
 # %% [markdown]
 # ### How much is decided
@@ -374,9 +369,7 @@ for number in range(len(whole)):
     part = whole.terms.select(np.arange(len(whole)) != number)
     refits[number] = whole.terms.margins(ss.solve(ss.Problem(part, loss), 1.0, rtol=1e-8).x)[number]
 low_error, high_error = bounds.error()
-print(
-    f"leave-one-out error {np.mean(refits < 0.0):.4f}, bounds {low_error:.4f} to {high_error:.4f}"
-)
+print(f"leave-one-out error {np.mean(refits < 0.0):.4f}, bounds {low_error:.4f} to {high_error:.4f}")
 assert not (bounds.are_right & (refits < 0.0)).any()
 assert not (bounds.are_errors & (refits > 0.0)).any()
 assert low_error <= np.mean(refits < 0.0) <= high_error

@@ -92,14 +92,8 @@ listed = PAPER[PAPER["k"] > 0]
 instances = listed["triplets"] / listed["k"] ** 2
 rule = np.floor(0.9 * listed["n"]) + 1.0
 fits = instances == rule
-print(
-    pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule, "equal": fits}).to_string(
-        float_format="{:.6g}".format
-    )
-)
-assert (
-    fits.drop("rcv1").all() and abs(instances["rcv1"] / rule["rcv1"] - 1.0) < 1e-3
-)  # rcv1 has classes of fewer than k + 1
+print(pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule, "equal": fits}).to_string(float_format="{:.6g}".format))
+assert fits.drop("rcv1").all() and abs(instances["rcv1"] / rule["rcv1"] - 1.0) < 1e-3  # rcv1 has classes of fewer than k + 1
 sizes = 45, 45, 46
 even = sum(n * (n - 1) * (136 - n) for n in sizes)
 print("iris, 136 instances in classes of 45, 45 and 46:", even, "triplets")
@@ -113,6 +107,7 @@ assert abs(even - PAPER.loc["iris", "triplets"]) < 20
 # ends where the loss changes by less than 1 % relative to the step of $\lambda$. The sequence here starts at the smallest
 # $\lambda$ for which all triplets are known to be on the linear piece; the paper's start is "sufficiently large", so that the
 # two may differ by a step of 0.9.
+
 
 
 # %%
@@ -167,9 +162,7 @@ if record.computes:
 results = record.read("results")
 grouped = results.groupby("dataset", sort=False)
 mean = grouped.mean(numeric_only=True)
-shown = mean[
-    ["d", "n", "drawn", "classes", "k", "triplets", "lam_max", "lam_min", "lams", "removable"]
-]
+shown = mean[["d", "n", "drawn", "classes", "k", "triplets", "lam_max", "lam_min", "lams", "removable"]]
 counts = shown["triplets"].map("{:.9g}".format)  # all digits of counts of seven
 record.table("table_data", shown.assign(triplets=counts).reset_index())
 print(shown.to_string(float_format="{:.3g}".format))
@@ -193,9 +186,7 @@ conclusions = []
 def distance(values, printed_draws):
     """Return values whose mean is the distance of the mean of `values` from zero, spread as the difference of two means is."""
     mean = values.mean()
-    return np.sign(mean or 1.0) * (
-        mean + (values - mean) * np.sqrt(1.0 + len(values) / printed_draws)
-    )
+    return np.sign(mean or 1.0) * (mean + (values - mean) * np.sqrt(1.0 + len(values) / printed_draws))
 
 
 for name in chosen:
@@ -204,16 +195,8 @@ for name in chosen:
         continue
     ours = grouped.get_group(name)
     paper = PAPER.loc[known]
-    count = (
-        paper["k"] ** 2 * (np.floor(fraction * mean.loc[name, "n"]) + 1.0)
-        if name != known
-        else paper["triplets"]
-    )
-    facts, values, words = (
-        {},
-        {},
-        {"how": "principal components in place of an autoencoder" if n_components else ""},
-    )
+    count = paper["k"] ** 2 * (np.floor(fraction * mean.loc[name, "n"]) + 1.0) if name != known else paper["triplets"]
+    facts, values, words = {}, {}, {"how": "principal components in place of an autoencoder" if n_components else ""}
     if paper["k"] > 0:
         same = bool((ours["triplets"] == count).all())
         facts["as many"] = same, f"{count:.0f} in each of {draws} draws"
@@ -227,33 +210,15 @@ for name in chosen:
         half_a_digit = np.log1p(0.05 / float(f"{paper[end]:e}"[:3])) / np.log(1.0 / ratio)
         values[f"steps to {end}"] = distance(steps, 5 if end == "lam_min" else 1)
         words[f"side_of_{end}"] = "above" if steps.mean() > 0.0 else "below"
-        words |= {
-            f"steps_of_{end}": 1.0 + round(half_a_digit, 3),
-            f"printed_{end}": f"{paper[end]:.1e}",
-        }
+        words |= {f"steps_of_{end}": 1.0 + round(half_a_digit, 3), f"printed_{end}": f"{paper[end]:.1e}"}
     # however few features are kept, as many triplets
     whose = {"counts": path_runs.whose(name == known and fraction == 0.9, 0.0, 1e-6), "ends": "own"}
     if not n_components and fraction == 0.9:
         whose["ends"] = "paper" if rtol == 0.0 else "program"
     conclusions.append(
-        judging.judge(
-            "50-data-and-lambda-range",
-            name,
-            {"values": values},
-            facts=facts,
-            words=words,
-            whose=whose,
-        )
+        judging.judge("50-data-and-lambda-range", name, {"values": values}, facts=facts, words=words, whose=whose)
     )
-    print(
-        ", ".join(
-            [name]
-            + [
-                f"{end} x {mean.loc[name, end] / paper[end]:.2f}"
-                for end in ("triplets", "lam_max", "lam_min")
-            ]
-        )
-    )
+    print(", ".join([name] + [f"{end} x {mean.loc[name, end] / paper[end]:.2f}" for end in ("triplets", "lam_max", "lam_min")]))
     comparison += [
         {
             "quantity": f"{name}: {end}",
@@ -263,9 +228,7 @@ for name in chosen:
         }
         for end in ("triplets", "lam_max", "lam_min")
     ]
-conclusions = pd.concat(
-    conclusions or [judging.judge("50-data-and-lambda-range", dataset, {})], ignore_index=True
-)
+conclusions = pd.concat(conclusions or [judging.judge("50-data-and-lambda-range", dataset, {})], ignore_index=True)
 record.table("conclusions", conclusions)
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
 timings = record.read("timings").set_index("part")["seconds"]

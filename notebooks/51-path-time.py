@@ -86,8 +86,6 @@ def make_problem(X, y, name="none"):
 
 
 accuracy = {"rtol": rtol, "tol": tol}
-
-
 def grid_of(problem, draw):
     """Return the grid of a draw, and say how long it is and what can be screened on it."""
     grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
@@ -96,7 +94,6 @@ def grid_of(problem, draw):
     print(f"        {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
     print(f"        outside the quadratic piece at the solutions: {share:.1%} on average")
     return grid
-
 
 # %% [markdown]
 # ## Run
@@ -118,12 +115,7 @@ def screening_of(name):
 def timed(problem, name, lams):
     """Return a path, its processor seconds, and those of them that went into screening."""
     policy = path_runs.TimedPolicy.of(screening_of(name), problem)
-    options = {
-        "keep_masks": False,
-        "extrapolate": False,
-        **accuracy,
-        **path_runs.algorithm(problem),
-    }
+    options = {"keep_masks": False, "extrapolate": False, **accuracy, **path_runs.algorithm(problem)}
     started = time.process_time()
     path = ss.path(problem, lams, screening=policy, **options)
     return path, time.process_time() - started, policy.seconds
@@ -153,7 +145,6 @@ def row_of(name, draw, path, n_terms, removable):
 # How much time screening *can* save depends on its cost beside that of an iteration. One screening tests every triplet
 # once and then builds the reduced problem. So we measure one pass (objective and gradient over all triplets) and one
 # screening at six places of a path, and we count the passes.
-
 
 # %%
 def seconds_of(function, times=5):
@@ -265,9 +256,7 @@ warm_up = costs["seconds of compilation and warm-up"]
 
 paper = pd.Series(printed["seconds"].get(dataset, {}), dtype=float).reindex(names)
 paper_part = pd.Series(printed["screening"].get(dataset, {}), dtype=float).reindex(names)
-seconds = results.pivot_table(index="draw", columns="method", values="seconds", aggfunc="median")[
-    names
-]
+seconds = results.pivot_table(index="draw", columns="method", values="seconds", aggfunc="median")[names]
 grouped = results.groupby("method", sort=False)
 table = grouped[["seconds", "screening", "iterations", "path_rate", "final_rate"]].median()
 table.insert(1, "factor", np.exp(-np.log(seconds.div(seconds["none"], axis=0)).mean()))
@@ -345,21 +334,14 @@ rate = grouped["path_rate"].mean().to_dict()
 final = grouped["final_rate"].mean().to_dict()
 for name in [name for name in names if name in ("none", *BALLS, "MGB")]:
     print(f"{name:9} mean rate: path {rate[name]:.2f}, final {final[name]:.2f}")
-assert (per_lam["path_rate"] <= per_lam["screening_rate"] + 1e-12).all() and max(
-    final.values()
-) <= 1.0 + 1e-12
+assert (per_lam["path_rate"] <= per_lam["screening_rate"] + 1e-12).all() and max(final.values()) <= 1.0 + 1e-12
 
 best = [name for name in ("PGB", "RRPB", "RRPB+PGB", "MGB") if name in rate]
 if best and {"GB", "DGB"} <= rate.keys():
     ranked = rate["GB"] < rate["DGB"] < min(rate[name] for name in best)
     apart = max(rate[name] for name in best) - min(rate[name] for name in best)
     assert rate["DGB"] < min(rate[name] for name in best) and apart < 0.03
-    print(
-        "GB, whose center leaves the cone, screens less than DGB:",
-        ranked,
-        "  the others differ by",
-        round(apart, 2),
-    )
+    print("GB, whose center leaves the cone, screens less than DGB:", ranked, "  the others differ by", round(apart, 2))
 
 # %% [markdown]
 # ## Conclusions
@@ -372,13 +354,7 @@ if best and {"GB", "DGB"} <= rate.keys():
 # least. What is not one of its sets, at its 90 % and on its grid, has rows of our own.
 
 # %% tags=["nbval-ignore-output"]
-as_printed = dataset in printed["seconds"] and (k, fraction, gamma, ratio, n_lams) == (
-    0,
-    0.9,
-    0.05,
-    0.9,
-    0,
-)
+as_printed = dataset in printed["seconds"] and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05, 0.9, 0)
 by_draw = {"index": "draw", "columns": "method"}
 tables = {
     "seconds": seconds,
@@ -415,11 +391,7 @@ comparison = [
     if {"none", name} <= set(names) and np.isfinite(paper[name])
     for quantity, theirs, ours in (
         ("time of none / time", paper["none"] / paper[name], table.loc[name, "factor"]),
-        (
-            "screening / time",
-            paper_part[name] / paper[name],
-            table.loc[name, "screening"] / table.loc[name, "seconds"],
-        ),
+        ("screening / time", paper_part[name] / paper[name], table.loc[name, "screening"] / table.loc[name, "seconds"]),
     )
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))

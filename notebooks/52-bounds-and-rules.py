@@ -39,7 +39,9 @@ rtol = 0.0
 tol = 1e-6
 zoom_low = -2.2
 zoom_high = -1.2
-methods = "GB,GB+halfspace,GB+semidefinite,PGB,PGB+semidefinite,DGB,DGB+halfspace,DGB+semidefinite,MGB,MGB+halfspace,MGB+semidefinite,BT2,MGB&BT2"
+methods = (
+    "GB,GB+halfspace,GB+semidefinite,PGB,PGB+semidefinite,DGB,DGB+halfspace,DGB+semidefinite,MGB,MGB+halfspace,MGB+semidefinite,BT2,MGB&BT2"
+)
 sample = 10_000
 output_dir = ""
 rows_dir = ""
@@ -62,7 +64,6 @@ limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
-
 @functools.lru_cache(maxsize=1)
 def problem_of(draw):
     """Return the problem of a draw, and its grid."""
@@ -70,11 +71,8 @@ def problem_of(draw):
     terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
     problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
     grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
-    print(
-        f"draw {draw}: {terms}, {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}"
-    )
+    print(f"draw {draw}: {terms}, {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
     return problem, grid
-
 
 # %% [markdown]
 # ## From one reference, every rule in turn
@@ -171,15 +169,12 @@ if record.computes:
 # every 10 iterations, so its savings add up, and so would its errors. Seconds are processor seconds of one thread and
 # contain everything but compilation.
 
-
 # %%
 def of_draw(draw):
     """Return the rows of a draw, one for each method and lam."""
     problem, grid = problem_of(draw)
     options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-    measured = path_runs.measure(
-        problem, options, grid, warm=3 if record.is_cold else 0, **accuracy
-    )
+    measured = path_runs.measure(problem, options, grid, warm=3 if record.is_cold else 0, **accuracy)
     return {"results": measured.frame.assign(draw=draw, n_triplets=len(problem))}
 
 
@@ -214,10 +209,7 @@ zoom = (10.0**-zoom_high, 10.0**-zoom_low)
 
 def curves(chosen):
     """Rates along the path; the first lam has no solution before it."""
-    return {
-        name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T)
-        for name in chosen
-    }
+    return {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in chosen}
 
 
 def figure_6(chosen):
@@ -226,11 +218,7 @@ def figure_6(chosen):
     whole = curves(chosen)
     labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
     figures.lines(whole, ax=axes[0], path=True, share=True, **labels)
-    parts = {
-        name: (lams[part], v[part])
-        for name, (lams, v) in whole.items()
-        if (part := (lams >= zoom[0]) & (lams <= zoom[1])).any()
-    }
+    parts = {name: (lams[part], v[part]) for name, (lams, v) in whole.items() if (part := (lams >= zoom[0]) & (lams <= zoom[1])).any()}
     best = max((v.max() for _, v in parts.values()), default=0.0)
     parts = {name: curve for name, curve in parts.items() if curve[1].min() > 0.6 * best} or parts
     if parts:
@@ -287,10 +275,7 @@ for ball in ("GB", "PGB", "DGB", "MGB"):
         ball,
         gains,
     )  # references differ by the accuracy of the solutions
-    print(
-        f"{ball:4}",
-        " -> ".join(f"{name.partition('+')[2] or 'sphere'} {rate[name]:.3f}" for name in have),
-    )
+    print(f"{ball:4}", " -> ".join(f"{name.partition('+')[2] or 'sphere'} {rate[name]:.3f}" for name in have))
 if {"DGB", "DGB+semidefinite"} <= rate.keys():
     gain = rate["DGB+semidefinite"] - rate["DGB"]
     assert gain < 0.1
@@ -309,11 +294,7 @@ if {"GB", "PGB"} <= rate.keys():
 total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()
 rates = frame.groupby(["draw", "method"])["path_rate"].mean().unstack()
 median = 1.0 / pd.DataFrame([path_runs.cpu_ratios(each).median() for each in frames])
-table = mean.assign(
-    seconds=total.median(),
-    ratio=total.div(total["none"], axis=0).mean(),
-    median_factor=median.mean(),
-)
+table = mean.assign(seconds=total.median(), ratio=total.div(total["none"], axis=0).mean(), median_factor=median.mean())
 record.table("table_rules", table.reset_index())
 print(f"none: {total['none'].median():.2f} s")
 print(table.to_string(float_format="{:.3f}".format))
@@ -328,9 +309,7 @@ def halves(name):
 def added_over_saved(ball):
     """Return the seconds that the semidefinite rule adds over those that the ball saves, if it saves any."""
     saved = total["none"] - total[ball]
-    return (
-        {ball: (total[f"{ball}+semidefinite"] - total[ball]) / saved} if (saved > 0.0).all() else {}
-    )
+    return {ball: (total[f"{ball}+semidefinite"] - total[ball]) / saved} if (saved > 0.0).all() else {}
 
 
 values = {}
@@ -352,9 +331,7 @@ tables = {
 as_printed = (dataset, k, fraction, gamma, ratio, n_lams) == ("segment", 0, 0.9, 0.05, 0.9, 0)
 of = dataset if fraction == 0.9 else f"{dataset}, {fraction:g} of its instances"
 facts = {name: (row["holds"], row["note"]) for name, row in facts.iterrows()}
-conclusions = judging.judge(
-    "52-bounds-and-rules", of, tables, facts=facts, whose=path_runs.whose(as_printed, rtol, tol)
-)
+conclusions = judging.judge("52-bounds-and-rules", of, tables, facts=facts, whose=path_runs.whose(as_printed, rtol, tol))
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

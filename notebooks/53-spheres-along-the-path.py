@@ -92,13 +92,8 @@ def of_draw(draw):
     warm = 8 if record.is_cold else 0
     measured = path_runs.measure(problem, options, grid, freq=freq, warm=warm, **accuracy)
     rounds = {name: rounds_of(measured.paths[name], grid) for name in names}
-    half_way = [
-        {"draw": draw, "method": name, "half_way": half_way_of(of)} for name, of in rounds.items()
-    ]
-    tables = {
-        "results": measured.frame.assign(draw=draw, n_triplets=len(problem)),
-        "half_way": pd.DataFrame(half_way),
-    }
+    half_way = [{"draw": draw, "method": name, "half_way": half_way_of(of)} for name, of in rounds.items()]
+    tables = {"results": measured.frame.assign(draw=draw, n_triplets=len(problem)), "half_way": pd.DataFrame(half_way)}
     if draw == 0:
         tables["dynamic"] = pd.concat([of.assign(method=name) for name, of in rounds.items()])
     return tables
@@ -129,7 +124,6 @@ print(mean.to_string(float_format="{:.2f}".format))
 #
 # From left to right $\lambda$ falls, upwards rounds of screening follow one another; white is where the solve
 # had ended. The few longest solves (3 %) reach beyond the top.
-
 
 # %% tags=["nbval-ignore-output"]
 def draw_maps(maps):
@@ -181,15 +175,7 @@ labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screenin
 figures.lines(lines, ax=axes[0], path=True, share=True, **labels)
 smooth = ratios.rolling(5, center=True, min_periods=1).median()
 labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
-figures.lines(
-    {name: smooth[name] for name in names},
-    smooth.index,
-    ax=axes[1],
-    path=True,
-    ratio=True,
-    legend=None,
-    **labels,
-)
+figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[1], path=True, ratio=True, legend=None, **labels)
 record.figure("path", figure)
 figures.show(
     "Two panels against lambda, which falls to the right, a curve a method: the screening rate before the first iteration, and the time of each lambda over "
@@ -212,12 +198,8 @@ if dynamic is not None:
     later = dynamic.groupby(["method", "lam"])["rate"].diff().dropna()
     assert (later >= 0.0).all()  # nothing is ever taken back
 if {"PGB", "RRPB"} <= set(names):
-    assert (rate["PGB"] - rate["RRPB"]).abs().max() < 0.03 and during["PGB"].mean() >= during[
-        "RRPB"
-    ].mean() - 1e-3
-    print(
-        "PGB and RRPB before the first iteration differ by less than 0.03, half-way PGB screens as much or more, in the mean"
-    )
+    assert (rate["PGB"] - rate["RRPB"]).abs().max() < 0.03 and during["PGB"].mean() >= during["RRPB"].mean() - 1e-3
+    print("PGB and RRPB before the first iteration differ by less than 0.03, half-way PGB screens as much or more, in the mean")
 if {"DGB", "RRPB"} <= set(names):
     assert (rate["DGB"] <= rate["RRPB"] + 1e-3).all()
     print("DGB screens less than RRPB before the first iteration")
@@ -235,11 +217,7 @@ median = pd.DataFrame([one.median() for one in by_lam])
 first = pd.DataFrame([one.iloc[: len(one) // 2].median() for one in by_lam])
 latter = pd.DataFrame([one.iloc[len(one) // 2 :].median() for one in by_lam])
 total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()
-table = mean.assign(
-    ratio=(total[names].div(total["none"], axis=0)).mean(),
-    median_ratio=median.mean(),
-    latter_half=latter.mean(),
-)
+table = mean.assign(ratio=(total[names].div(total["none"], axis=0)).mean(), median_ratio=median.mean(), latter_half=latter.mean())
 record.table("table_spheres", table.reset_index())
 print(table.to_string(float_format="{:.3f}".format))
 
@@ -262,19 +240,9 @@ tables = {
 }
 if {"PGB", "RRPB"} <= set(names):
     tables["values"]["PGB and RRPB apart"] = (rate["PGB"] - rate["RRPB"]).abs()
-as_printed = (dataset, k, fraction, gamma, ratio, n_lams, freq) == (
-    "phishing",
-    0,
-    0.9,
-    0.05,
-    0.9,
-    0,
-    10,
-)
+as_printed = (dataset, k, fraction, gamma, ratio, n_lams, freq) == ("phishing", 0, 0.9, 0.05, 0.9, 0, 10)
 whose = path_runs.whose(as_printed, rtol, tol)
-conclusions = judging.judge(
-    "53-spheres-along-the-path", dataset, tables, facts={"optimum": (same, agreement)}, whose=whose
-)
+conclusions = judging.judge("53-spheres-along-the-path", dataset, tables, facts={"optimum": (same, agreement)}, whose=whose)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -127,12 +127,7 @@ if record.computes:
     for problem, grid in zip(problems, grids, strict=True):
         of_draw = {}
         for gap in gaps:
-            options = {
-                "screening": ("RRPB", "PGB"),
-                "keep_masks": False,
-                **accuracy(gap),
-                **path_runs.algorithm(problem),
-            }
+            options = {"screening": ("RRPB", "PGB"), "keep_masks": False, **accuracy(gap), **path_runs.algorithm(problem)}
             path = ss.path(problem, grid.lams, **options)
             of_draw[gap] = rates_of((relaxed_path(problem, s) for s in path), grid)
         maps.append(of_draw)
@@ -252,7 +247,6 @@ else:
 # 2. **Near the reference** nearly everything is decided: the diagonal of the map is (almost) the rate of RRPB at
 #    $\lambda_0$ itself.
 # 3. **More accurate references see at least as far.**
-
 
 # %% tags=["STS19-F8"]
 def categories_claimed(problem, path):
@@ -398,9 +392,7 @@ whose = "own"
 if (dataset, fraction) == ("segment", 0.9):
     whose = "program" if relative else "paper"
 facts = {"safe": (safe["holds"], safe["note"])}
-conclusions = judging.judge(
-    "54-ranges", dataset, {"values": values}, facts=facts, words=words, whose=whose
-)
+conclusions = judging.judge("54-ranges", dataset, {"values": values}, facts=facts, words=words, whose=whose)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

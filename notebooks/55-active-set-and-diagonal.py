@@ -98,6 +98,7 @@ if unknown:
 # All rows of a draw solve the same grid in turns; a first path finds it. Seconds are processor seconds of one thread, everything but making the triplets.
 
 
+
 # %%
 def chosen_options(draw):
     """Return the options of the rows of a draw, by name."""
@@ -178,16 +179,12 @@ for name in names:
 # %% tags=["nbval-ignore-output"]
 table_of = "STS19 Table 4" if diagonal else "STS19 Table 3"
 printed = judging.load().printed[table_of]["seconds"]
-paper = pd.Series(printed.get(dataset, {}), dtype=float).reindex(
-    ["ActiveSet", "ActiveSet+RRPB", "ActiveSet+RRPB+PGB"]
-)
+paper = pd.Series(printed.get(dataset, {}), dtype=float).reindex(["ActiveSet", "ActiveSet+RRPB", "ActiveSet+RRPB+PGB"])
 total = results.pivot(index="draw", columns="method", values="seconds")[names]
 seconds = total.median()
 iterations = results.groupby("method")["n_iter"].median().loc[names]
 ratio_of = total.div(total["ActiveSet"], axis=0) if "ActiveSet" in names else total * np.nan
-table = pd.DataFrame(
-    {"seconds": seconds, "ratio": np.exp(np.log(ratio_of).mean()), "iterations": iterations}
-)
+table = pd.DataFrame({"seconds": seconds, "ratio": np.exp(np.log(ratio_of).mean()), "iterations": iterations})
 table["paper s"] = paper.reindex(names)
 table["paper ratio"] = table["paper s"] / paper["ActiveSet"]
 table = table.join(mean)
@@ -229,12 +226,7 @@ figures.show(
 # rows of our own.
 
 # %% tags=["nbval-ignore-output"]
-as_printed = (
-    dataset in printed
-    and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05, 0.99, 0)
-    and not n_components
-    and not n_max
-)
+as_printed = dataset in printed and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05, 0.99, 0) and not n_components and not n_max
 conclusions = judging.judge(
     "55-active-set-and-diagonal",
     dataset,
@@ -250,13 +242,9 @@ print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 comparison = [
     {
         "quantity": f"{name}: time / time of ActiveSet",
-        "paper": "-"
-        if pd.isna(table.loc[name, "paper ratio"])
-        else round(float(table.loc[name, "paper ratio"]), 3),
+        "paper": "-" if pd.isna(table.loc[name, "paper ratio"]) else round(float(table.loc[name, "paper ratio"]), 3),
         "ours": round(float(table.loc[name, "ratio"]), 3),
-        "note": f"ours {seconds[name]:.2f} s, paper {table.loc[name, 'paper s']:.1f} s".replace(
-            ", paper nan s", ""
-        ),
+        "note": f"ours {seconds[name]:.2f} s, paper {table.loc[name, 'paper s']:.1f} s".replace(", paper nan s", ""),
     }
     for name in names
 ]

@@ -82,11 +82,7 @@ def problems_of(draw, share=fraction):
 def solve(problems, at, name, active):
     """Return the solution of a row and the processor seconds it took."""
     target = problems["product" if name.startswith("product") else "list"]
-    options = {
-        "screening": SCREENING.get(name, (name,)),
-        "active_set": active,
-        **path_runs.algorithm(target),
-    }
+    options = {"screening": SCREENING.get(name, (name,)), "active_set": active, **path_runs.algorithm(target)}
     started = time.process_time()
     solution = ss.solve(target, at, rtol=rtol, tol=tol, max_iter=100_000, **options)
     return solution, time.process_time() - started
@@ -116,10 +112,7 @@ def progress_of(problem, solutions):
         for name, solution in solutions.items()
         for state in solution.history
     ]
-    return {
-        "progress": pd.DataFrame(states),
-        "removable": pd.DataFrame([{"draw": 0, "removable": removable}]),
-    }
+    return {"progress": pd.DataFrame(states), "removable": pd.DataFrame([{"draw": 0, "removable": removable}])}
 
 
 def of_draw(draw):
@@ -144,9 +137,7 @@ def of_draw(draw):
             which = {"dataset": dataset, "method": name, "active_set": active}
             which |= {"draw": draw, "repeat": repeat, "seconds": seconds}
             rows.append(which | row_of(solution) | labels)
-    return {"results": pd.DataFrame(rows)} | (
-        {} if draw else progress_of(problems["list"], solutions)
-    )
+    return {"results": pd.DataFrame(rows)} | ({} if draw else progress_of(problems["list"], solutions))
 
 
 # %% [markdown]
@@ -185,7 +176,6 @@ if {"GB", "PGB"} <= share.keys():
 
 # %% [markdown]
 # ## Figure 11: how screening proceeds
-
 
 # %% tags=["nbval-ignore-output"]
 def draw_progress(progress):
@@ -237,9 +227,7 @@ figures.bars(
     number="{:.3f}",
 )
 both = {"none, no active set": median.loc["none", False]} | median[True].dropna().to_dict()
-figures.bars(
-    both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}"
-)
+figures.bars(both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}")
 record.figure("seconds", figure)
 figures.show(
     f"Bars of CPU seconds, one a method. Left, dynamic screening alone: {figures.listed(median[False].to_dict(), '{:.3f}')}. "
@@ -254,20 +242,11 @@ figures.show(
 
 # %% tags=["nbval-ignore-output"]
 balls = [name for name in names if name != "none" and not name.startswith("product")]
-each = frame.pivot_table(
-    index="draw", columns=["method", "active_set"], values="seconds", aggfunc="median"
-)
+each = frame.pivot_table(index="draw", columns=["method", "active_set"], values="seconds", aggfunc="median")
 each.columns = [f"{name}, active set" if active_set else name for name, active_set in each.columns]
-as_printed = dataset in ("iris", "wine", "segment", "satimage", "phishing") and (
-    k,
-    fraction,
-    gamma,
-    lam,
-) == (0, 0.9, 0.05, 0.0)
+as_printed = dataset in ("iris", "wine", "segment", "satimage", "phishing") and (k, fraction, gamma, lam) == (0, 0.9, 0.05, 0.0)
 whose = path_runs.whose(as_printed, rtol, tol)
-conclusions = judging.judge(
-    "57-fixed-lambda", dataset, {"seconds": each}, facts={"optimum": (same, agreement)}, whose=whose
-)
+conclusions = judging.judge("57-fixed-lambda", dataset, {"seconds": each}, facts={"optimum": (same, agreement)}, whose=whose)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

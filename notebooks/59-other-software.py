@@ -108,10 +108,7 @@ def load_metric_learn():
 
 def load_pylmnn():
     """Return the module pylmnn."""
-    for name in (
-        "GPyOpt",
-        "GPyOpt.methods",
-    ):  # only for its search over hyper-parameters, not used here
+    for name in ("GPyOpt", "GPyOpt.methods"):  # only for its search over hyper-parameters, not used here
         sys.modules.setdefault(name, types.ModuleType(name)).BayesianOptimization = None
     import pylmnn
     from pylmnn import lmnn
@@ -177,16 +174,9 @@ def ours(step=-0.75, lowest=-4.5, **options):
 
     def learn(X, y, judge):
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # not converged: the gap says so; k too large for a class
+            warnings.simplefilter("ignore")  # not converged: the gap says so; k too large for a class
             model = ss.TripletMetric(
-                lam_ratio=10**lowest,
-                with_path=True,
-                path_ratio=10**step,
-                tol=1e-4,
-                screening=("RRPB", "PGB"),
-                **options,
+                lam_ratio=10**lowest, with_path=True, path_ratio=10**step, tol=1e-4, screening=("RRPB", "PGB"), **options
             ).fit(X, y)
         return candidates_of(model.path_)
 
@@ -195,10 +185,7 @@ def ours(step=-0.75, lowest=-4.5, **options):
 
 def candidates_of(path):
     """Return what is kept of the solutions of a path after its first, which is lam_max."""
-    return [
-        (f"lam = {s.lam / path[0].lam:.3g} lam_max", s.x, s.gap / s.primal, s.screening_rate)
-        for s in path[1:]
-    ]
+    return [(f"lam = {s.lam / path[0].lam:.3g} lam_max", s.x, s.gap / s.primal, s.screening_rate) for s in path[1:]]
 
 
 def of_each_k(X, y, judge):
@@ -214,9 +201,7 @@ def second_round(X, y, judge):
     first = ours(k=targets)(X, y, judge)
     errors = [judge(M) for _, M, _, _ in first]
     L = factor(first[int(np.argmin(errors))][1])
-    problem = ss.Problem(
-        ss.Triplets.from_labels(X @ L, y, targets, coordinates=X), ss.SmoothedHinge(0.05)
-    )
+    problem = ss.Problem(ss.Triplets.from_labels(X @ L, y, targets, coordinates=X), ss.SmoothedHinge(0.05))
     lams = problem.lam_max() * 10.0 ** np.arange(0.0, -4.6, -0.75)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # not converged: the gap says so
@@ -238,9 +223,7 @@ def theirs(package, make, candidates):
         found = []
         for candidate in candidates:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # not converged, fewer bases than features: what they do is judged by the error
+                warnings.simplefilter("ignore")  # not converged, fewer bases than features: what they do is judged by the error
                 L = make(candidate).fit(X, y).components_
             found.append((f"{candidate:g}", L.T @ L, np.nan, np.nan))
         return found
@@ -252,13 +235,7 @@ def of_mlpack(X, y, judge):
     """Return the metrics of mlpack's LMNN, one for each weight of pushing."""
     found = []
     for push in WEIGHTS:
-        options = {
-            "k": targets,
-            "regularization": push,
-            "optimizer": "lbfgs",
-            "max_iterations": max_iter,
-            "seed": 1,
-        }
+        options = {"k": targets, "regularization": push, "optimizer": "lbfgs", "max_iterations": max_iter, "seed": 1}
         L = mlpack.lmnn(X, labels=y, **options)["output"]
         found.append((f"{push:g}", L.T @ L, np.nan, np.nan))
     return found
@@ -267,39 +244,23 @@ def of_mlpack(X, y, judge):
 LEARN = {
     "Euclid": lambda X, y, judge: [("-", np.eye(X.shape[1]), np.nan, np.nan)],
     "NCA (scikit-learn)": theirs(
-        True,
-        lambda steps: NeighborhoodComponentsAnalysis(
-            init="identity", max_iter=steps, random_state=0
-        ),
-        STEPS,
+        True, lambda steps: NeighborhoodComponentsAnalysis(init="identity", max_iter=steps, random_state=0), STEPS
     ),
-    "NCA (metric-learn)": theirs(
-        metric_learn,
-        lambda steps: metric_learn.NCA(init="identity", max_iter=steps, random_state=0),
-        STEPS,
-    ),
+    "NCA (metric-learn)": theirs(metric_learn, lambda steps: metric_learn.NCA(init="identity", max_iter=steps, random_state=0), STEPS),
     "LMNN (metric-learn)": theirs(
         metric_learn,
-        lambda push: metric_learn.LMNN(
-            n_neighbors=targets, regularization=push, max_iter=max_iter, random_state=0
-        ),
+        lambda push: metric_learn.LMNN(n_neighbors=targets, regularization=push, max_iter=max_iter, random_state=0),
         WEIGHTS,
     ),
     "SCML (metric-learn)": theirs(
         metric_learn,
-        lambda beta: metric_learn.SCML_Supervised(
-            k_genuine=targets, k_impostor=10, beta=beta, random_state=0
-        ),
+        lambda beta: metric_learn.SCML_Supervised(k_genuine=targets, k_impostor=10, beta=beta, random_state=0),
         (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
     ),
     "LMNN (PyLMNN)": theirs(
         pylmnn,
         lambda push: pylmnn.LargeMarginNearestNeighbor(
-            n_neighbors=targets,
-            init="identity",
-            weight_push_loss=push,
-            max_iter=max_iter,
-            random_state=0,
+            n_neighbors=targets, init="identity", weight_push_loss=push, max_iter=max_iter, random_state=0
         ),
         WEIGHTS,
     ),
@@ -414,9 +375,7 @@ def of_method(draw, method):
     parts = split(draw)
     which = {"dataset": dataset, "method": method, "draw": draw}
     labels = {"d": X_all.shape[1], "threads": 1, "seed": seed + draw}
-    sizes = pd.DataFrame(
-        [[len(labels) for _, labels in parts]], columns=["train", "validation", "test"]
-    )
+    sizes = pd.DataFrame([[len(labels) for _, labels in parts]], columns=["train", "validation", "test"])
     return {"results": pd.DataFrame([which | learned(method, *parts) | labels]), "sizes": sizes}
 
 
@@ -435,7 +394,6 @@ if record.computes:
 # ends of Student's 95 % interval over three splits or more. The test parts of two splits share instances, so the interval is somewhat too
 # narrow for data not seen at all. `slower` is the median over the splits of the seconds, divided by those of `TripletMetric` on the
 # same split: it compares methods that were run side by side, each to its own stop.
-
 
 # %% tags=["nbval-ignore-output"]
 def interval(values):
@@ -469,11 +427,7 @@ table["certifies"] = [CERTIFIES[name] for name in table.index]
 record.table("table_software", table.reset_index())
 print(
     table.drop(columns=["certifies", "stops"]).to_string(
-        formatters={
-            "relative_gap": "{:.0e}".format,
-            "rank": "{:.0f}".format,
-            "slower": "{:.1f}".format,
-        },
+        formatters={"relative_gap": "{:.0e}".format, "rank": "{:.0f}".format, "slower": "{:.1f}".format},
         float_format="{:.3f}".format,
         na_rep="-",
     )
@@ -495,17 +449,8 @@ figures.bars(
     xlabel="per cent, mean of the splits, with 95 % interval",
     number="{:.1f}",
 )
-spread = 100.0 * half.fillna(2.0 * table["se"]).reindex(
-    table.index
-)  # fewer than three splits: two standard errors
-axes[0].errorbar(
-    100.0 * table["error"],
-    range(len(table)),
-    xerr=spread,
-    fmt="none",
-    ecolor="#333333",
-    elinewidth=1.0,
-)
+spread = 100.0 * half.fillna(2.0 * table["se"]).reindex(table.index)  # fewer than three splits: two standard errors
+axes[0].errorbar(100.0 * table["error"], range(len(table)), xerr=spread, fmt="none", ecolor="#333333", elinewidth=1.0)
 for label, end in zip(axes[0].texts, 100.0 * table["error"] + spread, strict=True):
     label.xy = (end, label.xy[1])  # beyond the error bar
 axes[0].set_xlim(0.0, 1.3 * (100.0 * table["error"] + spread).max())
@@ -527,20 +472,12 @@ figures.show(
 # %%
 mine = [name for name in names if name.startswith("TripletMetric")]
 certified = bool((results.loc[results["method"].isin(mine), "relative_gap"] <= 1e-4).all())
-print(
-    "every chosen metric of TripletMetric within a relative gap of 1e-4 of its optimum:", certified
-)
+print("every chosen metric of TripletMetric within a relative gap of 1e-4 of its optimum:", certified)
 listed = results.loc[results["method"] == "TripletMetric", "screened"]
 assert listed.empty or listed.mean() > 0.1
-print(
-    "TripletMetric proves more than a tenth of its triplets to lie on a straight piece of the loss:",
-    True,
-)
+print("TripletMetric proves more than a tenth of its triplets to lie on a straight piece of the loss:", True)
 if mine and "Euclid" in names:
-    assert (
-        table.loc[mine, "error"].min()
-        <= table.loc["Euclid", "error"] + 2.0 * table.loc["Euclid", "se"]
-    )
+    assert table.loc[mine, "error"].min() <= table.loc["Euclid", "error"] + 2.0 * table.loc["Euclid", "se"]
     print("the best of them is not worse than no metric by more than two standard errors:", True)
 
 # %% [markdown]
@@ -557,19 +494,11 @@ errors = 100.0 * results.pivot(index="draw", columns="method", values="test_erro
 facts = {}
 words = {}
 if mine:
-    note = (
-        f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
-    )
+    note = f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
     facts["certified"] = certified, note
 if same and others:
-    words |= {
-        "best": table.loc[same, "validation"].idxmin(),
-        "rival": table.loc[others, "validation"].idxmin(),
-    }
-    words |= {
-        "fastest": table.loc[same, "seconds"].idxmin(),
-        "fastest_rival": table.loc[others, "seconds"].idxmin(),
-    }
+    words |= {"best": table.loc[same, "validation"].idxmin(), "rival": table.loc[others, "validation"].idxmin()}
+    words |= {"fastest": table.loc[same, "seconds"].idxmin(), "fastest_rival": table.loc[others, "seconds"].idxmin()}
 if same or others:
     words["any"] = table.loc[[*same, *others], "validation"].idxmin()
 tables = {"errors": errors, "seconds": seconds}

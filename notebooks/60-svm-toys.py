@@ -64,9 +64,7 @@ options = {"rtol": rtol, "tol": 0.0, "screening": ()}
 def two_classes(mean, sd, n, draw):
     """n points of either class around -mean and +mean (both coordinates), in turn."""
     y = np.tile([-1, 1], n)
-    return sd * np.random.default_rng(seed + draw).standard_normal((2 * n, 2)) + mean * y[
-        :, None
-    ], y
+    return sd * np.random.default_rng(seed + draw).standard_normal((2 * n, 2)) + mean * y[:, None], y
 
 
 def solved(samples, *Cs):
@@ -78,15 +76,9 @@ def solved(samples, *Cs):
 
 def mistakes(samples, found, solution):
     """Decisions that a solution known to its eps contradicts: by the margin; where that is 1 up to eps by the dual variable, 0 in R, 1 in L."""
-    margins, slack, alpha = (
-        samples.margins(solution.x),
-        solution.eps * samples.norms,
-        solution.alpha,
-    )
+    margins, slack, alpha = samples.margins(solution.x), solution.eps * samples.norms, solution.alpha
     wrong = found.in_R & ((margins <= 1.0 - slack) | (margins <= 1.0 + slack) & (alpha > 1e-3))
-    wrong |= found.in_L & (
-        (margins >= 1.0 + slack) | (margins >= 1.0 - slack) & (alpha < 1.0 - 1e-3)
-    )
+    wrong |= found.in_L & ((margins >= 1.0 + slack) | (margins >= 1.0 - slack) & (alpha < 1.0 - 1e-3))
     return int(wrong.sum())
 
 
@@ -265,19 +257,13 @@ first, second = (
     for toy in ("overlapping", "touching")
 )
 print(f"{n_draws} draws of {2 * overlap_n} points")
-print(
-    spread(
-        first, [f"{name}: {part}" for name in ("solution", "IT", "BT1", "BT2") for part in "RL"], 0
-    )
-)
+print(spread(first, [f"{name}: {part}" for name in ("solution", "IT", "BT1", "BT2") for part in "RL"], 0))
 print(spread(first, [f"{name}: share" for name in ("solution", "IT", "BT1", "BT2")], 2))
 
 # %% tags=["SSS14-F1"]
 share = first["IT: share"]
 above = float((share > 0.8).mean())
-print(
-    f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more than 80 % in {above:.0%} of the draws"
-)
+print(f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more than 80 % in {above:.0%} of the draws")
 most = {name: first[f"{name}: R"].max() / (2 * overlap_n) for name in ("IT", "solution")}
 print(f"R alone: at most {most['IT']:.0%} by IT, at most {most['solution']:.0%} at the solution")
 print(
@@ -300,6 +286,7 @@ if (overlap, overlap_sd, C, C_ref) == (0.5, 1.5, 10.0, 5.0) and n_draws >= 20 an
 #
 # The picture is that of the draw nearest to the average. Shaded: where a point of the class *would be* screened into R. It is
 # not a half-plane but a wedge within it: the interval of a margin is as wide as $x$ is long.
+
 
 
 # %%
@@ -340,15 +327,7 @@ def shade(ax, decide, size=161):
     positive, negative = decide(both).in_R.reshape(2, size, size)
     for region, opacity in ((positive, 0.35), (negative, 0.15)):
         if region.any():
-            ax.contourf(
-                a,
-                b,
-                region.astype(float),
-                levels=[0.5, 1.5],
-                colors=[figures.COLOURS["R"]],
-                alpha=opacity,
-                zorder=0,
-            )
+            ax.contourf(a, b, region.astype(float), levels=[0.5, 1.5], colors=[figures.COLOURS["R"]], alpha=opacity, zorder=0)
 
 
 # %%
@@ -382,25 +361,15 @@ else:
 # %%
 for reading, frame in second.groupby("reading"):
     print(f"{reading}: {n_draws} draws of {2 * apart_n} points")
-    print(
-        spread(
-            frame, ["dome: both", "dome: R", "dome: L", "ranges: both", "ranges: R", "ranges: L"], 0
-        )
-    )
+    print(spread(frame, ["dome: both", "dome: R", "dome: L", "ranges: both", "ranges: R", "ranges: L"], 0))
 
 # %% tags=["SSS13-F4"]
 at_least, one_in_L = {}, {}
 for reading, frame in second.groupby("reading"):
     at_least[reading] = float((frame["dome: both"] >= 530).mean())
     one_in_L[reading] = float((frame["dome: L"] <= 1).mean())
-    print(
-        f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one in L in {one_in_L[reading]:.0%}"
-    )
-if (
-    (apart, apart_variance, C_low, C_high) == (1.5, 0.75, 1.0, 10.0)
-    and n_draws >= 20
-    and apart_n == 300
-):
+    print(f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one in L in {one_in_L[reading]:.0%}")
+if (apart, apart_variance, C_low, C_high) == (1.5, 0.75, 1.0, 10.0) and n_draws >= 20 and apart_n == 300:
     for _, frame in second.groupby("reading"):
         assert frame["dome: both"].min() < 530 < frame["dome: both"].max()
     assert second["ranges: both"].mean() > second["dome: both"].mean()
@@ -471,17 +440,8 @@ with plt.rc_context(figures.STYLE):
     axes[0].hist(share, bins=20, color=figures.METHODS["IT"]["color"], alpha=0.6)
     axes[0].axvline(0.8, color="black", linewidth=1.2)
     axes[0].set(title="overlapping; line: the paper", xlabel="share screened by IT", ylabel="draws")
-    for (reading, frame), colour in zip(
-        second.groupby("reading"), figures.OTHERS[::3], strict=True
-    ):
-        axes[1].hist(
-            frame["dome: both"],
-            bins=20,
-            histtype="step",
-            linewidth=1.6,
-            color=colour,
-            label=reading,
-        )
+    for (reading, frame), colour in zip(second.groupby("reading"), figures.OTHERS[::3], strict=True):
+        axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour, label=reading)
     axes[1].axvline(530, color="black", linewidth=1.2)
     axes[1].set(title="touching; line: the paper", xlabel="samples of 600 screened by the dome")
     axes[1].legend(loc="upper left")
@@ -511,29 +471,16 @@ note = f"{percent.mean():.1f} % on average, {percent.min():.1f} to {percent.max(
 holds = judging.told(facts.reset_index())
 values = {"percent": percent, "percent of the second ball": 100.0 * (share - first["BT1: share"])}
 facts_1 = {"share": (above >= 0.025, note), "safe": holds["safe"]}
-frames = [
-    judging.judge(
-        "60-svm-toys",
-        "overlapping classes",
-        {"values": values},
-        facts=facts_1,
-        claims=("SSS14-F1",),
-    )
-]
+frames = [judging.judge("60-svm-toys", "overlapping classes", {"values": values}, facts=facts_1, claims=("SSS14-F1",))]
 for reading, frame in second.groupby("reading", sort=False):
     facts_4 = {
         "screened": inside(frame["dome: both"], 530),
         "screened in L": inside(frame["dome: L"], 1),
         "safe between": holds["safe between"],
     }
-    values = {
-        "border": (frame["closer"] > 0).astype(float),
-        "ranges over the dome": frame["ranges: both"] - frame["dome: both"],
-    }
+    values = {"border": (frame["closer"] > 0).astype(float), "ranges over the dome": frame["ranges: both"] - frame["dome: both"]}
     of = f"touching classes, {reading}"
-    frames.append(
-        judging.judge("60-svm-toys", of, {"values": values}, facts=facts_4, claims=("SSS13-F4",))
-    )
+    frames.append(judging.judge("60-svm-toys", of, {"values": values}, facts=facts_4, claims=("SSS13-F4",)))
 conclusions = pd.concat(frames, ignore_index=True)
 record.table("conclusions", conclusions)
 
@@ -541,9 +488,7 @@ record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
-dome_mean = {
-    reading: float(frame["dome: both"].mean()) for reading, frame in second.groupby("reading")
-}
+dome_mean = {reading: float(frame["dome: both"].mean()) for reading, frame in second.groupby("reading")}
 dome_low, dome_high = int(second["dome: both"].min()), int(second["dome: both"].max())
 comparison = [
     {

@@ -82,23 +82,13 @@ for number, name, size in TABLE:
     entry = datasets.info(HERE.get(name, name)) if HERE.get(name, name) in known else None
     shape = next(iter(entry.parts.values())).shape if entry else None
     same = shape == size
-    remark = (
-        "as in the paper" if same else "not to be had" if entry is None else "validation rows only"
-    )
-    rows.append(
-        (number, name, *size, *(shape or ("-", "-")), entry.classes if entry else "-", remark)
-    )
+    remark = "as in the paper" if same else "not to be had" if entry is None else "validation rows only"
+    rows.append((number, name, *size, *(shape or ("-", "-")), entry.classes if entry else "-", remark))
 sets = pd.DataFrame(rows, columns=["", "data set", "n, paper", "d, paper", "n", "d", "classes", ""])
 print(sets.to_string(index=False))
 here = [row[1] for row in rows if row[-1] == "as in the paper"]
 assert here == ["breast-cancer", "dna", "digit1", "satimage", "mushrooms", "shuttle"]
-assert [row[1] for row in rows if row[-1] == "not to be had"] == [
-    "news20",
-    "acoustic",
-    "url",
-    "kdd-a",
-    "kdd-b",
-]
+assert [row[1] for row in rows if row[-1] == "not to be had"] == ["news20", "acoustic", "url", "kdd-a", "kdd-b"]
 
 # %% [markdown]
 # dna, satimage and shuttle have three, six and seven classes, and the paper does not say how it made two of
@@ -125,13 +115,10 @@ if record.computes:
 # The second ball's dual point $s$ is the choice that separates the two balls most (SSS14 equation 25). For
 # `BT2` alone that ball is used by itself.
 
-
 # %%
 def accurate_path(prob):
     """Solutions for each reference, and for C."""
-    with (
-        warnings.catch_warnings()
-    ):  # where rounding of the kernel matrix stands in the way of the last digits, the gap says so
+    with warnings.catch_warnings():  # where rounding of the kernel matrix stands in the way of the last digits, the gap says so
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
         path = svm.path(prob.terms, np.append(fractions, 1.0) * C, rtol=rtol)
     assert max(s.gap / s.primal for s in path) <= 1e-6
@@ -222,25 +209,12 @@ names = list(dict.fromkeys(results["kernel"]))
 with plt.rc_context(figures.STYLE):
     shape = -(-len(names) // 2), min(2, len(names))
     size = 3.5 * shape[1], 2.7 * shape[0]
-    figure, axes = plt.subplots(
-        *shape, figsize=size, layout="constrained", sharey=True, squeeze=False
-    )
+    figure, axes = plt.subplots(*shape, figsize=size, layout="constrained", sharey=True, squeeze=False)
 for ax, name in zip(axes.flat, names, strict=False):
     chosen = results[results["kernel"] == name]
-    lines = {
-        test: (part_["C_ref/C"], part_["rate"])
-        for test, part_ in chosen.groupby("test", sort=False)
-    }
+    lines = {test: (part_["C_ref/C"], part_["rate"]) for test, part_ in chosen.groupby("test", sort=False)}
     labels = {"xlabel": r"$C_{\mathrm{ref}}/C$", "ylabel": "rate" if ax is axes.flat[0] else ""}
-    figures.lines(
-        lines,
-        ax=ax,
-        title=f"{dataset}: {name}",
-        share=True,
-        marks=True,
-        legend="best" if ax is axes.flat[0] else None,
-        **labels,
-    )
+    figures.lines(lines, ax=ax, title=f"{dataset}: {name}", share=True, marks=True, legend="best" if ax is axes.flat[0] else None, **labels)
 for ax in axes.flat[len(names) :]:
     ax.set_axis_off()
 record.figure("rates", figure)
@@ -255,9 +229,7 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 fractions = results["C_ref/C"].unique()
 places = fractions[[np.argmin(np.abs(fractions - f)) for f in (0.25, 0.5, 0.75, 0.9, 0.99)]]
-table = results[results["C_ref/C"].isin(places)].pivot_table(
-    index=["kernel", "test"], columns="C_ref/C", values="rate", sort=False
-)
+table = results[results["C_ref/C"].isin(places)].pivot_table(index=["kernel", "test"], columns="C_ref/C", values="rate", sort=False)
 record.table("table_rates", table.reset_index().rename(columns=str))
 print(table.to_string(float_format="{:.2f}".format))
 on_margin = 1.0 - results.groupby("kernel", sort=False)["removable"].max() / n
@@ -272,9 +244,7 @@ print(on_margin.to_string(float_format="{:.2f}".format))
 # four panels are breast-cancer, dna, digit1 and satimage; for its other sets it says that the tests behave alike.
 
 # %%
-wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)[
-    ["BT1", "BT2", "IT"]
-]
+wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)[["BT1", "BT2", "IT"]]
 safe = judging.told(record.read("facts"))["safe"][0]
 size = next((size for _, name, size in TABLE if name == dataset), None)
 whose = {"sets": "paper", "panel": "paper" if dataset in here[:4] and C == 10.0 else "own"}
@@ -283,38 +253,21 @@ frames = [judging.judge("61-svm-screening-rates", dataset, {}, facts=facts, whos
 comparison = []
 for name, rate in wide.groupby("kernel", sort=False):
     best, steps = rate[["BT1", "BT2"]].max(axis=1), rate.diff().iloc[1:]
-    never, more, gain = (
-        bool((rate["IT"] >= best).all()),
-        int((rate["IT"] > best).sum()),
-        float((rate["IT"] - best).max()),
-    )
+    never, more, gain = bool((rate["IT"] >= best).all()), int((rate["IT"] > best).sum()), float((rate["IT"] - best).max())
     falls, second = int((steps < 0.0).sum().sum()), int((rate["BT2"] > rate["BT1"]).sum())
     largest = max(0.0, -float(steps.min().min()))
     facts = {
-        "more": (
-            never and more > 0,
-            f"higher at {more} of {len(rate)} references, by up to {gain:.2f}",
-        ),
-        "rise": (
-            falls <= 0.1 * steps.size,
-            f"{falls} of {steps.size} steps fall, the largest by {largest:.2f}",
-        ),
+        "more": (never and more > 0, f"higher at {more} of {len(rate)} references, by up to {gain:.2f}"),
+        "rise": (falls <= 0.1 * steps.size, f"{falls} of {steps.size} steps fall, the largest by {largest:.2f}"),
         "safe": (safe, f"{len(rate)} references, three tests, samples on the margin included"),
         "second": (second < len(rate), f"better at {second}"),
     }
     if dataset in here[4:] and C == 10.0:
         note = "the intersection test above either ball test somewhere and below neither, rates rising with the reference"
         facts["alike"] = facts["more"][0] and facts["rise"][0], note
-    frames.append(
-        judging.judge("61-svm-screening-rates", f"{dataset}, {name}", {}, facts=facts, whose=whose)
-    )
+    frames.append(judging.judge("61-svm-screening-rates", f"{dataset}, {name}", {}, facts=facts, whose=whose))
     comparison += [
-        {
-            "quantity": f"{name}: {row.conclusion}",
-            "paper": "yes" if row.whose == "paper" else "-",
-            "ours": row.verdict,
-            "note": row.note,
-        }
+        {"quantity": f"{name}: {row.conclusion}", "paper": "yes" if row.whose == "paper" else "-", "ours": row.verdict, "note": row.note}
         for row in frames[-1].itertuples()
     ]
 conclusions = pd.concat(frames, ignore_index=True)

@@ -199,9 +199,7 @@ def to_the_gap(C, masks, *start):
     if not left.any():
         return Found(prob.x_of(alpha, 1.0 / C), alpha, 1.0 / C, masks)
     start = (start[0], start[1][left]) if start else ()
-    inner = solve_screened(
-        prob.reduce(masks.in_L, masks.in_R), 1.0 / C, nothing(int(left.sum())), *start, **OPTIONS
-    )
+    inner = solve_screened(prob.reduce(masks.in_L, masks.in_R), 1.0 / C, nothing(int(left.sum())), *start, **OPTIONS)
     alpha[left] = inner.alpha
     return Found(inner.x, alpha, 1.0 / C, masks)
 
@@ -258,12 +256,8 @@ def one_by_one(solve):
 def library():
     """The library's own path, and the seconds for each C."""
     ticks = [time.process_time()]
-    gap = (
-        rtol if method == "hybrid" else 1e-2 * rtol
-    )  # no way of its own there, only what the others are held against
-    return svm.path(
-        samples, Cs, rtol=gap, callback=lambda _: ticks.append(time.process_time())
-    ), np.diff(ticks)
+    gap = rtol if method == "hybrid" else 1e-2 * rtol  # no way of its own there, only what the others are held against
+    return svm.path(samples, Cs, rtol=gap, callback=lambda _: ticks.append(time.process_time())), np.diff(ticks)
 
 
 def whole(k, before, screened=None):
@@ -271,9 +265,7 @@ def whole(k, before, screened=None):
     C, screened = float(Cs[k]), nothing() if screened is None else screened
     if method == "coordinate":
         return as_liblinear(C, screened)
-    return solve_screened(
-        prob, 1.0 / C, screened, *(() if before is None else (before.x, before.alpha)), **OPTIONS
-    )
+    return solve_screened(prob, 1.0 / C, screened, *(() if before is None else (before.x, before.alpha)), **OPTIONS)
 
 
 def dome_between(a, b):
@@ -290,9 +282,7 @@ def trusted_path():
     for start in range(1, n_C - 1, M):
         far = min(start + M, n_C - 1) - 1
         found[far], seconds[far] = clock(lambda far=far: whole(far, None))
-        masks, of_rule[far] = clock(
-            lambda start=start, far=far: dome_between(found[start - 1], found[far])
-        )
+        masks, of_rule[far] = clock(lambda start=start, far=far: dome_between(found[start - 1], found[far]))
         for k in range(start, far):
             found[k], seconds[k] = clock(lambda k=k, masks=masks: whole(k, None, masks))
             share[k] = masks.rate
@@ -319,24 +309,16 @@ def all_ways():
         "heuristic, cold": one_by_one(lambda k, before: guessed(k, before, warm=False)),
     }
     found, seconds, of_rule, share = trusted_path()
-    out["trusted, cold"], of_rules, shares = (
-        (found, seconds + of_rule),
-        {"trusted": of_rule},
-        {"trusted": share},
-    )
+    out["trusted, cold"], of_rules, shares = (found, seconds + of_rule), {"trusted": of_rule}, {"trusted": share}
     if method == "coordinate":
         return out, of_rules, shares, library()[0]
     out["naive, warm"] = one_by_one(whole)
     out["heuristic, warm"] = one_by_one(lambda k, before: guessed(k, before, warm=True))
     safe, total = clock(lambda: pathwise.safe_screening_path(samples, Cs, M=M, **OPTIONS))
     out["certified, cold"] = one_by_one(lambda k, before: whole(k, None, safe[k].screened))
-    out["certified, warm"] = one_by_one(
-        lambda k, before: whole(k, safe[k - 1] if k else None, safe[k].screened)
-    )
+    out["certified, warm"] = one_by_one(lambda k, before: whole(k, safe[k - 1] if k else None, safe[k].screened))
     of_rules["certified"], shares["certified"] = np.zeros(n_C), np.array(safe.path_rates)
-    of_rules["certified"][1:-1] = max(total - float(out["certified, warm"][1].sum()), 0.0) / (
-        n_C - 2
-    )
+    of_rules["certified"][1:-1] = max(total - float(out["certified, warm"][1].sum()), 0.0) / (n_C - 2)
     for start in ("cold", "warm"):
         out[f"certified, {start}"][1][:] += of_rules["certified"]
     out["ours"] = library()
@@ -349,47 +331,25 @@ def against(runs, ours):
     A decision is refuted if the ball of the library's own solution proves the other side, and wrong also if the dual variable of a much
     more accurate one lies inside, or at the other end.
     """
-    lowest = np.array(
-        [s.primal - s.gap for s in ours]
-    )  # certified lower bounds of the optimal values
+    lowest = np.array([s.primal - s.gap for s in ours])  # certified lower bounds of the optimal values
     exact = np.array([s.gap <= rtol * s.primal for s in ours])
     good, off, cut = {}, {}, {}
     for name, (found, _) in runs.items():
         values, gaps = np.array([s.primal for s in found]), np.array([s.gap for s in found])
         good[name], cut[name] = gaps <= rtol * values, sum(getattr(s, "cut", False) for s in found)
         off[name] = float((values / lowest - 1.0)[good[name] & exact].max(initial=0.0))
-    screened = {
-        way.partition(",")[0]: runs[way][0]
-        for way in ("trusted, cold", "certified, cold")
-        if way in runs
-    }
-    refuted, wrong, at = (
-        dict.fromkeys(screened, 0),
-        dict.fromkeys(screened, 0),
-        dict.fromkeys(screened, 0),
-    )
+    screened = {way.partition(",")[0]: runs[way][0] for way in ("trusted, cold", "certified, cold") if way in runs}
+    refuted, wrong, at = dict.fromkeys(screened, 0), dict.fromkeys(screened, 0), dict.fromkeys(screened, 0)
     for k, known in enumerate(ours):
         if not any(found[k].screened.rate for found in screened.values()):
             continue
-        truth = ss.rules.sphere(
-            prob, ss.spheres.midpoint_gap_bound(prob, known.x, known.lam, known.alpha)
-        )
-        sharp = solve_screened(
-            prob, known.lam, nothing(), known.x, known.alpha, rtol=1e-4 * min(rtol, 1e-5)
-        ).alpha
+        truth = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, known.x, known.lam, known.alpha))
+        sharp = solve_screened(prob, known.lam, nothing(), known.x, known.alpha, rtol=1e-4 * min(rtol, 1e-5)).alpha
         for name, found in screened.items():
             in_L, in_R = found[k].screened.in_L, found[k].screened.in_R
             opposite = (in_L & truth.in_R) | (in_R & truth.in_L)
-            unsafe = (
-                opposite
-                | (in_R & ~truth.in_R & (sharp > 1e-3))
-                | (in_L & ~truth.in_L & (sharp < 1.0 - 1e-3))
-            )
-            refuted[name], wrong[name], at[name] = (
-                refuted[name] + opposite.sum(),
-                wrong[name] + unsafe.sum(),
-                at[name] + unsafe.any(),
-            )
+            unsafe = opposite | (in_R & ~truth.in_R & (sharp > 1e-3)) | (in_L & ~truth.in_L & (sharp < 1.0 - 1e-3))
+            refuted[name], wrong[name], at[name] = refuted[name] + opposite.sum(), wrong[name] + unsafe.sum(), at[name] + unsafe.any()
     return {"good": good, "off": off, "cut": cut, "refuted": refuted, "wrong": wrong, "at": at}
 
 
@@ -406,13 +366,9 @@ def compile_all():
 def checks_of(repeat, runs, ours):
     """Tables of what the solutions of a repeat are worth, see `against`."""
     check = against(runs, ours)
-    ways = [
-        {"repeat": repeat, "way": name, "cut": check["cut"][name], "off": check["off"][name]}
-        for name in runs
-    ]
+    ways = [{"repeat": repeat, "way": name, "cut": check["cut"][name], "off": check["off"][name]} for name in runs]
     rules = [
-        {"repeat": repeat, "rule": name}
-        | {what: int(check[what][name]) for what in ("refuted", "wrong", "at")}
+        {"repeat": repeat, "rule": name} | {what: int(check[what][name]) for what in ("refuted", "wrong", "at")}
         for name in check["wrong"]
     ]
     good = pd.DataFrame({"repeat": repeat, "k": np.arange(n_C), **check["good"]})
@@ -429,20 +385,14 @@ def of_repeat(repeat):
     removable = [np.mean((s.alpha == 0.0) | (s.alpha == 1.0)) for s in ours]
     at = {"repeat": repeat, "k": np.arange(n_C)}
     again = [
-        {
-            "start": "warm" if warm else "cold",
-            "again": sum(solves - 1 for solves, _ in counts),
-            "wasted": sum(lost for _, lost in counts),
-        }
+        {"start": "warm" if warm else "cold", "again": sum(solves - 1 for solves, _ in counts), "wasted": sum(lost for _, lost in counts)}
         for warm, counts in tally.items()
         if counts
     ]
     tables = {
         "seconds": pd.DataFrame({**at, **{name: seconds for name, (_, seconds) in runs.items()}}),
         "of_rules": pd.DataFrame({**at, **spent}),
-        "shares": pd.DataFrame(
-            {"repeat": repeat, "C": Cs, **shares, "what is off the margin": removable}
-        ),
+        "shares": pd.DataFrame({"repeat": repeat, "C": Cs, **shares, "what is off the margin": removable}),
         "again": pd.DataFrame(again),
     }
     if rows or repeat == 0:  # the same samples give the same solutions
@@ -452,22 +402,14 @@ def of_repeat(repeat):
 
 def by_repeat(table):
     """Columns of a table as arrays: a row a repeat, a column a C."""
-    return {
-        name: table.pivot(index="repeat", columns="k", values=name).to_numpy()
-        for name in table
-        if name not in ("repeat", "k")
-    }
+    return {name: table.pivot(index="repeat", columns="k", values=name).to_numpy() for name in table if name not in ("repeat", "k")}
 
 
 if record.computes:
     tables = record.parts(of_repeat, repeat=range(repeats))
     X, y, samples, prob = problem_of(repeats - 1 if rows else 0)
     spans, of_rules = by_repeat(tables["seconds"]), by_repeat(tables["of_rules"])
-    shares = (
-        tables["shares"][tables["shares"]["repeat"] == repeats - 1]
-        .drop(columns="repeat")
-        .reset_index(drop=True)
-    )
+    shares = tables["shares"][tables["shares"]["repeat"] == repeats - 1].drop(columns="repeat").reset_index(drop=True)
     seconds = {f"seconds {name}": np.median(each, axis=0) for name, each in spans.items()}
     record.rows("per_C", shares.assign(**seconds))
     print("ways:", len(spans), " rules:", -(-(n_C - 2) // M))
@@ -624,17 +566,9 @@ if record.computes and method == "hybrid":
     )
     record.rows("scalings", scaled)
     print(scaled.to_string(index=False, float_format="{:.2f}".format))
-    by_gap = pd.DataFrame(
-        [(gap, exact_rules(X, gap)[0]) for gap in (1e-5, 1e-7, 1e-9, 1e-11)],
-        columns=["relative gap", "mean rate"],
-    )
+    by_gap = pd.DataFrame([(gap, exact_rules(X, gap)[0]) for gap in (1e-5, 1e-7, 1e-9, 1e-11)], columns=["relative gap", "mean rate"])
     record.rows("accuracy", by_gap)
-    print(
-        "\n"
-        + by_gap.to_string(
-            index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.2f}".format
-        )
-    )
+    print("\n" + by_gap.to_string(index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.2f}".format))
 
 # %% [markdown]
 # ## Table 1
@@ -645,11 +579,7 @@ if record.computes and method == "hybrid":
 
 # %% tags=["nbval-ignore-output"]
 PAPER = {"breast-cancer": 65, "pcmac_asu": 36, "pcmac_20news": 36, "magic": 32, "ijcnn1": 41}
-READING = {
-    "breast-cancer": ("standard", 0),
-    "magic": ("standard", 0),
-    "ijcnn1": ("", 19990),
-}  # PCMAC is another tokenisation
+READING = {"breast-cancer": ("standard", 0), "magic": ("standard", 0), "ijcnn1": ("", 19990)}  # PCMAC is another tokenisation
 if record.computes:
     path = pd.DataFrame({name: each.sum(axis=1) for name, each in spans.items()})
     common = pd.DataFrame({name: each[:, same_gap].sum(axis=1) for name, each in spans.items()})
@@ -684,9 +614,7 @@ if record.computes:
     for name, each in of_rules.items():
         print(f"of the path, rules: {name} {each.sum(axis=1).mean():.4f} s")
     for start, of_start in tables["again"].groupby("start"):
-        print(
-            f"heuristic, {start}: solved again {of_start['again'].iloc[-1]} times, wasting {of_start['wasted'].iloc[-1]:.3f} s"
-        )
+        print(f"heuristic, {start}: solved again {of_start['again'].iloc[-1]} times, wasting {of_start['wasted'].iloc[-1]:.3f} s")
 
 # %% [markdown]
 # What is not the seconds of a whole path, and is judged below all the same: ratios, one a repeat, of which the mean and the standard
@@ -738,14 +666,8 @@ print(
 totals, seconds = record.read("repeats").set_index("repeat"), record.read("totals").loc[0]
 missed, cut = results["not converged"], results["out of sweeps"]
 ratios_of = {row["of"]: spread.again_ratios(row) for _, row in record.read("ratios").iterrows()}
-usual = (
-    n_C == 100 and (C_low, C_high, M) == (1e-2, 1e2, 5) and READING.get(dataset) == (scaling, rows)
-)
-timed = (
-    "paper"
-    if usual and method == "coordinate" and (violation, max_sweeps) == (0.1, 1000)
-    else "own"
-)
+usual = n_C == 100 and (C_low, C_high, M) == (1e-2, 1e2, 5) and READING.get(dataset) == (scaling, rows)
+timed = "paper" if usual and method == "coordinate" and (violation, max_sweeps) == (0.1, 1000) else "own"
 safe = "own" if not usual else "paper" if method == "hybrid" else "program"
 common = f"over {int(seconds['same gap']) or n_C} C" if seconds["same gap"] < n_C else ""
 
@@ -775,25 +697,16 @@ if method == "coordinate":
 else:
     tables["seconds at one gap"] = totals
     wrong = int(rules.loc["certified", "wrong"])
-    facts["whole problem"] = (
-        record.read("facts").set_index("fact").loc["whole problem", "holds"],
-        gaps,
-    )
+    facts["whole problem"] = record.read("facts").set_index("fact").loc["whole problem", "holds"], gaps
     facts["certified"] = wrong == 0, f"{wrong} decisions against a more accurate solution"
 trusted = rules.loc["trusted"]
 draws_of = f", over {trusted['draws']:.0f} draws" if trusted["draws"] > 1 else ""
 served = [k for group in groups for k in range(group.start, group.stop - 1)]
-rate = (
-    f"mean share at the C that rules serve {share['trusted'][served].mean():.2f}"
-    if served
-    else "no C is served"
-)
+rate = f"mean share at the C that rules serve {share['trusted'][served].mean():.2f}" if served else "no C is served"
 note = f"{trusted['wrong']:.0f} wrong decisions, at {trusted['at']:.0f} C{draws_of}; {rate}; {gaps}"
 facts["trusted"] = trusted["wrong"] == 0, note
 whose = {"time": timed, "safety": safe}
-conclusions = judging.judge(
-    "65-svm-pathwise-s-form", label, tables, facts=facts, whose=whose, words=words, about=about
-)
+conclusions = judging.judge("65-svm-pathwise-s-form", label, tables, facts=facts, whose=whose, words=words, about=about)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -72,9 +72,7 @@ def drawn(number):
     rng = np.random.default_rng([seed, number])
     starts = np.linspace(0, d - block, n_blocks).astype(int)
     allowed = (starts[:, None] + np.arange(block)).ravel()
-    truth = lab.random_similarity(
-        d, n_bases, scale, features=allowed, n_blocks=n_blocks, random_state=rng
-    )
+    truth = lab.random_similarity(d, n_bases, scale, features=allowed, n_blocks=n_blocks, random_state=rng)
     points = lab.sparse_points(n, np.full(d, sparsity), random_state=rng)
     return truth, points, truth(points), rng
 
@@ -116,7 +114,6 @@ if record.computes:
 # a matrix learned from nothing would rank most of the true entries high (the counter-example below gave
 # 0.7 with it). The forward direction is the fast heuristic.
 
-
 # %%
 def learn(points, truth, triplets, random_state):
     """The learner, and at each check the recovery, how many features and how many atoms."""
@@ -150,12 +147,7 @@ def compared(learned_similarity, true_similarity):
     for start in starts:
         inside[start : start + block, start : start + block] = True
     agree = np.sign(L[both]) == np.sign(T[both])
-    return (
-        both.sum() / big.sum(),
-        both.sum() / (T != 0.0).sum(),
-        agree.mean(),
-        (big & inside).sum() / big.sum(),
-    )
+    return both.sum() / big.sum(), both.sum() / (T != 0.0).sum(), agree.mean(), (big & inside).sum() / big.sum()
 
 
 columns = ["right", "found", "sign agrees", "inside the blocks"]
@@ -173,11 +165,7 @@ def checks_of(curve, solver):
     for k, (found, n_features, n_atoms) in enumerate(curve, 1):
         iteration = min(k * every, last)
         row = {"iteration": iteration, "features": found.features, "entries": found.entries}
-        row |= {
-            "n_features": n_features,
-            "n_atoms": n_atoms,
-            "objective": solver.history_[iteration - 1].objective,
-        }
+        row |= {"n_features": n_features, "n_atoms": n_atoms, "objective": solver.history_[iteration - 1].objective}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -201,10 +189,7 @@ def of_draw(draw):
         entries.append((draw, share, *compared(solver.similarity_, truth)))
         if share in SHOWN:
             atoms.append(lab.table_of(solver.similarity_).assign(matrix=f"alpha {share:.0f}"))
-    tables = {
-        "results": pd.concat(results),
-        "entries": pd.DataFrame(entries, columns=["draw", "alpha", *columns]),
-    }
+    tables = {"results": pd.concat(results), "entries": pd.DataFrame(entries, columns=["draw", "alpha", *columns])}
     tables["timings"] = pd.DataFrame([{"run": seconds}])
     return tables | ({} if draw else {"atoms": pd.concat(atoms)})
 
@@ -222,11 +207,7 @@ final = results.groupby(["draw", "alpha"]).last().groupby("alpha")
 table = final[["features", "entries", "n_features", "n_atoms", "objective"]].mean()
 table.insert(2, "lowest", final[["features", "entries"]].min().min(axis=1))
 record.table("table_recovery", table.reset_index())
-print(
-    table.round(
-        {"features": 3, "entries": 3, "lowest": 3, "n_features": 0, "n_atoms": 0, "objective": 3}
-    ).to_string()
-)
+print(table.round({"features": 3, "entries": 3, "lowest": 3, "n_features": 0, "n_atoms": 0, "objective": 3}).to_string())
 
 # %% [markdown]
 # ## Figure 1: recovery along the iterations
@@ -236,13 +217,7 @@ mean = results.groupby(["alpha", "iteration"])[["features", "entries"]].mean()
 figure, axes = figures.panels(2, width=6.6, height=3.2, sharey=True)
 marks = "os^D"
 for ax, what, panel in zip(axes, ("features", "entries"), "ab", strict=True):
-    curves = {
-        rf"$\alpha$ = {share:.0f} %": (
-            mean.loc[share].index.to_numpy(),
-            mean.loc[share, what].to_numpy(),
-        )
-        for share in shares
-    }
+    curves = {rf"$\alpha$ = {share:.0f} %": (mean.loc[share].index.to_numpy(), mean.loc[share, what].to_numpy()) for share in shares}
     labels = {"title": f"Figure 1({panel}): {what}", "xlabel": "iteration", "ylabel": "AUC"}
     figures.lines(curves, ax=ax, legend="best" if ax is axes[0] else None, **labels)
     for k, line in enumerate(ax.get_lines()):
@@ -301,10 +276,7 @@ assert auc[min(shares)] > 0.95 and (auc > 0.6).all()
 assert auc.iloc[0] >= auc.iloc[-1] - 0.01
 early = mean.xs(every, level="iteration")
 assert early["features"].iloc[0] > early["features"].iloc[-1] - 0.02
-print(
-    "with the best triplets nearly everything is found, with the worst far more than by chance:",
-    True,
-)
+print("with the best triplets nearly everything is found, with the worst far more than by chance:", True)
 
 # %% [markdown]
 # ## A counter-example: triplets that tell nothing
@@ -335,25 +307,16 @@ if record.computes:
 
 # %% tags=["nbval-ignore-output"]
 tenth, last = every * max(1, round(0.1 * max_iter / every)), max_iter
-at = {
-    when: results[results["iteration"] <= when].groupby(["draw", "alpha"]).last().unstack()
-    for when in (tenth, last)
-}
+at = {when: results[results["iteration"] <= when].groupby(["draw", "alpha"]).last().unstack() for when in (tenth, last)}
 low, high = min(shares), max(shares)
 middle = counts[counts["alpha"] == SHOWN[0]].set_index("draw")
-values = middle[["inside the blocks", "found", "sign agrees"]].to_dict("series") | {
-    "not true": 1.0 - middle["right"]
-}
+values = middle[["inside the blocks", "found", "sign agrees"]].to_dict("series") | {"not true": 1.0 - middle["right"]}
 for what in ("features", "entries"):
     values |= {f"{what}, {share:.0f} %": at[last][what, share] for share in shares}
     if low < high:
         values[f"{what}, early"] = at[tenth][what, low] - at[tenth][what, high]
         values[f"{what}, final"] = at[last][what, low] - at[last][what, high]
-words = {
-    "low": f"{low:.0f}",
-    "high": f"{high:.0f}",
-    "shown": f"alpha {SHOWN[0]:.0f} %, entries above a tenth of the largest",
-}
+words = {"low": f"{low:.0f}", "high": f"{high:.0f}", "shown": f"alpha {SHOWN[0]:.0f} %, entries above a tenth of the largest"}
 conclusions = judging.judge("70-similarity-recovery", f"d = {d}", {"values": values}, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")

@@ -100,12 +100,7 @@ for d in dims:
 figure, axes = figures.panels(1, width=4.8, height=3.1)
 figures.lines(
     {f"d = {frequencies.size}": (np.arange(1, frequencies.size + 1), frequencies)},
-    dots={
-        f"at least {frequent:g}: may matter": (
-            [np.count_nonzero(frequencies >= frequent)],
-            [frequent],
-        )
-    },
+    dots={f"at least {frequent:g}: may matter": ([np.count_nonzero(frequencies >= frequent)], [frequent])},
     ax=axes,
     title="Figure 3(a): how often a feature is present",
     xlabel="feature",
@@ -142,9 +137,7 @@ def learn(points, triplets, validation, number):
     """Best of the scales on the validation links."""
     best = None
     for scale in grid:
-        solver = hdsl.FrankWolfe(
-            scale, max_iter=max_iter, check_every=every, patience=patience, random_state=number
-        )
+        solver = hdsl.FrankWolfe(scale, max_iter=max_iter, check_every=every, patience=patience, random_state=number)
         solver.fit(points, triplets, lambda similarity: 1.0 - auc(similarity, points, validation))
         found = auc(solver.similarity_, points, validation)
         if best is None or found > best[0]:
@@ -165,17 +158,8 @@ def of_draw(dimension, draw):
         found, scale, solver = learn(points, triplets, validation, draw)
         seconds += time.process_time() - started
         similarity = solver.similarity_
-        row = {
-            "per_link": count,
-            "n_triplets": len(triplets),
-            "scale": scale,
-            "iterations": solver.n_iter_,
-        }
-        row |= {
-            "validation": found,
-            "test": auc(similarity, points, test),
-            "n_features": similarity.features.size,
-        }
+        row = {"per_link": count, "n_triplets": len(triplets), "scale": scale, "iterations": solver.n_iter_}
+        row |= {"validation": found, "test": auc(similarity, points, test), "n_features": similarity.features.size}
         row["right_features"] = float(np.isin(similarity.features, truth.features).mean())
         learned.append(common | row)
     return {"results": pd.DataFrame(learned), "timings": pd.DataFrame([{"run": seconds}])}
@@ -195,11 +179,7 @@ columns = ["dot", "validation", "test", "truth", "n_features", "right_features",
 table = grouped[columns].mean()
 table.insert(3, "+-", grouped["test"].sem())
 record.table("table_auc", table.reset_index())
-print(
-    table.drop(columns=["n_features"])
-    .round({"scale": 0})
-    .to_string(float_format="{:.2f}".format, na_rep="-")
-)
+print(table.drop(columns=["n_features"]).round({"scale": 0}).to_string(float_format="{:.2f}".format, na_rep="-"))
 
 # %% [markdown]
 # ## Figure 3 (b): links that were not seen
@@ -207,19 +187,10 @@ print(
 # %%
 means = table["test"].unstack("per_link")
 figure, axes = figures.panels(1, width=5.4, height=3.6)
-curves = {
-    f"{count} triplet{'s' * (count > 1)} a link": (dims, means[count].to_numpy())
-    for count in counts
-}
+curves = {f"{count} triplet{'s' * (count > 1)} a link": (dims, means[count].to_numpy()) for count in counts}
 curves["dot"] = dims, results.groupby("d")["dot"].mean().to_numpy()
 figures.lines(
-    curves,
-    ax=axes,
-    title="Figure 3(b): unseen links",
-    xlabel="features $d$",
-    ylabel="AUC on the test links",
-    log="x",
-    marks=True,
+    curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$", ylabel="AUC on the test links", log="x", marks=True
 )
 record.figure("auc", figure)
 figures.show(
@@ -233,7 +204,6 @@ figures.show(
 # The gradient has $d^2$ entries and is never formed; what is stored grows with the entries of X, the
 # triplets and the atoms. Here are CPU time and peak memory of a training of fixed length on the first draw
 # of each dimension, apart from the points themselves.
-
 
 # %% tags=["nbval-ignore-output"]
 def cost_of(d):
@@ -307,17 +277,13 @@ assert (results["truth"] > 0.999).all(), "links are judged by the truth"
 beyond = top - results.groupby("d")["dot"].mean()
 assert (beyond > 0.05).all(), "better than the dot product, which knows nothing"
 assert costs["peak MB"].iloc[-1] < 0.01 * costs["MB of d x d"].iloc[-1]
-print(
-    "above the dot product in every dimension, in less than a hundredth of the memory of d x d:",
-    True,
-)
+print("above the dot product in every dimension, in less than a hundredth of the memory of d x d:", True)
 
 # %% [markdown]
 # ## A counter-example: links that must not be seen
 #
 # The partners x3 are drawn from the network without the validation and test links. If they were left in,
 # a test link would be told to the learner beforehand. How often would that happen?
-
 
 # %%
 def seen(triplets, hidden):
@@ -350,21 +316,13 @@ if record.computes:
 
 # %% tags=["nbval-ignore-output"]
 by = results.pivot(index="draw", columns=["per_link", "d"], values="test")
-best, dot = (
-    by[counts[-1]],
-    results[results["per_link"] == counts[-1]].pivot(index="draw", columns="d", values="dot"),
-)
+best, dot = by[counts[-1]], results[results["per_link"] == counts[-1]].pivot(index="draw", columns="d", values="dot")
 log_d = np.log10(dims)
 
 
 def explained(positions):
     """Share of the variance over the dimensions that a line in these positions explains, for each draw."""
-    return np.array(
-        [
-            np.corrcoef(positions, values)[0, 1] ** 2 if np.ptp(values) > 0.0 else 0.0
-            for values in best[dims].to_numpy()
-        ]
-    )
+    return np.array([np.corrcoef(positions, values)[0, 1] ** 2 if np.ptp(values) > 0.0 else 0.0 for values in best[dims].to_numpy()])
 
 
 values = {
@@ -379,15 +337,9 @@ if len(dims) > 2:
     values["explained by the logarithm"] = explained(log_d) - explained(np.array(dims, dtype=float))
 if len(counts) > 1:
     values["more triplets"] = (by[counts[-1]] - by[counts[0]]).mean(axis=1)
-words = {
-    "fewest": f"{dims[0]:,}",
-    "most": f"{dims[-1]:,}",
-    "per_link": f"{counts[-1]} triplets a link",
-}
+words = {"fewest": f"{dims[0]:,}", "most": f"{dims[-1]:,}", "per_link": f"{counts[-1]} triplets a link"}
 words |= {"fewest_triplets": counts[0], "most_triplets": counts[-1]}
-conclusions = judging.judge(
-    "71-link-prediction", f"up to {dims[-1]} features", {"values": values}, words=words
-)
+conclusions = judging.judge("71-link-prediction", f"up to {dims[-1]} features", {"values": values}, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

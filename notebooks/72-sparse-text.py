@@ -121,28 +121,12 @@ def load_other():
 
 def drawn(number):
     """Points to learn from, points held out in random order, triplets."""
-    rows, rest = train_test_split(
-        np.arange(y.size), train_size=n_train, stratify=y, random_state=seed + number
-    )
+    rows, rest = train_test_split(np.arange(y.size), train_size=n_train, stratify=y, random_state=seed + number)
     if published and number == 0:
-        rows, rest = (
-            np.arange(n_train),
-            np.random.default_rng(seed).permutation(np.arange(n_train, y.size)),
-        )
-    X, X_new = (
-        unit(stored[part], everything if reference == "all" else stored[rows])
-        for part in (rows, rest)
-    )
-    by_label = (
-        hdsl.random_triplets(y[rows], random_triplets, seed + number) if random_triplets else None
-    )
-    return selection.Fold(
-        X,
-        y[rows],
-        X_new,
-        y[rest],
-        hdsl.nearest_triplets(X, y[rows]) if by_label is None else by_label,
-    )
+        rows, rest = np.arange(n_train), np.random.default_rng(seed).permutation(np.arange(n_train, y.size))
+    X, X_new = (unit(stored[part], everything if reference == "all" else stored[rows]) for part in (rows, rest))
+    by_label = hdsl.random_triplets(y[rows], random_triplets, seed + number) if random_triplets else None
+    return selection.Fold(X, y[rows], X_new, y[rest], hdsl.nearest_triplets(X, y[rows]) if by_label is None else by_label)
 
 
 if record.computes:
@@ -158,11 +142,7 @@ if record.computes:
     stored = everything[: y.size]  # with a label
 
 # %% tags=["HDSL19-B2"]
-PAPER_SETS = {
-    "dexter": (20000, 0.48, 300, 300),
-    "dorothea": (100000, 0.91, 800, 350),
-    "rcv1_4": (29992, 0.26, 3850, 5775),
-}
+PAPER_SETS = {"dexter": (20000, 0.48, 300, 300), "dorothea": (100000, 0.91, 800, 350), "rcv1_4": (29992, 0.26, 3850, 5775)}
 standard = dataset if published else "rcv1_4" if dataset in ("reuters21578", "tdt2") else None
 if record.computes:
     folds = [drawn(number) for number in range(draws)]
@@ -219,23 +199,14 @@ def train(fold, scale, random_state):
     counts = np.array([step.n_features for step in solver.history_])
     assert every % finer or early[-1].n_atoms == points[0].n_atoms, "the same run, stopped there"
     counts = np.pad(counts, (0, max_iter - counts.size), mode="edge")
-    return (
-        [point for point in early if point.iteration < every] + points,
-        counts,
-        solver.n_iter_,
-        spent,
-    )
+    return [point for point in early if point.iteration < every] + points, counts, solver.n_iter_, spent
 
 
 def polynomial(fold, degree):
     """Errors of the machine with the kernel of that degree on both halves, for each C, as :func:`selection.baseline` has them."""
     size = (fold.X.data**2).sum() / fold.X.shape[0]
-    K, K_new = (
-        (1.0 + (points @ fold.X.T).toarray() / size) ** degree for points in (fold.X, fold.X_new)
-    )
-    wrong = [
-        SVC(C=C, kernel="precomputed").fit(K, fold.y).predict(K_new) != fold.y_new for C in costs
-    ]
+    K, K_new = ((1.0 + (points @ fold.X.T).toarray() / size) ** degree for points in (fold.X, fold.X_new))
+    wrong = [SVC(C=C, kernel="precomputed").fit(K, fold.y).predict(K_new) != fold.y_new for C in costs]
     return [np.array([part[half].mean() for half in fold.halves()]) for part in wrong]
 
 
@@ -248,29 +219,15 @@ def run(number, fold):
         setting = " / ".join(dict.fromkeys(settings[k] for k in best))
         error, used = 100 * float(reported.mean()), float(np.mean([features[k] for k in best]))
         clock.append(time.process_time())
-        row = {
-            "draw": number,
-            "method": method,
-            "error": error,
-            "features": used,
-            "setting": setting,
-            "seconds": clock[-1] - clock[-2],
-        }
+        row = {"draw": number, "method": method, "error": error, "features": used, "setting": setting, "seconds": clock[-1] - clock[-2]}
         rows.append(row)
         return best
 
     for name, values in GRIDS.items():
         found = [selection.baseline(name, fold, value, seed + number) for value in values]
-        note(
-            name,
-            [one.error for one in found],
-            [f"{value:g}" for value in values],
-            [one.n_features for one in found],
-        )
+        note(name, [one.error for one in found], [f"{value:g}" for value in values], [one.n_features for one in found])
     for degree in (2, 3):
-        note(
-            f"poly-{degree}", polynomial(fold, degree), [f"{C:g}" for C in costs], [d] * len(costs)
-        )
+        note(f"poly-{degree}", polynomial(fold, degree), [f"{C:g}" for C in costs], [d] * len(costs))
 
     for kind, where in spaces.items():
         errors = selection.projected(kind, fold, where, aggressive, passes, seed + number)
@@ -282,33 +239,16 @@ def run(number, fold):
     checks = [course for course, *_ in trained]
     flat = [point for course in checks for point in course]
     last = ["" if point.iteration < max_iter else " (last)" for point in flat]
-    settings = [
-        f"lam {scale:g}, {point.iteration}"
-        for scale, course in zip(grid, checks, strict=True)
-        for point in course
-    ]
+    settings = [f"lam {scale:g}, {point.iteration}" for scale, course in zip(grid, checks, strict=True) for point in course]
     settings = [text + end for text, end in zip(settings, last, strict=True)]
-    best = note(
-        "hdsl", [point.error for point in flat], settings, [point.n_features for point in flat]
-    )
+    best = note("hdsl", [point.error for point in flat], settings, [point.n_features for point in flat])
     both = [k // len(checks[0]) for k in best]
-    seen["checks"], seen["chosen"], seen["scale"], seen["last"] = (
-        checks,
-        flat[best[0]],
-        grid[both[0]],
-        any(last[k] for k in best),
-    )
+    seen["checks"], seen["chosen"], seen["scale"], seen["last"] = checks, flat[best[0]], grid[both[0]], any(last[k] for k in best)
     _, seen["counts"], seen["ended"], seen["long"] = trained[both[0]]
     seen["slower"], seen["courses"] = max(trained[k][3] for k in both), [checks[k] for k in both]
     begun = time.process_time()
-    same = {
-        "max_iter": seen["chosen"].iteration,
-        "check_every": every,
-        "random_state": seed + number,
-    }
-    seen["similarity"] = (
-        hdsl.FrankWolfe(seen["scale"], **same).fit(fold.X, fold.triplets).similarity_
-    )
+    same = {"max_iter": seen["chosen"].iteration, "check_every": every, "random_state": seed + number}
+    seen["similarity"] = hdsl.FrankWolfe(seen["scale"], **same).fit(fold.X, fold.triplets).similarity_
     seen["short"] = time.process_time() - begun
     return rows, seen
 
@@ -385,8 +325,7 @@ def judged(one, error):
         "pairs of the rarer sign": min(signs),
         "rp over dot": tuned(one, "rp") - error["dot"],
         "pca over hdsl": tuned(one, "pca") - error["hdsl"],
-        "hdsl over pca+oasis in the smallest dimension": at_dimension(one, spaces["pca"][0])
-        - smallest,
+        "hdsl over pca+oasis in the smallest dimension": at_dimension(one, spaces["pca"][0]) - smallest,
         "hdsl over pca+oasis in the end": at_dimension(one, np.inf) - tuned(one, "pca+oasis"),
         f"hdsl over dot by {NEAR} dimensions": at_dimension(one, NEAR) - error["dot"],
         "end over best: hdsl": over["hdsl"],
@@ -394,17 +333,14 @@ def judged(one, error):
         "end over best: hdsl over pca+oasis": over["hdsl"] - over["pca+oasis"],
         "seconds of a training": one["slower"],
         "percent of the entries": share,
-        "atoms at the end over half way": atoms[-1]
-        / atoms[len(atoms) - 1 - (max_iter // every) // 2],
+        "atoms at the end over half way": atoms[-1] / atoms[len(atoms) - 1 - (max_iter // every) // 2],
     }
 
 
 def assert_sizes(one):
     """The rank of M is at most k + 1 after k iterations, and an iteration brings in two features at most."""
     points = [point for course in one["courses"] for point in course]
-    assert all(point.n_atoms <= point.iteration + 1 for point in points), (
-        "the rank is at most k + 1"
-    )
+    assert all(point.n_atoms <= point.iteration + 1 for point in points), "the rank is at most k + 1"
     count = one["counts"]
     assert (np.diff(count) <= 2).all() and (count <= 2 * (np.arange(count.size) + 1)).all()
 
@@ -423,11 +359,7 @@ def figures_of(one):
         for r, row in zip(spaces[name.split("+")[0]], one[name], strict=True)
     ]
     chosen = one["chosen"]
-    first_chosen = {
-        "lam": one["scale"],
-        "iteration": chosen.iteration,
-        "features": chosen.n_features,
-    }
+    first_chosen = {"lam": one["scale"], "iteration": chosen.iteration, "features": chosen.n_features}
     first_chosen["features in the end"] = one["counts"][-1]
     first_chosen["entries"] = one["similarity"].to_sparse().count_nonzero()
     return {
@@ -454,10 +386,7 @@ def costs_of(one):
     tuned_on = one["pca+oasis"].mean(axis=2).min(axis=1).argmin()
     r_pca = spaces["pca"][tuned_on]
     more = selection.projected("pca", first, [r_pca], aggressive, 2 * passes, seed)[:, 1:]
-    once, twice = (
-        100 * float(selection.choose(errors)[1].mean())
-        for errors in (one["pca+oasis"][tuned_on], more)
-    )
+    once, twice = (100 * float(selection.choose(errors)[1].mean()) for errors in (one["pca+oasis"][tuned_on], more))
     costs = {"dimension": r_pca, "error": once, "with twice the passes": twice}
     return {"spent": pd.DataFrame([spent]), "costs": pd.DataFrame([costs])}
 
@@ -491,9 +420,7 @@ if record.computes:
 
     tables = record.parts(of_draw, draw=range(draws))
     errors = tables["results"]
-    record.rows(
-        "results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed)
-    )
+    record.rows("results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed))
 
 # %%
 results = record.read("results")
@@ -516,13 +443,8 @@ if record.computes:
     record.rows("dimensions", tables["dimensions"], digits=6)
     record.rows("atoms", tables["atoms"])
     record.rows("chosen", tables["chosen"])
-    print(
-        "features of the first draw half way and at the end:",
-        grown["draw 1"].iloc[[len(grown) // 2, -1]].tolist(),
-    )
-    print(
-        "iterations after which no loss was left, or all:", tables["ended"]["iterations"].tolist()
-    )
+    print("features of the first draw half way and at the end:", grown["draw 1"].iloc[[len(grown) // 2, -1]].tolist())
+    print("iterations after which no loss was left, or all:", tables["ended"]["iterations"].tolist())
     print("percentage points by which the largest dimension is worse than the best:")
     print(tables["over"].mean().round(1).to_string())
 
@@ -556,34 +478,15 @@ else:
 
 # %%
 PRINTED = judging.load().printed["HDSL19 Tables 3 and 4"]
-ORDER = [
-    "dot",
-    "rp+oasis",
-    "pca+oasis",
-    "diag-l2",
-    "diag-l1",
-    "hdsl",
-    "poly-2",
-    "poly-3",
-    "linear-l2",
-    "linear-l1",
-]
+ORDER = ["dot", "rp+oasis", "pca+oasis", "diag-l2", "diag-l1", "hdsl", "poly-2", "poly-3", "linear-l2", "linear-l1"]
 features_of = PRINTED["features"].get(standard, {})  # or dimensions
 printed = {
-    name: f"{value:.1f}" + (f" [{features_of[name]}]" if name in features_of else "")
-    for name, value in PRINTED["errors"].get(standard, {}).items()
+    name: f"{value:.1f}" + (f" [{features_of[name]}]" if name in features_of else "") for name, value in PRINTED["errors"].get(standard, {}).items()
 }
 error = results.pivot(index="draw", columns="method", values="error")[ORDER]
 features = results.pivot(index="draw", columns="method", values="features")[ORDER]
 mean = error.mean()
-table = pd.DataFrame(
-    {
-        "error": mean,
-        "+-": error.sem().fillna(0.0),
-        "first": error.loc[0],
-        "features": features.mean().round(),
-    }
-)
+table = pd.DataFrame({"error": mean, "+-": error.sem().fillna(0.0), "first": error.loc[0], "features": features.mean().round()})
 table["paper"] = pd.Series(printed, dtype=object)
 binomial = 100 * float(np.sqrt(mean["hdsl"] / 100 * (1 - mean["hdsl"] / 100) / held_out))
 record.table("table_errors", table.rename_axis("method").reset_index())
@@ -611,9 +514,7 @@ if record.computes:
     assert mean[machines].min() < 100 * (1 - guess) or standard
 competitive = bool(mean["hdsl"] < mean[machines].min() + max(5.0, 3.0 * bar))
 assert competitive or standard
-print(
-    "hdsl is at most three standard errors, or five points, behind the best machine:", competitive
-)
+print("hdsl is at most three standard errors, or five points, behind the best machine:", competitive)
 
 # %% [markdown]
 # ## Figure 4: features along the iterations
@@ -803,9 +704,7 @@ words = {
 tables = {"values": values, "errors": error}
 facts = {}
 if published:
-    words["note"] = (
-        "chosen by one half of the validation points, reported on the other: the test labels are not public"
-    )
+    words["note"] = "chosen by one half of the validation points, reported on the other: the test labels are not public"
     named = {"dexter": "a minute", "dorothea": "an hour"}[dataset]
     values[f"seconds, against {named}"] = ratios_of["seconds of a training"]
     tables["errors of published sets"] = error
@@ -825,10 +724,7 @@ conclusions = judging.judge(
     # halves of the validation part stand for the test part, whose labels are not public
     whose={"": whose, "errors": "own"},
     words=words,
-    about=lambda first, second: {
-        "first_mean": f"{mean[first]:.1f}",
-        "second_mean": f"{mean[second]:.1f}",
-    },
+    about=lambda first, second: {"first_mean": f"{mean[first]:.1f}", "second_mean": f"{mean[second]:.1f}"},
 )
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
@@ -859,9 +755,7 @@ explanation = [f"One draw has a binomial standard error of {binomial:.1f} points
 if published:
     explanation += ["The first draw is the published split."]
 if standard and standard != dataset:
-    explanation += [
-        f"{dataset} stands in for {standard}: another collection of news, its {n_classes} largest classes."
-    ]
+    explanation += [f"{dataset} stands in for {standard}: another collection of news, its {n_classes} largest classes."]
 timings = {"run": round(float(spent["run"]), 3)}
 seconds = {name: float(value) for name, value in spent.items() if name != "run"}
 record.summary(

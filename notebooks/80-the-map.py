@@ -115,15 +115,7 @@ def draw(tables, text):
         ax.imshow(table, cmap="cividis", vmin=0.0, vmax=1.0)
         for i, j in np.ndindex(table.shape):
             colour = "black" if table[i, j] > 0.6 else "white"
-            ax.text(
-                j,
-                i,
-                f"{table[i, j]:.2f}".replace("1.00", "1"),
-                ha="center",
-                va="center",
-                color=colour,
-                fontsize=8,
-            )
+            ax.text(j, i, f"{table[i, j]:.2f}".replace("1.00", "1"), ha="center", va="center", color=colour, fontsize=8)
         ax.set(title=cone, xticks=range(len(BALLS)), yticks=range(len(BALLS)), yticklabels=BALLS)
         ax.set_xticks(range(len(BALLS)), BALLS, rotation=90)
     figures.show(text)
@@ -148,10 +140,7 @@ draw(
 # reference it has one: the next section.
 
 # %% tags=["NEW-MAP"]
-always = {
-    cone: {(BALLS[i], BALLS[j]) for i, j in zip(*np.nonzero(t > 1.0 - 1e-9), strict=True) if i != j}
-    for cone, t in inside.items()
-}
+always = {cone: {(BALLS[i], BALLS[j]) for i, j in zip(*np.nonzero(t > 1.0 - 1e-9), strict=True) if i != j} for cone, t in inside.items()}
 one_ball = ("GB", "PGB", "MGB")
 same = {(a, b) for a, b in itertools.permutations(one_ball, 2)}
 assert always["matrices"] == always["diagonal metrics"] == {("MGB", "DGB")}
@@ -159,9 +148,7 @@ assert always["whole space"] == same | {(name, "DGB") for name in one_ball}
 order = [("PGB", "GB"), ("PGB", "MGB"), ("PGB", "DGB"), ("MGB", "DGB")]
 for cone, a in itertools.product(CONES, order):
     assert smaller[cone][BALLS.index(a[0]), BALLS.index(a[1])] > 1.0 - 1e-9
-print(
-    f"{3 * COUNT} references over three cones: over cones one containment of {len(BALLS) * (len(BALLS) - 1)} holds"
-)
+print(f"{3 * COUNT} references over three cones: over cones one containment of {len(BALLS) * (len(BALLS) - 1)} holds")
 
 # %% [markdown]
 # A smaller radius is no containment: PGB is never larger than DGB, and lies in it only part of the time. How often
@@ -230,9 +217,7 @@ class ExactProblem:
         self.cone, self.gamma = cone, mpf(rng.choice([0.0, 0.25]))
         u, v = exact(rng.standard_normal((2, 5, 3 if cone != "matrices" else 2)))
         if cone == "matrices":
-            self.A = np.array(
-                [(np.outer(p, p) - np.outer(q, q)).ravel() for p, q in zip(u, v, strict=True)]
-            )
+            self.A = np.array([(np.outer(p, p) - np.outer(q, q)).ravel() for p, q in zip(u, v, strict=True)])
         else:
             self.A = u if cone == "whole space" else u * u - v * v
         self.lam0 = mpf(10.0 ** rng.uniform(-0.5, 0.5))
@@ -245,17 +230,13 @@ class ExactProblem:
     def losses(self, x):
         """The loss of each term."""
         slack = np.array([max(t, mpf(0)) for t in self.tau - self.A @ x])
-        return np.array(
-            [s - self.gamma / 2 if s >= self.gamma else s * s / (2 * self.gamma) for s in slack]
-        )
+        return np.array([s - self.gamma / 2 if s >= self.gamma else s * s / (2 * self.gamma) for s in slack])
 
     def balls(self, x, alpha, lam):
         """Center and radius of each ball of one pair, by the definitions; RRPB from lam0 to lam."""
         H = self.A.T @ alpha
         plus = positive_part(H, self.cone)
-        fenchel = np.sum(
-            self.losses(x) + self.gamma / 2 * alpha**2 - alpha * (self.tau - self.A @ x)
-        )
+        fenchel = np.sum(self.losses(x) + self.gamma / 2 * alpha**2 - alpha * (self.tau - self.A @ x))
         excess = fenchel + x @ (plus - H)  # the gap without its square
         Q = (x + H / lam) / 2
         gb_square = (x - H / lam) @ (x - H / lam) / 4 + fenchel / lam
@@ -297,9 +278,7 @@ def surface(ball, rng, count=20):
 def cut_sticks_out(ball, normal, outer, rng):
     """How far the part of a ball in the half-space of a normal reaches beyond another ball."""
     points = [z for z in surface(ball, rng) if normal is None or normal @ z >= 0]
-    return max(
-        [(length(z - outer[0]) - outer[1]) / (1 + outer[1]) for z in points], default=mpf(-1)
-    )
+    return max([(length(z - outer[0]) - outer[1]) / (1 + outer[1]) for z in points], default=mpf(-1))
 
 
 def bt1(problem, w, lam):
@@ -313,22 +292,12 @@ def bt1(problem, w, lam):
 def beyond_the_dome(problem, w_b, rng, *, both):
     """How far the common part of two balls, or the first of them alone, reaches beyond the dome of x0 and w_b."""
     w_a, k = problem.x0, mpf(1.5)
-    first, second = (
-        ((1 + k) / 2 * w_a, (k - 1) / 2 * length(w_a)),
-        ((1 + 1 / k) / 2 * w_b, (1 - 1 / k) / 2 * length(w_b)),
-    )
+    first, second = ((1 + k) / 2 * w_a, (k - 1) / 2 * length(w_a)), ((1 + 1 / k) / 2 * w_b, (1 - 1 / k) / 2 * length(w_b))
     points = surface(first, rng)
     if both:
         points = [*points, *surface(second, rng)]
-        points = [
-            z
-            for z in points
-            if all(length(z - c) <= r * (1 + mpf(10) ** -40) for c, r in (first, second))
-        ]
-    return max(
-        [max(length(z) - length(w_b), (w_a @ w_a - w_a @ z) / length(w_a)) for z in points],
-        default=mpf(-1),
-    )
+        points = [z for z in points if all(length(z - c) <= r * (1 + mpf(10) ** -40) for c, r in (first, second))]
+    return max([max(length(z) - length(w_b), (w_a @ w_a - w_a @ z) / length(w_a)) for z in points], default=mpf(-1))
 
 
 # %%
@@ -347,34 +316,18 @@ def statements(problem, rng):
     found = {
         "MGB in DGB": (sticks_out(of["MGB"], of["DGB"]), sticks_out(of["MGB"], of_other["DGB"])),
         "MGB in RRPB": (sticks_out(of["MGB"], of["RRPB"]), sticks_out(of["MGB"], short)),
-        "GB and its half-space in PGB": [
-            cut_sticks_out(of["GB"], n, of["PGB"], rng) for n in (Q_minus, None)
-        ],
-        "GB and half-space in MGB": [
-            cut_sticks_out(of["GB"], n, of["MGB"], rng) for n in (H_minus, None)
-        ],
+        "GB and its half-space in PGB": [cut_sticks_out(of["GB"], n, of["PGB"], rng) for n in (Q_minus, None)],
+        "GB and half-space in MGB": [cut_sticks_out(of["GB"], n, of["MGB"], rng) for n in (H_minus, None)],
         "PGB = MGB = RPB, in DGB": [
-            max(
-                [
-                    sticks_out(b[p], b[q])
-                    for p, q in itertools.permutations(("PGB", "MGB", "RPB"), 2)
-                ]
-                + [sticks_out(b["PGB"], b["DGB"])]
-            )
+            max([sticks_out(b[p], b[q]) for p, q in itertools.permutations(("PGB", "MGB", "RPB"), 2)] + [sticks_out(b["PGB"], b["DGB"])])
             for b in (at, of)
         ],
     }
     if problem.cone == "whole space":
         w_b = problem.x0 * mpf(rng.uniform(1.05, 1.5)) + noise * length(problem.x0) / 20
-        found["two balls in the dome"] = [
-            beyond_the_dome(problem, w_b, rng, both=both) for both in (True, False)
-        ]
+        found["two balls in the dome"] = [beyond_the_dome(problem, w_b, rng, both=both) for both in (True, False)]
         found["BT1 = RPB"] = [
-            max(
-                sticks_out(bt1(problem, w, lam), at["RPB"]),
-                sticks_out(at["RPB"], bt1(problem, w, lam)),
-            )
-            for w in (problem.x0, x)
+            max(sticks_out(bt1(problem, w, lam), at["RPB"]), sticks_out(at["RPB"], bt1(problem, w, lam))) for w in (problem.x0, x)
         ]
     return found
 
@@ -395,9 +348,7 @@ for cone in CONES:
     rng = np.random.default_rng(12)
     for _ in range(PAIRS):
         problem = ExactProblem(cone, rng)
-        if (
-            length(problem.x0) < mpf(10) ** -3
-        ):  # all of H outside of the cone: the balls of the path are points
+        if length(problem.x0) < mpf(10) ** -3:  # all of H outside of the cone: the balls of the path are points
             continue
         for name, (as_it_is, without) in statements(problem, rng).items():
             tried[name] += 1
@@ -406,20 +357,11 @@ for cone in CONES:
 
 # %% tags=["NEW-MAP"]
 assert min(tried.values()) > 30 and not any(refuted.values()) and min(broken.values()) > 0
-print(
-    f"{sum(tried.values())} trials of {len(SAME)} statements in {mp.dps} digits: {sum(refuted.values())} counter-examples"
-)
-print(
-    f"with an assumption broken: {sum(broken.values())} counter-examples, at least {min(broken.values())} for each statement"
-)
-lines = [
-    "| for the same reference | proved in | trials | it fails | broken assumption | it fails |",
-    "|---|---|---|---|---|---|",
-]
+print(f"{sum(tried.values())} trials of {len(SAME)} statements in {mp.dps} digits: {sum(refuted.values())} counter-examples")
+print(f"with an assumption broken: {sum(broken.values())} counter-examples, at least {min(broken.values())} for each statement")
+lines = ["| for the same reference | proved in | trials | it fails | broken assumption | it fails |", "|---|---|---|---|---|---|"]
 for name, (notebook, assumption) in SAME.items():
-    lines.append(
-        f"| {name} | [{notebook}]({notebook}.ipynb) | {tried[name]} | {refuted[name]} | {assumption} | {broken[name]} |"
-    )
+    lines.append(f"| {name} | [{notebook}]({notebook}.ipynb) | {tried[name]} | {refuted[name]} | {assumption} | {broken[name]} |")
 Markdown("\n".join(lines))
 
 # %% [markdown]
@@ -431,7 +373,6 @@ Markdown("\n".join(lines))
 # Containment is rare, so the question that is left is how much each screens. The share of terms that the sphere rule decides, by how far the
 # reference is from the solution (the duality gap relative to the objective):
 
-
 # %%
 def shares(pairs):
     """Relative gaps of references, and the share screened by each ball."""
@@ -439,9 +380,7 @@ def shares(pairs):
     for problem, reference in pairs:
         e = reference.evaluation
         gaps.append(e.gap / max(abs(e.primal), 1e-300))
-        rates.append(
-            [ss.rules.sphere(problem, ss.SPHERES[name].build(reference)).rate for name in BALLS]
-        )
+        rates.append([ss.rules.sphere(problem, ss.SPHERES[name].build(reference)).rate for name in BALLS])
     return np.array(gaps), np.array(rates)
 
 
@@ -453,32 +392,22 @@ for ax, cone in zip(axes, CONES, strict=True):
     gaps, rates = shares(drawn[cone])
     bins = np.clip(np.digitize(gaps, edges), 1, len(edges) - 1)
     filled = [b for b in range(1, len(edges)) if (bins == b).any()]
-    mean_rates[cone] = {
-        b: dict(zip(BALLS, rates[bins == b].mean(axis=0), strict=True)) for b in filled
-    }
+    mean_rates[cone] = {b: dict(zip(BALLS, rates[bins == b].mean(axis=0), strict=True)) for b in filled}
     x = [np.sqrt(edges[b - 1] * edges[b]) for b in filled]
     for name, style in zip(BALLS, figures.styles(BALLS), strict=True):
         ax.plot(x, [mean_rates[cone][b][name] for b in filled], label=name, **style)
     ax.set(xscale="log", title=cone, xlabel="relative gap of the reference")
 axes[0].set_ylabel("screened")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(BALLS))
-ends = {
-    name: [[mean_rates[cone][end(mean_rates[cone])][name] for cone in CONES] for end in (min, max)]
-    for name in BALLS
-}
+ends = {name: [[mean_rates[cone][end(mean_rates[cone])][name] for cone in CONES] for end in (min, max)] for name in BALLS}
 lowest = min(rates["RRPB"] for table in mean_rates.values() for rates in table.values())
 figures.show(
     f"Three panels, one for each cone: the share of terms screened by {len(BALLS)} balls against the relative gap of the reference. "
     f"RRPB is never below {lowest:.2f}. At the smallest gaps MGB decides at least {min(ends['MGB'][0]):.2f} and DGB {min(ends['DGB'][0]):.2f}, "
     f"at the largest MGB at most {max(ends['MGB'][1]):.2f} and DGB {max(ends['DGB'][1]):.2f}. BT2 and CDGB decide less than MGB at small gaps."
 )
-assert all(
-    a > b for small in ("BT2", "CDGB") for a, b in zip(ends["MGB"][0], ends[small][0], strict=True)
-)
-assert all(
-    a >= b
-    for a, b in zip(ends["MGB"][0] + ends["MGB"][1], ends["DGB"][0] + ends["DGB"][1], strict=True)
-)
+assert all(a > b for small in ("BT2", "CDGB") for a, b in zip(ends["MGB"][0], ends[small][0], strict=True))
+assert all(a >= b for a, b in zip(ends["MGB"][0] + ends["MGB"][1], ends["DGB"][0] + ends["DGB"][1], strict=True))
 
 # %% [markdown]
 # RRPB rests on the solution for $\lambda_0$ and does not see how far the reference is. PGB and MGB screen about the same and more than DGB.
@@ -487,9 +416,7 @@ assert all(
 # %%
 for cone, end in itertools.product(CONES, (min, max)):
     b = end(mean_rates[cone])
-    print(
-        f"{cone}, gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: {figures.listed(mean_rates[cone][b])}"
-    )
+    print(f"{cone}, gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: {figures.listed(mean_rates[cone][b])}")
 
 # %% [markdown]
 # ## What a rule adds to a ball
@@ -504,18 +431,10 @@ for problem, reference in draws("matrices", 40, seed=2):
     masks = {name: rule(problem, ball) for name, rule in ss.rules.RULES.items()}
     for name, mask in masks.items():
         added[name] += mask.n_L + mask.n_R
-        assert (
-            not (masks["sphere"].in_R & ~mask.in_R).any()
-            and not (masks["sphere"].in_L & ~mask.in_L).any()
-        )
+        assert not (masks["sphere"].in_R & ~mask.in_R).any() and not (masks["sphere"].in_L & ~mask.in_L).any()
     terms += len(problem)
-print(
-    f"of {terms} triplets:",
-    figures.listed({name: count / terms for name, count in added.items()}, "{:.4f}"),
-)
-assert (
-    added["sphere"] <= added["halfspace"] <= added["semidefinite"] <= added["sphere"] + 0.1 * terms
-)
+print(f"of {terms} triplets:", figures.listed({name: count / terms for name, count in added.items()}, "{:.4f}"))
+assert added["sphere"] <= added["halfspace"] <= added["semidefinite"] <= added["sphere"] + 0.1 * terms
 
 # %% [markdown]
 # ## The table
@@ -533,12 +452,7 @@ about = {name: [claim for claim in claims if name in claim.about] for name in en
 
 def plain(text):
     """Text of a docstring as Markdown."""
-    return (
-        text.replace(":func:", "")
-        .replace(":mod:", "")
-        .replace("``", "`")
-        .replace("~safescreen.", "")
-    )
+    return text.replace(":func:", "").replace(":mod:", "").replace("``", "`").replace("~safescreen.", "")
 
 
 def cell(text):
@@ -561,10 +475,7 @@ def table(kind):
     """All entries of a kind, and below them how each holds in floating point."""
     of_kind = [entry for entry in entries.values() if entry.kind == kind]
     head = ["| test | papers | who first | ours | cost | claims |", "|---|---|---|---|---|---|"]
-    floating = [
-        f"* `{entry.name}`: {plain(entry.rounding.removeprefix('Safe in floating point').lstrip(':, '))}"
-        for entry in of_kind
-    ]
+    floating = [f"* `{entry.name}`: {plain(entry.rounding.removeprefix('Safe in floating point').lstrip(':, '))}" for entry in of_kind]
     return Markdown("\n".join([*head, *map(row, of_kind), "", "In floating point:", "", *floating]))
 
 

@@ -317,11 +317,7 @@ def slope_balls(Z, x, lam, beta):
     margins, reach = Z @ x, np.sqrt(2.0 * gap / lam) * np.linalg.norm(Z, axis=1)
     nearest = np.clip(0.0, margins - reach, margins + reach)  # the smallest modulus is there
     moduli = 1.0 / (expit(nearest) * expit(-nearest))
-    return (
-        alpha,
-        max(gap - 0.25 * lam * np.sum((x - x_alpha) ** 2), 0.0),
-        (np.full(len(Z), 4.0), moduli),
-    )
+    return alpha, max(gap - 0.25 * lam * np.sum((x - x_alpha) ** 2), 0.0), (np.full(len(Z), 4.0), moduli)
 
 
 # %%
@@ -335,13 +331,7 @@ def proximal(Z, lam, beta, steps):
 
 
 # %% tags=["NEW-LOGISTIC"]
-rng, found, n_zero, wrong, farthest = (
-    np.random.default_rng(3),
-    np.zeros((2, 4), dtype=int),
-    0,
-    0,
-    np.zeros(2),
-)
+rng, found, n_zero, wrong, farthest = np.random.default_rng(3), np.zeros((2, 4), dtype=int), 0, 0, np.zeros(2)
 for _ in range(25):
     Z_ = rng.normal(size=(40, 20)) * rng.uniform(0.2, 1.0, 20)
     Z_[:, :3] += 0.5
@@ -360,15 +350,8 @@ for _ in range(25):
     n_zero += zero.sum()
 print(f"features that are 0: {n_zero}; found after 10, 20, 50, 100 steps, modulus 4:", *found[0])
 print("with the moduli on the box:", *found[1], " wrong:", wrong)
-print(
-    f"the slopes use up to {100.0 * farthest[0]:.1f} % of g, and {100.0 * farthest[1]:.1f} % on the box"
-)
-assert (
-    wrong == 0
-    and farthest.max() <= 1.0
-    and (found[1] >= found[0]).all()
-    and found[1].sum() > found[0].sum()
-)
+print(f"the slopes use up to {100.0 * farthest[0]:.1f} % of g, and {100.0 * farthest[1]:.1f} % on the box")
+assert wrong == 0 and farthest.max() <= 1.0 and (found[1] >= found[0]).all() and found[1].sum() > found[0].sum()
 
 # %% [markdown]
 # The local moduli find a few more features. Where margins are small they are close to 4, and gain nothing. On the box $g$ is nearly used up: it cannot
