@@ -374,7 +374,7 @@ def judged(problem, arrays, loss, diagonal, rng):
 rng = np.random.default_rng(63)
 balls, largest, table = 0, 0.0, {name: {kind: np.zeros(2, dtype=int) for kind in losses} for name in five}
 for kind, loss in losses.items():
-    for repeat in range(2):
+    for repeat in range(4):
         diagonal = bool(repeat % 2)
         for name, (problem, *arrays) in questions(rng, loss, diagonal=diagonal, n=16).items():
             for decided, share in judged(problem, arrays, loss, diagonal, rng):
