@@ -523,7 +523,7 @@ assert not low <= optimum <= high
 # ## LMNN on iris and wine
 #
 # Large margin nearest neighbours: pull the five target neighbours of every point, push the five nearest strangers
-# away, hinge loss. The metric is learned on nine tenths of the points, and the error is that of 3 nearest neighbours on
+# away, hinge loss. The metric is learned on four fifths of the points, and the error is that of 3 nearest neighbours on
 # the rest, over five folds; as a sanity check, not as a benchmark.
 
 
