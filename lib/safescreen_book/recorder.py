@@ -208,9 +208,10 @@ class Recorder:
 
         from safescreen_book.figures.legends import tidy
 
-        tidy(fig)
         if not self.saves_figures:
+            fig.draw_without_rendering()  # or an error that only drawing finds would be missed
             return None
+        tidy(fig)
         drawn = fig.findobj(
             lambda item: (
                 getattr(item, "get_array", lambda: None)() is not None

@@ -60,6 +60,19 @@ def test_what_is_dense_is_a_picture_inside_of_its_figure(tmp_path):
         assert Recorder(tmp_path).figure("many", fig).read_text().count("<image") == pictures
 
 
+def test_a_figure_that_nobody_reads_is_not_written_and_must_be_drawable(tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(Recorder, "saves_figures", False)
+    fig = Figure()
+    axes = fig.subplots()
+    assert Recorder(tmp_path).figure("curve", fig) is None
+    assert list(tmp_path.iterdir()) == []
+    axes.set_title(r"$\frac{1$")
+    with pytest.raises(ValueError, match="frac"):
+        Recorder(tmp_path).figure("curve", fig)
+
+
 @pytest.mark.parametrize("output_dir", ["", "here"])
 def test_bad_input_is_refused_with_and_without_a_folder(tmp_path, output_dir):
     out = Recorder(tmp_path / output_dir if output_dir else "")
