@@ -4,17 +4,11 @@ A hand-written page or a notebook leads to its file in the repository that `pypr
 `Repository`, where it names one, and else to the copy of it beside the pages. Generated pages have
 neither; those of the reference show the code of each name instead. Printed sentences that are wider
 than a page are wrapped; printed tables are scrolled, since their columns would not stand below each
-other. The navigation is made from titles alone: Sphinx would copy the headings of all pages for
-each page, and leave them out."""
+other."""
 
-import copy
-import functools
-import posixpath
 from pathlib import Path
 
 from docutils import nodes
-from sphinx import addnodes
-from sphinx.environment.adapters.toctree import global_toctree_for_doc
 
 BRANCH = "main"
 
@@ -62,47 +56,9 @@ def wrap(app, doctree) -> None:
             block["classes"].append("dense")
 
 
-def _without_headings(toc: nodes.Element) -> nodes.Element:
-    """Return the contents of a page with its title and its lists of pages, and nothing else."""
-    slim = toc.deepcopy()
-    for item in slim.children:
-        if len(item) > 1:
-            lists = list(item.findall(addnodes.toctree))
-            item[1][:] = lists
-            if not lists:
-                item.pop(1)
-    return slim
-
-
-def _slim_navigation(app, env) -> None:
-    """Have the navigation made from an environment without headings."""
-    slim = copy.copy(env)
-    slim.tocs = {name: _without_headings(toc) for name, toc in env.tocs.items()}
-
-    @functools.cache
-    def navigation(pagename, **options):
-        found = global_toctree_for_doc(slim, pagename, app.builder, tags=app.tags, **options)
-        return app.builder.render_partial(found)["fragment"]
-
-    def navigate(app, pagename, templatename, context, doctree):
-        whole = context["toctree"]
-        if pagename not in env.all_docs:  # the same for all pages of a folder that are not in it
-            pagename = posixpath.join(posixpath.dirname(pagename), "no page")
-
-        def toctree(**options):
-            return (
-                navigation(pagename, **options) if options.get("titles_only") else whole(**options)
-            )
-
-        context["toctree"] = toctree
-
-    app.connect("html-page-context", navigate, priority=300)
-
-
 def setup(app) -> dict[str, bool]:
     """Link pages to their sources."""
     app.add_config_value("repository", "", "html")
-    app.connect("env-check-consistency", _slim_navigation)
     app.connect("doctree-read", wrap)
     app.connect("html-page-context", _link)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,11 +11,8 @@ import pkgutil
 import re
 from types import ModuleType
 
-import numpydoc.docscrape_sphinx
 import numpydoc.xref
 from docutils import nodes
-from jinja2 import BytecodeCache
-from jinja2.sandbox import SandboxedEnvironment
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
@@ -88,26 +85,9 @@ def _value(path: str):
         return None
 
 
-class _Compiled(BytecodeCache):
-    """Keeps numpydoc's template, which it would compile for each docstring."""
-
-    def __init__(self):
-        self.kept = {}
-
-    def load_bytecode(self, bucket):
-        if bucket.key in self.kept:
-            bucket.bytecode_from_string(self.kept[bucket.key])
-
-    def dump_bytecode(self, bucket):
-        self.kept[bucket.key] = bucket.bytecode_to_string()
-
-
 def _aliases(app, config) -> None:
     """Let the types of parameters link to the classes of the library, and to nothing elsewhere."""
     numpydoc.xref.DEFAULT_LINKS.clear()
-    numpydoc.docscrape_sphinx.SandboxedEnvironment = functools.partial(
-        SandboxedEnvironment, bytecode_cache=_Compiled()
-    )
     if not config.report_profile:
         config.numpydoc_xref_aliases = {
             n.rpartition(".")[2]: n for n, (_, value) in names().items() if inspect.isclass(value)
