@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit  # scipy.stats takes half a second to import
+from scipy import stats
 
 from safescreen_book import wording
 
@@ -244,8 +244,7 @@ def interval(numbers: np.ndarray, log: bool) -> tuple[float, float, float]:
     values = np.log(numbers) if log else numbers
     half = math.nan
     if values.size > 1:
-        error = values.std(ddof=1) / math.sqrt(values.size)
-        half = stdtrit(values.size - 1, (1.0 + LEVEL) / 2.0) * error
+        half = stats.t.interval(LEVEL, values.size - 1)[1] * stats.sem(values)
     ends = values.mean() + np.array([0.0, -half, half])
     mean, low, high = (float(f"{end:.6g}") for end in (np.exp(ends) if log else ends))
     return mean, low, high

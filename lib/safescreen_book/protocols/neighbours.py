@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy import stats
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
@@ -69,7 +69,7 @@ class Compared:
         """
         gains = self.errors[over] - self.errors[method]
         widening = np.sqrt(1.0 / len(gains) + 1.0 / (self.n_folds - 1.0))
-        quantile = stdtrit(len(gains) - 1, 0.975)
+        quantile = stats.t.ppf(0.975, len(gains) - 1)
         return float(gains.mean()), float(quantile * widening * gains.std(ddof=1))
 
     def table(self):
