@@ -307,3 +307,21 @@ def test_features_leave_by_the_smallest_ball_unless_another_is_asked_for():
     e = prob.evaluate(np.array([0.243, 0.0]), 1.0)
     assert Reduction(prob).leave_out(e).tolist() == [True, False]
     assert Reduction(prob).leave_out(e, 1.0) is None
+
+
+def test_features_leave_when_they_are_a_twentieth(monkeypatch):
+    rng = np.random.default_rng(0)
+    for d, leaves in ((20, True), (21, False)):
+        terms = ss.Triplets(rng.normal(size=(3, d)), [[0, 1, 2]], diagonal=True)
+        prob = ss.Problem(terms, ss.SmoothedHinge(0.5))
+        left = Reduction(prob)
+        left.enlargement = 1.0
+        monkeypatch.setattr(module, "zero_features", lambda *args: np.arange(args[0].cone.d) == 3)
+        keep = left.leave_out(prob.evaluate(prob.cone.zeros(), 1.0))
+        assert left.zero_features.nonzero()[0].tolist() == [3]
+        assert (keep is not None) == leaves and left.problem.cone.d == d - leaves
+        assert left.has_all_features != leaves
+        x = np.arange(d, dtype=float)
+        assert left.extract(x).tolist() == [j for j in range(d) if not (leaves and j == 3)]
+        # what is left has the objective of the whole near the optimum alone, and with all features
+        assert left.agrees_within(0.5) != leaves and not left.agrees_within(2.0)

@@ -122,6 +122,20 @@ def test_the_loss_is_the_sum_over_the_terms(linear):
         assert found.loss == pytest.approx(loss, rel=1e-10) and found.converged
 
 
+def test_the_intercept_is_the_best_for_all_terms():
+    """Also where the last evaluation is that of the terms that are left."""
+    X = np.array([[0.0], [1.0], [3.0], [4.0], [9.0]])
+    problem = ss.Problem(ss.FreeIntercept.from_points(X, [-1, -1, -1, 1, 1]), ss.Hinge())
+    start = Start(problem.cone.zeros(), 1.0)
+    reduction = Reduction(problem)
+    outcome = driven(reduction, SMOOTH["gradient"], None, start, Limits(1e-3, 0.0, 99))
+    x = outcome.evaluation.x
+    part = problem.reduce(np.zeros(5, dtype=bool), np.arange(5) == 2)
+    assert part.terms.intercept(x, problem.loss) != problem.terms.intercept(x, problem.loss)
+    left = replace(outcome, problem=part, evaluation=part.evaluate(x, 1.0))
+    assert solution_of(reduction, left).intercept == problem.terms.intercept(x, problem.loss)
+
+
 def test_masks_are_kept_unless_told():
     problem = instance("dense").problem(0.5)
     reduction = Reduction(problem)
