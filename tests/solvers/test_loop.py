@@ -207,8 +207,18 @@ def test_a_width_is_returned_in_place_of_a_dual_point():
     blocks = ss.Problem(ss.ProductTriplets(X, [0, 0, 1, 1]), ss.Hinge())
     first, second = (Point(np.full((1, 1), size), width=size) for size in (0.2, 0.01))
     start = Start(np.zeros((1, 1)), 1.0)
-    outcome = driven(Reduction(blocks), Told((second,), first), None, start, HARD)
-    assert outcome.dual_point.width in (0.2, 0.01) and not outcome.dual_point.packed
+    whole, left = Reduction(blocks), Reduction(blocks)
+    left.problem = ss.Problem(blocks.terms, blocks.loss)
+    for reduction in (whole, left):
+        outcome = driven(reduction, Told((second,), first), None, start, HARD)
+        assert outcome.dual_point.width in (0.2, 0.01) and not outcome.dual_point.packed
+
+
+def test_a_point_names_the_solver_that_found_it_or_it_is_the_one_asked():
+    for name in ("", "another"):
+        solver = Told((), Point(np.zeros(1), solver=name))
+        outcome = driven(Reduction(problem()), solver, None, Start(np.zeros(1), 1.0), HARD)
+        assert outcome.solver == (name or "Told")
 
 
 def test_screening_when_it_is_due():
