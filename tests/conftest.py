@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import functools
+import gc
 import signal
 import socket
 import threading
@@ -51,6 +52,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.suffix == ".ipynb" and item.path.name[0] in "567":
             item.add_marker(pytest.mark.exhaustive)
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector what is imported and collected, which stays to the end."""
+    gc.freeze()
 
 
 @pytest.fixture
