@@ -53,7 +53,7 @@ check: install ## what to run while working: ruff, quick tests of every part, tw
 	$(PY) -m pytest -q -n 2 --dist worksteal tests -m "not slow and not exhaustive"
 
 test: install ## run all tests, and all notebooks but experiments (eleven minutes on two cores)
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup & $(PY) -m pytest -q -n 2 --dist loadscope
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup & $(PY) -m pytest -q -n 3 --dist loadscope
 
 experiments: install ## run the notebooks of all experiments, and compare what their cells print (a few minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist loadscope -m exhaustive tests/conftest.py notebooks/[567]*.ipynb

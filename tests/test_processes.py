@@ -143,7 +143,7 @@ def test_ctrl_c_ends_the_work(work):
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
+        time.sleep(0.5)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=20)

@@ -169,7 +169,7 @@ def test_more_than_a_hundred_thousand_triplets(folder, tmp_path, capsys):
     rng = np.random.default_rng(0)
     kind = np.arange(6000) % 2
     table = pd.DataFrame({"a": rng.normal(size=6000) + kind, "b": rng.normal(size=6000)})
-    space = run(folder, table.assign(kind=kind), tmp_path, most=6000, compared=30, seconds=20.0)
+    space = run(folder, table.assign(kind=kind), tmp_path, most=6000, compared=30, seconds=6.0)
     assert len(space["triplets"]) == 105_000
     assert "of the triplets screened" in capsys.readouterr().out
 
@@ -181,7 +181,7 @@ def test_wide_tables_and_small_classes(folder, tmp_path, capsys, n, n_classes, d
     X = np.random.default_rng(0).normal(size=(n, d))
     X[:, 0] += 3.0 * kind
     table = pd.DataFrame(X).add_prefix("f").assign(kind=kind)
-    space = run(folder, table, tmp_path, seconds=6.0)
+    space = run(folder, table, tmp_path, seconds=3.0)
     assert space["L"].shape[1] == d and space["prob"].cone.d == min(d, len(space["A"]))
     assert space["result"].verdict() in capsys.readouterr().out
 
