@@ -52,8 +52,8 @@ check: install ## what to run while working: ruff, quick tests of every part, tw
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m ruff check .; $(PY) -m ruff format --check -q lib tests benchmarks docs; \
 	$(PY) -m pytest -q -n 2 --dist worksteal tests -m "not slow and not exhaustive"
 
-test: install ## run all tests, and all notebooks but experiments (eleven minutes on two cores)
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup & $(PY) -m pytest -q -n 3 --dist loadscope
+test: install ## run all tests, and all notebooks but experiments (eight minutes on two cores)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup & $(PY) -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder
 
 experiments: install ## run the notebooks of all experiments, and compare what their cells print (a few minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist loadscope -m exhaustive tests/conftest.py notebooks/[567]*.ipynb
