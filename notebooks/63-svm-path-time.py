@@ -205,7 +205,10 @@ def at_place(width, k, before, here):
 def of_kernel(width, repeats):
     """Tables of a kernel, for all repeats: its grid, how the grid was found, and the rates along it."""
     prob, matrix_seconds = problem_of(width)
+    svm.eps_path(prob.terms, C_max, eps, rtol=grid_rtol, max_solutions=3)  # compiles, before the clock of the grid runs
     grid, seconds = grid_of(prob.terms, 3.0 * limit[width])
+    if len(grid) < 2:
+        raise ValueError(f"max_seconds: {label(width)}: {3 * limit[width]:g} s are enough for one C of the grid; allow more seconds")
     found = {"width": width, "end": grid.reason, "matrix s": matrix_seconds, "accurate grid s": seconds}
     last = len(grid) - 1
     places = np.unique(np.linspace(1, last, min(n_rates, last)).astype(int))

@@ -513,7 +513,7 @@ def _list(options) -> int:
 
 
 def _codecheck(options) -> int:
-    """Write the list or the certificate; return 1 where a record differs."""
+    """Write the list or the certificate; return 1 where a record differs that agreed before."""
     manifest, outputs = _load(options)
     if options.certificate is None:
         files = codecheck.entries(manifest, ledger.load_claims(manifest.folder), outputs)
@@ -525,7 +525,12 @@ def _codecheck(options) -> int:
     folders.write_json(Path(options.certificate), found)
     counts = ", ".join(f"{len(found[word])} {word}" for word in ("agree", "differ", "left_out"))
     print(f"commit {found['commit'][:7]}: {counts.replace('_', ' ')}; {found['hours']} hours")
-    return int(bool(found["differ"]))
+    new = [name for name in found["differ"] if name not in found["known"]]
+    if found["known"]:
+        print(f"differ, as they did before: {', '.join(found['known'])}")
+    if new:
+        print(f"differ, and did not before: {', '.join(new)}")
+    return int(bool(new))
 
 
 def _claims(options) -> int:

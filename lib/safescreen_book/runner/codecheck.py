@@ -49,14 +49,16 @@ def configuration(files: list[dict[str, str]]) -> str:
 def certificate(outputs: Path, git: dict[str, Any] | None) -> dict[str, Any]:
     """Return a report on the replays of all records at the present commit.
 
-    A ValueError is raised if there is no repository, if it has changes, or if no record was
-    replayed at this commit.
+    `known` names those that differ, but did so in the last replay of an earlier commit too: they
+    are historic, and nothing new has been found. A ValueError is raised if there is no repository,
+    if it has changes, or if no record was replayed at this commit.
     """
     if git is None or git["dirty"]:
         found = "none" if git is None else "one with changes"
         raise ValueError(f"a certificate needs a clone without changes, found {found}")
     agree: list[str] = []
     differ: dict[str, list[str]] = {}
+    known: list[str] = []
     left_out: list[str] = []
     seconds = 0.0
     for result in sorted((outputs / RECORDS).glob("[!.]*/[!.]*/result.json")):
@@ -70,6 +72,8 @@ def certificate(outputs: Path, git: dict[str, Any] | None) -> dict[str, Any]:
             agree.append(name)
         else:
             differ[name] = replay["differences"]
+            if replay["rows"] and _differed_before(result.parent, git["commit"]):
+                known.append(name)
     if not agree and not differ:
         raise ValueError(
             f"no record was replayed at {git['commit'][:7]}: run `safescreen replay` first"
@@ -80,6 +84,7 @@ def certificate(outputs: Path, git: dict[str, Any] | None) -> dict[str, Any]:
         "hours": round(seconds / 3600.0, 3),
         "agree": agree,
         "differ": differ,
+        "known": known,
         "left_out": left_out,
     }
 
@@ -89,3 +94,9 @@ def _replay(folder: Path, commit: str) -> Mapping[str, Any] | None:
     replays = folders.read_replays(folder)
     found = [one for one in replays if one["commit"] == commit and not one["dirty"]]
     return found[-1] if found else None
+
+
+def _differed_before(folder: Path, commit: str) -> bool:
+    """Whether rows differed in the last replay of another commit."""
+    earlier = [one for one in folders.read_replays(folder) if one["commit"] != commit]
+    return bool(earlier) and earlier[-1]["rows"] > 0 and not earlier[-1]["agrees"]

@@ -23,13 +23,14 @@ def record(outputs, name, *replays):
         (folder / "replays.jsonl").write_text("".join(json.dumps(one) + "\n" for one in replays))
 
 
-def replay(agrees, commit=COMMIT, dirty=False):
+def replay(agrees, commit=COMMIT, dirty=False, rows=7):
     differences = [] if agrees else ["results.csv: row 1"]
     return {
         "version": "0",
         "commit": commit,
         "dirty": dirty,
         "seconds": 1800.0,
+        "rows": rows,
         "agrees": agrees,
         "differences": differences,
     }
@@ -75,12 +76,48 @@ def test_without_a_replay_there_is_no_certificate(tmp_path):
         codecheck.certificate(tmp_path, {"commit": COMMIT, "dirty": False})
 
 
+def certified(tmp_path, monkeypatch, capsys):
+    """Return the exit code of the command, what it printed and what it wrote."""
+    state = {"commit": COMMIT, "dirty": False}
+    monkeypatch.setattr(cli.fingerprint, "git_state", lambda folder: state)
+    file = tmp_path / "c.json"
+    code = cli.main(["codecheck", "--certificate", str(file), "--outputs", str(tmp_path)])
+    return code, capsys.readouterr().out, json.loads(file.read_text())
+
+
 def test_the_command_says_what_it_certified(tmp_path, monkeypatch, capsys):
     record(tmp_path, "50-a/agrees", replay(True))
     record(tmp_path, "50-a/differs", replay(False))
-    state = {"commit": COMMIT, "dirty": False}
-    monkeypatch.setattr(cli.fingerprint, "git_state", lambda folder: state)
-    command = ["codecheck", "--certificate", str(tmp_path / "c.json"), "--outputs", str(tmp_path)]
-    assert cli.main(command) == 1
-    assert capsys.readouterr().out == "commit aaaaaaa: 1 agree, 1 differ, 0 left out; 1.0 hours\n"
-    assert json.loads((tmp_path / "c.json").read_text())["agree"] == ["50-a/agrees"]
+    code, printed, found = certified(tmp_path, monkeypatch, capsys)
+    assert code == 1 and found["agree"] == ["50-a/agrees"]
+    assert printed == (
+        "commit aaaaaaa: 1 agree, 1 differ, 0 left out; 1.0 hours\n"
+        "differ, and did not before: 50-a/differs\n"
+    )
+
+
+EARLIER = "b" * 40
+
+
+@pytest.mark.parametrize(
+    ("replays", "known"),
+    [
+        pytest.param([replay(False, EARLIER), replay(False)], True, id="as before"),
+        pytest.param([replay(True, EARLIER), replay(False)], False, id="agreed before"),
+        pytest.param(
+            [replay(False, EARLIER), replay(True, "c" * 40), replay(False)], False, id="mended"
+        ),
+        pytest.param([replay(False), replay(False)], False, id="twice at this commit"),
+        pytest.param([replay(False, EARLIER), replay(False, rows=0)], False, id="stops now"),
+        pytest.param([replay(False, EARLIER, rows=0), replay(False)], False, id="stopped before"),
+    ],
+)
+def test_a_record_that_is_known_to_differ_is_no_failure(
+    tmp_path, monkeypatch, capsys, replays, known
+):
+    record(tmp_path, "50-a/historic", *replays)
+    code, printed, found = certified(tmp_path, monkeypatch, capsys)
+    assert code == (0 if known else 1)
+    assert found["known"] == (["50-a/historic"] if known else [])
+    assert list(found["differ"]) == ["50-a/historic"]
+    assert ("as they did before" in printed) == known
