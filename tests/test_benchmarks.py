@@ -118,9 +118,8 @@ def printed(tmp_path_factory):
 def test_every_benchmark_runs_or_says_what_is_missing(printed):
     passed, skipped = map(int, re.search(r"(\d+) passed, (\d+) skipped", printed).groups())
     assert passed >= 40
-    assert skipped == sum(
-        map(int, re.findall(r"SKIPPED \[(\d+)\] .*(?:no data|threads:|memory is read)", printed))
-    )
+    known = r"no data|threads:|memory is read|could not import '(?:rehline|snapml)'"
+    assert skipped == sum(map(int, re.findall(rf"SKIPPED \[(\d+)\] .*(?:{known})", printed)))
 
 
 @pytest.mark.exhaustive
@@ -133,7 +132,9 @@ def test_counted_operations_are_set_beside_measured_ones():
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("fitted nanoseconds") >= 4
+    fitted = re.findall(r"fitted nanoseconds, (\w+): .*call \d", done.stdout)
+    assert fitted == ["eval", "pass"]  # of triplets, which need no other data
+    assert "shuttle: no data" in done.stdout
 
 
 @pytest.mark.exhaustive

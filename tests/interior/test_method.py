@@ -285,6 +285,18 @@ def test_data_of_any_scale_end_with_a_point_and_its_gap(scale, loss, diagonal):
     assert abs(one.primal - other.primal) <= one.gap + other.gap + 1e-9 * abs(other.primal)
 
 
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+def test_steps_that_bring_nothing_but_rounding_are_given_up():
+    """The gap is as low as rounding allows after 11 steps. Unlike most, these steps never fail."""
+    X = 1e8 * np.random.default_rng(0).standard_normal((7, 3))
+    terms = ss.Triplets.from_labels(X, np.arange(7) >= 3, k=2, diagonal=True)
+    most = terms.total()[0].max()
+    problem = ss.Problem(terms, ss.SmoothedHinge(1.5), linear=np.full(3, -0.5 * most))
+    solution = ss.solve(problem, 0.1 * most, method="interior", screening=(), rtol=1e-10)
+    assert solution.reason == "stalled" and solution.n_iter < 50
+    assert solution.relative_gap < 1e-9
+
+
 @pytest.mark.parametrize("fraction", [1e-1, 1e-4])
 def test_from_anywhere_with_a_linear_term_that_pulls_towards_zero(fraction):
     """The best multiple of the identity is 0 here, which is not inside the cone."""

@@ -66,6 +66,9 @@ class InteriorPoint:
         From anywhere else the method starts at the best multiple of the identity, with products
         of which there are `losses` times its objective, and a slack S of `slack` times the norm of
         H for alpha = 1/2.
+    hopeless : int
+        After so many steps that did not lower the gap by a hundredth a solve is given up, if most
+        of the gap is rounding.
     largest : int
         How many coordinates x may have where the method is chosen automatically: a system of
         so many takes 128 MB.
@@ -124,6 +127,7 @@ class InteriorPoint:
     pull: float = 10.0
     losses: float = 10.0
     slack: float = 0.01
+    hopeless: int = 20
     largest: int = 4000
     needs: tuple[str, ...] = ("differences",)
 
@@ -196,6 +200,8 @@ class InteriorPoint:
         """
         if not len(problem.terms):
             return Point(trace.evaluation.x_alpha, iterations=1), state
+        if trace.n_iter - trace.fall.fell_at >= self.hopeless and trace.is_rounding:
+            return None
         system = pair_system(problem.terms) if state.system is None else state.system
         parts = _Parts.of(problem, system)
         if state.duals is None:
