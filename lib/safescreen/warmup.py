@@ -65,7 +65,7 @@ def _solve(ss):
 
 
 def _fit(ss):
-    """Fit the estimators, as they come and with the kinds of data that have kernels of their own."""
+    """Fit the estimators with each kind of data that has kernels of its own."""
     from sklearn.datasets import make_classification
 
     X, y = make_classification(120, 6, n_informative=4, n_classes=3, random_state=0)
