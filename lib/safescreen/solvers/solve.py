@@ -86,7 +86,8 @@ def solve(
         that hands over to Newton's method where it is slow, which is what "auto" means there.
     max_seconds : float, optional
         End with the first iteration after so many seconds. If it is left out, no clock is read, and
-        the same input gives the same solution.
+        the same input gives the same solution. Where kernel values are computed on demand, its last
+        digits may depend on what the problem was solved for before.
     keep_interrupted : bool
         On Ctrl-C return the best point so far, if there is one, with a warning. False raises
         KeyboardInterrupt instead, for a caller that has more to solve.
