@@ -15,6 +15,9 @@ from safescreen_book import datasets
 RTOL = 1e-6
 """Relative duality gap to reach."""
 
+ENOUGH = 10.0
+"""Seconds of a first call from which on one round is enough."""
+
 LIMITS = {"tol": 1e-300, "rtol": RTOL}
 GAMMA = 0.05
 LOSS = ss.SmoothedHinge(GAMMA)

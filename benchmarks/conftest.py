@@ -3,10 +3,13 @@ faster the others are, of one run.
 """
 
 import gc
+import time
 
 import numba
 import pytest
 from threadpoolctl import threadpool_limits
+
+from cases import ENOUGH
 
 
 def pytest_addoption(parser):
@@ -16,12 +19,23 @@ def pytest_addoption(parser):
         action="store_true",
         help="small parts of the data, one round: to see that it works, no numbers to quote",
     )
+    parser.addoption(
+        "--all-rows",
+        action="store_true",
+        help="kernels with all rows of the large sets, where LIBSVM takes hours; else 8,000 rows",
+    )
 
 
 @pytest.fixture(scope="session")
 def small(request):
     """Whether cases are small: asked for, or nothing is timed."""
     return request.config.getoption("--small") or not request.config.getoption("--benchmark-enable")
+
+
+@pytest.fixture(scope="session")
+def all_rows(request, small):
+    """Whether kernels get all rows of a set, which of a small one they always do."""
+    return small or request.config.getoption("--all-rows")
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +52,7 @@ def one_thread():
 def timed(benchmark, small):
     """Return ``timed(group, method, work)``: time `work` in some rounds and return its result.
 
-    Before that `warm` is called, or `work` once where nothing else is given, so that nothing is
+    One round is enough where a first call takes more than ten seconds. Before that `warm` is called, or `work` once where nothing else is given, so that nothing is
     compiled while it is timed. A group is a table, with a row a method. The method called
     `reference` is the one that others are compared with, by seconds or by what `ratio_of` names
     among the facts, ``timed.facts``, which are the table's further columns."""
@@ -46,8 +60,11 @@ def timed(benchmark, small):
     def run(group, method, work, *, reference, rounds=3, warm=None, ratio_of=None):
         benchmark.group = group
         benchmark.extra_info.update(method=method, reference=method == reference, ratio_of=ratio_of)
+        start = time.process_time()
         (warm or work)()
-        return benchmark.pedantic(work, setup=_collect, rounds=1 if small else rounds)
+        if small or time.process_time() - start > ENOUGH:
+            rounds = 1
+        return benchmark.pedantic(work, setup=_collect, rounds=rounds)
 
     run.facts = benchmark.extra_info
     return run
