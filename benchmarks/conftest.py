@@ -53,9 +53,10 @@ def timed(benchmark, small):
     """Return ``timed(group, method, work)``: time `work` in some rounds and return its result.
 
     Before that `warm` is called, or `work` once where nothing else is given, so that nothing is
-    compiled while it is timed; where this takes more than ten seconds one round is enough. A group is a table, with a row a method. The method called `reference` is the one that
-    others are compared with, by seconds or by what `ratio_of` names among the facts,
-    ``timed.facts``, which are the table's further columns."""
+    compiled while it is timed; where this takes more than ten seconds one round is enough. A group
+    is a table, with a row a method. The method called `reference` is the one that others are
+    compared with, by seconds or by what `ratio_of` names among the facts, ``timed.facts``, which
+    are the table's further columns."""
 
     def run(group, method, work, *, reference, rounds=3, warm=None, ratio_of=None):
         benchmark.group = group
