@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
@@ -35,7 +36,9 @@ def _safe(X, y, tol):
 
 
 def _liblinear(X, y, tol=1e-4):
-    model = LinearSVC(loss="hinge", tol=tol, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of its default number of iterations
+        model = LinearSVC(loss="hinge", tol=tol, random_state=0).fit(X, y)
     return np.column_stack([model.coef_, model.intercept_])
 
 
