@@ -33,4 +33,6 @@ PATHS = (
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("case", PATHS)
 def bench_test(timed, small, case, test):
+    if case.startswith("wine") and test.endswith("cone") and not small:
+        pytest.skip("an eigendecomposition a triplet takes minutes here; iris has it")
     time_path(timed, small, case, test, TESTS[test], reference=REFERENCE, group="balls")
