@@ -64,13 +64,14 @@ def main():
 def measured(case, small, rng):
     """Return for parts of a problem features, counts and nanoseconds of evaluations and passes."""
     budget = 0.02 if small else 0.5
+    least = 50 if small else 500
     prob, lams, _ = CASES[case](small)
     lam = lams[len(lams) // 2]
     rows = []
     for part in PARTS if prob.terms.explicit else PARTS[:1]:
         keep = rng.random(len(prob)) < part
         terms = prob.terms.select(keep) if part < 1.0 else prob.terms
-        if len(terms) < 500:
+        if len(terms) < least:
             break
         left = ss.Problem(terms, prob.loss)
         x = ss.solve(left, lam, rtol=1e-5, screening=()).x
