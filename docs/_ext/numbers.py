@@ -192,14 +192,22 @@ class Committed(SphinxDirective):
         return [table(["data", *heads], rows, _numeric(rows)), source]
 
 
-def table_called(name: str, text: str) -> list[str]:
-    """Return the lines of the one table of a text whose first heads are `name`; ValueError if there
-    is none, or several.
+def table_called(name: str, text: str) -> tuple[list[str], str]:
+    """Return the lines of the one table of a text whose first heads are `name`, and the version and
+    machine that the text above it names; ValueError if there is no such table, or several.
     """
-    found = re.findall(rf"^\| {re.escape(name)} \|.*\n(?:\|.*\n)+", text, re.M)
+    found = [*re.finditer(rf"^\| {re.escape(name)} \|.*\n(?:\|.*\n)+", text, re.M)]
     if len(found) != 1:
         raise ValueError(f"benchmarks/README.md has {len(found)} tables of {name!r}, not one")
-    return found[0].strip().splitlines()
+    above = re.split(r"^\|.*\n", text[: found[0].start()], flags=re.M)[-1]
+    made = MADE.findall(above)
+    if not made:
+        raise ValueError(f"no version and machine, as (0.4.0, Xeon), is named above {name!r}")
+    return found[0][0].strip().splitlines(), made[-1]
+
+
+MADE = re.compile(r"\((\d+\.\d+\.\d+, (?:EPYC|Xeon))\)")
+"""The version and machine of a table of benchmarks, as its text names them."""
 
 
 class Benchmark(SphinxDirective):
@@ -213,7 +221,7 @@ class Benchmark(SphinxDirective):
     def run(self):
         text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
         try:
-            lines = table_called(self.arguments[0], text)
+            lines, made = table_called(self.arguments[0], text)
         except ValueError as error:
             raise self.error(str(error)) from None
         head, _, *rows = [
@@ -224,7 +232,7 @@ class Benchmark(SphinxDirective):
         if not opening:
             raise self.error("benchmarks/README.md has nothing below 'Last run'")
         machines = opening[1].replace("`", "")
-        source = paragraph(f"From the last run of benchmarks/. {machines}", style="soft")
+        source = paragraph(f"From benchmarks/ ({made}). {machines}", style="soft")
         return [table(head, rows, _numeric(rows)), source]
 
 

@@ -3,6 +3,7 @@ notebooks.
 """
 
 import argparse
+import io
 import math
 import os
 import re
@@ -37,6 +38,8 @@ def main(argv: list[str] | None = None) -> int:
     sense, 75 if the time given to `run` was over before all was done, 130 after Ctrl-C, and 141 if
     the reader of the output has gone.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a log of hours can be followed
     try:
         code = _execute(argv)
         sys.stdout.flush()

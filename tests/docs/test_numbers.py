@@ -44,15 +44,25 @@ def test_a_malformed_record_is_not_counted(tmp_path, monkeypatch):
 
 
 def test_a_benchmark_is_named_by_as_many_heads_as_no_other_table_has():
-    tables = [
-        "| data | ours |\n|---|---|\n| a | 1 |\n",
-        "| data | theirs |\n|---|---|\n| b | 2 |\n",
-    ]
-    text = "\n".join(tables)
-    assert numbers.table_called("data | theirs", text) == tables[1].splitlines()
+    ours = "Ours (0.3.0, EPYC):\n\n| data | ours |\n|---|---|\n| a | 1 |\n"
+    theirs = "Theirs (0.4.0, Xeon), idle:\n\n| data | theirs |\n|---|---|\n| b | 2 |\n"
+    more = "| bare | theirs |\n|---|---|\n| c | 3 |\n"
+    text = "\n".join([ours, theirs, more])
+    found = numbers.table_called("data | theirs", text)
+    assert found == (theirs.splitlines()[2:], "0.4.0, Xeon")
     for name, count in (("data", 2), ("rows", 0)):
         with pytest.raises(ValueError, match=f"has {count} tables of '{name}', not one"):
             numbers.table_called(name, text)
+    with pytest.raises(ValueError, match="is named above 'bare'"):
+        numbers.table_called("bare", text)
+
+
+def test_each_table_of_the_last_run_names_its_version_and_machine():
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    run = text.partition("\n## Last run\n")[2].partition("\n## ")[0]
+    *above, _ = re.split(r"(?:^\|.*\n)+", run, flags=re.M)
+    assert len(above) > 10
+    assert [text for text in above if not numbers.MADE.search(text)] == []
 
 
 def test_the_readme_is_as_the_results_are():

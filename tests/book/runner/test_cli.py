@@ -1,5 +1,6 @@
 """The command line: what it prints, and its exit codes."""
 
+import io
 import os
 import subprocess
 import sys
@@ -133,3 +134,20 @@ def test_a_reader_that_leaves_early():
     with os.fdopen(write, "wb") as pipe:
         done = python("-m", "safescreen", "data", "list", stdout=pipe)
     assert done.returncode == 141 and done.stderr == ""
+
+
+def test_each_line_reaches_a_file_when_it_is_printed(book, monkeypatch):
+    sent = []
+
+    class File(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, text):
+            sent.append(bytes(text))
+            return len(text)
+
+    book.runs(a={"n": 2}, b={})
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(File())))
+    assert main(["list", *map(str, book.options)]) == 0
+    assert len(sent) >= len(b"".join(sent).splitlines()) > 5
