@@ -206,7 +206,7 @@ def table_called(name: str, text: str) -> tuple[list[str], str]:
     return found[0][0].strip().splitlines(), made[-1]
 
 
-MADE = re.compile(r"\((\d+\.\d+\.\d+, (?:EPYC|Xeon))\)")
+MADE = re.compile(r"\((\d+\.\d+\.\d+, (?:EPYC|Xeon))[;)]")
 """The version and machine of a table of benchmarks, as its text names them."""
 
 
