@@ -171,7 +171,9 @@ def joined(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rows, columns = {}, {}
     for content in contents:
         for name, table in content["tables"].items():
-            if columns.setdefault(name, table["columns"]) != table["columns"]:
+            known = columns.get(name) or table["columns"]  # a table of no records has no columns
+            columns[name] = known
+            if table["columns"] not in ([], known):
                 raise ValueError(
                     f"parts: the table {name!r} of {file_name(content['part'])} has other columns "
                     "than that of an earlier part; remove the older of the two files, so that it "

@@ -250,6 +250,14 @@ def test_parts_of_two_versions_with_other_columns_are_refused(store):
         parts.joined(contents)
 
 
+@pytest.mark.parametrize("records", [[[], [{"n": 1}]], [[{"n": 1}], []], [[], []]])
+def test_a_part_without_records_joins_any_other(records):
+    found = Recorder().parts(
+        lambda draw: {"results": pd.DataFrame(records[draw])}, draw=range(len(records))
+    )["results"]
+    assert found.to_dict("records") == records[0] + records[1]
+
+
 def test_parts_of_a_notebook_without_a_runner(monkeypatch):
     monkeypatch.delenv(parts.ENVIRONMENT, raising=False)
     record = Recorder()
