@@ -221,18 +221,20 @@ def draw(rows):
 
     labels = {"authors": "authors' program", "safescreen": "this library"}
     chosen = [one for one in rows if one["dataset"] == "wine" and "auto" not in one["method"]]
+    longest = max(float(one["seconds"]) for one in chosen)
     for place, one in enumerate(chosen):
         seconds = float(one["seconds"])
         is_plain = "no screening" in one["method"]
         colour = theirs if one["who"] == "authors" else (plain if is_plain else ours)
         right.barh(place, seconds, color=colour, height=0.66)
-        right.text(seconds + 0.7, place, f"{seconds:.2g} s", va="center", fontsize=9)
+        text = f"{float(f'{seconds:.2g}'):g} s"
+        right.text(seconds + 0.01 * longest, place, text, va="center", fontsize=9)
     methods = [one["method"].replace("triplets, ", "") for one in chosen]
     names = [labels[one["who"]] for one in chosen]
     ticks = [f"{name}: {method}" for name, method in zip(names, methods, strict=True)]
     right.set_yticks(range(len(chosen)), ticks)
     right.invert_yaxis()
-    right.set_xlim(right=1.2 * max(float(one["seconds"]) for one in chosen))
+    right.set_xlim(right=1.2 * longest)
     right.set_xlabel("CPU seconds of one core, a path over wine")
     right.set_title("what the solver gains", loc="left", fontsize=11)
     for axes in (left, right):
