@@ -8,6 +8,7 @@ a constant feature, penalised, as LIBLINEAR has it."""
 import importlib.util
 import time
 import warnings
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
@@ -35,9 +36,16 @@ def _safe(X, y, tol):
     return np.column_stack([model.coef_, model.intercept_])
 
 
-def _liblinear(X, y, tol=1e-4):
+@contextmanager
+def _at_its_limit():
+    """Let a rival end at its limit of iterations, which is no error here."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of its default number of iterations
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def _liblinear(X, y, tol=1e-4):
+    with _at_its_limit():
         model = LinearSVC(loss="hinge", tol=tol, random_state=0).fit(X, y)
     return np.column_stack([model.coef_, model.intercept_])
 
@@ -46,10 +54,11 @@ def _rehline(X, y, tol):
     from rehline import plqERM_Ridge
 
     A = add_intercept(X)
-    fitted = [
-        plqERM_Ridge(loss={"name": "svm"}, C=1.0, tol=tol, max_iter=10_000).fit(A, signs)
-        for signs in _signs(y)
-    ]
+    with _at_its_limit():
+        fitted = [
+            plqERM_Ridge(loss={"name": "svm"}, C=1.0, tol=tol, max_iter=10_000).fit(A, signs)
+            for signs in _signs(y)
+        ]
     return np.array([model.coef_ for model in fitted])
 
 
