@@ -25,9 +25,10 @@ class Relay:
 
     If `counted`, the cheap solver also hands over once it has cost as much as the dear one would,
     and would cost as much again: both together then cost at most about twice what the better one
-    alone does. Costs are counted operations; how many iterations are left follows from how fast the
-    gap falls. Along a path the dear solver keeps what it has won: where it solved the neighbouring
-    lam it goes on at once. The cheap one takes back what rounding keeps the dear one from solving.
+    alone does, if the dear one takes no more steps than expected. Costs are counted operations; how
+    many iterations are left follows from how fast the gap falls. Along a path the dear solver keeps
+    what it has won: where it solved the neighbouring lam it goes on at once. The cheap one takes
+    back what rounding keeps the dear one from solving.
 
     Attributes
     ----------
