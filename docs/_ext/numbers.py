@@ -192,6 +192,10 @@ class Committed(SphinxDirective):
         return [table(["data", *heads], rows, _numeric(rows)), source]
 
 
+MADE = re.compile(r"\((\d+\.\d+\.\d+, [^;)]+)[;)]")
+"""The version and machine of a table of benchmarks, as its text names them."""
+
+
 def table_called(name: str, text: str) -> tuple[list[str], str]:
     """Return the lines of the one table of a text whose first heads are `name`, and the version and
     machine that the text above it names; ValueError if there is no such table, or several.
@@ -204,10 +208,6 @@ def table_called(name: str, text: str) -> tuple[list[str], str]:
     if not made:
         raise ValueError(f"no version and machine, as (0.4.0, Xeon), is named above {name!r}")
     return found[0][0].strip().splitlines(), made[-1]
-
-
-MADE = re.compile(r"\((\d+\.\d+\.\d+, (?:EPYC|Xeon))[;)]")
-"""The version and machine of a table of benchmarks, as its text names them."""
 
 
 class Benchmark(SphinxDirective):

@@ -61,7 +61,7 @@ def test_each_table_of_the_last_run_names_its_version_and_machine():
     text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     run = text.partition("\n## Last run\n")[2].partition("\n## ")[0]
     *above, _ = re.split(r"(?:^\|.*\n)+", run, flags=re.M)
-    assert len(above) > 10
+    assert above
     assert [text for text in above if not numbers.MADE.search(text)] == []
 
 
