@@ -1,6 +1,4 @@
-"""Execute notebooks without a kernel: each in a process of its own, forked from one that has
-imported what they need. That takes seconds less than a kernel, and keeps no notebook.
-"""
+"""Execute notebooks without a kernel: each in a process of its own, which keeps no notebook."""
 
 import contextlib
 import io
@@ -13,20 +11,6 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_compl
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
-
-PRELOADED = (
-    "IPython.core.interactiveshell",
-    "matplotlib.pyplot",
-    "pandas",
-    "sklearn.svm",
-    "sklearn.neighbors",
-    "numba",
-    "safescreen.hdsl",
-    "safescreen.svm",
-    "safescreen_book.protocols.conclusions",
-    "safescreen_book.protocols.path_runs",
-)
-"""What notebooks import, and takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +37,13 @@ def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, float | Excepti
         groups[tuple(sorted(task.environment.items()))][number] = task
     for environment, group in groups.items():
         with _set(dict(environment)):
-            yield from _run(group, jobs, fork=not environment)
+            yield from _run(group, jobs)
 
 
-def _run(
-    tasks: Mapping[int, Task], jobs: int, fork: bool
-) -> Iterator[tuple[int, float | Exception]]:
-    """Execute tasks with the environment as it is, in forks or (3 s slower each) from nothing."""
-    fork = fork and "forkserver" in multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if fork else "spawn")
-    if fork:
-        context.set_forkserver_preload([*PRELOADED, __name__])
+def _run(tasks: Mapping[int, Task], jobs: int) -> Iterator[tuple[int, float | Exception]]:
+    """Execute tasks with the environment as it is."""
     with ThreadPoolExecutor(jobs) as pool:
-        numbers = {pool.submit(_alone, context, task): number for number, task in tasks.items()}
+        numbers = {pool.submit(_alone, task): number for number, task in tasks.items()}
         try:
             for future in as_completed(numbers):
                 try:
@@ -91,9 +69,9 @@ def _set(environment: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _alone(context, task: Task) -> float:
+def _alone(task: Task) -> float:
     """Execute a notebook in a process that is nobody else's, so that its end ends no other."""
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(execute, task).result()
 
 
