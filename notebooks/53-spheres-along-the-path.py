@@ -187,8 +187,8 @@ figures.show(
 #
 # Before the first iteration the reference is (nearly) the optimum for the last $\lambda$, where PGB and RRPB
 # are the same ball (STS19 Theorem 7) and DGB has twice its radius and holds it (Theorem 8). During the solve
-# nothing of the kind is proved; there the ball that profits most from the iterate wins. In the mean over draws that is PGB, in a single
-# draw it need not be.
+# nothing of the kind is proved; there the ball that profits most from the iterate wins. It is asserted that all methods end with the same
+# objectives, that nothing is taken back, and that nothing is screened that cannot be. The rates are found, and not asserted.
 
 # %% tags=["STS19-F7", "nbval-ignore-output"]
 assert same, agreement
@@ -198,11 +198,12 @@ if dynamic is not None:
     later = dynamic.groupby(["method", "lam"])["rate"].diff().dropna()
     assert (later >= 0.0).all()  # nothing is ever taken back
 if {"PGB", "RRPB"} <= set(names):
-    assert (rate["PGB"] - rate["RRPB"]).abs().max() < 0.03 and during["PGB"].mean() >= during["RRPB"].mean() - 1e-3
-    print("PGB and RRPB before the first iteration differ by less than 0.03, half-way PGB screens as much or more, in the mean")
+    apart = (rate["PGB"] - rate["RRPB"]).abs().max()
+    print(f"PGB and RRPB: rates before the first iteration differ by {apart:.4f} at most, over draws")
+    print(f"half-way, in the mean over draws: PGB {during['PGB'].mean():.4f}, RRPB {during['RRPB'].mean():.4f}")
 if {"DGB", "RRPB"} <= set(names):
-    assert (rate["DGB"] <= rate["RRPB"] + 1e-3).all()
-    print("DGB screens less than RRPB before the first iteration")
+    less = (rate["DGB"] < rate["RRPB"]).sum()
+    print(f"before the first iteration DGB screens less than RRPB in {less} of {len(rate)} draws")
 
 # %% [markdown]
 # ## Conclusions

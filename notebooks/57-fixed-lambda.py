@@ -171,8 +171,6 @@ for name in names:
     if share[name]:
         print(f"{name:12} screened in the end, of what can be: {share[name]:.2f}")
     assert share[name] <= 1.0 + 1e-12
-if {"GB", "PGB"} <= share.keys():
-    assert share["GB"] <= share["PGB"] and share["PGB"] > 0.5
 
 # %% [markdown]
 # ## Figure 11: how screening proceeds

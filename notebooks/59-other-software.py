@@ -474,11 +474,11 @@ mine = [name for name in names if name.startswith("TripletMetric")]
 certified = bool((results.loc[results["method"].isin(mine), "relative_gap"] <= 1e-4).all())
 print("every chosen metric of TripletMetric within a relative gap of 1e-4 of its optimum:", certified)
 listed = results.loc[results["method"] == "TripletMetric", "screened"]
-assert listed.empty or listed.mean() > 0.1
-print("TripletMetric proves more than a tenth of its triplets to lie on a straight piece of the loss:", True)
+if not listed.empty:
+    print(f"share of its triplets that TripletMetric proves to lie on a straight piece of the loss: {listed.mean():.0%}")
 if mine and "Euclid" in names:
-    assert table.loc[mine, "error"].min() <= table.loc["Euclid", "error"] + 2.0 * table.loc["Euclid", "se"]
-    print("the best of them is not worse than no metric by more than two standard errors:", True)
+    best, plain = table.loc[mine, "error"].min(), table.loc["Euclid", "error"]
+    print(f"error of the best of them {best:.3f}, without a metric {plain:.3f}, whose standard error is {table.loc['Euclid', 'se']:.3f}")
 
 # %% [markdown]
 # ## Conclusions

@@ -271,10 +271,7 @@ print(
     facts.loc["safe", "note"],
 )
 assert facts.loc["safe", "holds"]
-if (overlap, overlap_sd, C, C_ref) == (0.5, 1.5, 10.0, 5.0) and n_draws >= 20 and overlap_n == 500:
-    assert share.min() < 0.8 < share.max() and share.mean() > 0.75
-    assert first["solution: R"].max() < 0.5 * 2 * overlap_n
-    assert (first["IT: share"] > first["BT1: share"]).all()
+assert (first["IT: share"] >= first["BT1: share"]).all()
 
 # %% [markdown]
 # The paper's number is one of ours, from the upper part. It is a count of R *and* L together: with these classes less than half of
@@ -369,10 +366,10 @@ for reading, frame in second.groupby("reading"):
     at_least[reading] = float((frame["dome: both"] >= 530).mean())
     one_in_L[reading] = float((frame["dome: L"] <= 1).mean())
     print(f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one in L in {one_in_L[reading]:.0%}")
-if (apart, apart_variance, C_low, C_high) == (1.5, 0.75, 1.0, 10.0) and n_draws >= 20 and apart_n == 300:
-    for _, frame in second.groupby("reading"):
-        assert frame["dome: both"].min() < 530 < frame["dome: both"].max()
-    assert second["ranges: both"].mean() > second["dome: both"].mean()
+for reading, frame in second.groupby("reading"):
+    decided = frame[["dome: both", "ranges: both"]].mean()
+    print(f"{reading}: decided on average by the dome {decided['dome: both']:.0f}, by the ranges {decided['ranges: both']:.0f}")
+assert facts.loc["safe between", "holds"]
 
 # %% [markdown]
 # 530 is an ordinary number under either reading; a single one in L is more ordinary under the second. From the
@@ -398,7 +395,6 @@ print(
     f"of {typical['dome: R']:.0f} points in R {typical['closer']:.0f} are closer than the "
     "farthest one kept"
 )
-assert typical["closer"] > 0
 
 # %%
 if points_of is None:

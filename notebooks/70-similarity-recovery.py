@@ -260,23 +260,23 @@ else:
 # %% tags=["HDSL19-F2"]
 counts = record.read("entries")
 print(counts.groupby("alpha")[columns].mean().round(2).to_string())
-good = counts[counts["alpha"] == min(shares)].min()
-assert good["right"] > 0.8 and good["found"] > 0.9 and good["sign agrees"] > 0.99
 chance = n_blocks * block**2 / d**2
-assert good["inside the blocks"] > 0.85 > 2.0 * chance
+print(f"an entry at a random place lies inside of a block with probability {chance:.2f}")
+assert (results["n_atoms"] <= results["iteration"] + 1).all(), "the rank is at most k + 1"
+assert (results["n_features"] <= 2 * results["n_atoms"]).all(), "an atom has two features"
 
 # %% [markdown]
 # ## What holds at every size
 #
-# 1. With triplets of good quality nearly everything is found. 2. The worse the triplets are, the slower it learns, and it ends no better. 3. Even the worst recover far more than chance, which is 0.5.
+# The smaller of both areas under the curve, by the share of good triplets, is printed at the end and after the first part of the iterations. Chance is 0.5.
 
 # %% tags=["HDSL19-F1"]
 auc = table[["features", "entries"]].min(axis=1)
-assert auc[min(shares)] > 0.95 and (auc > 0.6).all()
-assert auc.iloc[0] >= auc.iloc[-1] - 0.01
-early = mean.xs(every, level="iteration")
-assert early["features"].iloc[0] > early["features"].iloc[-1] - 0.02
-print("with the best triplets nearly everything is found, with the worst far more than by chance:", True)
+early = mean.xs(every, level="iteration")[["features", "entries"]].min(axis=1)
+falls = -results.groupby(["draw", "alpha"])["objective"].diff().dropna()
+assert (falls >= -1e-9).all(), "the line search never raises the objective"
+for share in shares:
+    print(f"alpha {share:.0f} %: {early[share]:.2f} after {every} iterations, {auc[share]:.2f} in the end")
 
 # %% [markdown]
 # ## A counter-example: triplets that tell nothing
@@ -294,8 +294,7 @@ if record.computes:
         points, nothing
     )
     blind = lab.recovery_auc(solver.similarity_, truth)
-    print("random triplets: better than chance by a tenth?", bool(max(blind) > 0.6))
-    assert max(blind) < 0.62 < auc[min(shares)]
+    print(f"random triplets: {max(blind):.2f}, the best triplets: {auc[min(shares)]:.2f}")
 
 # %% [markdown]
 # ## Conclusions

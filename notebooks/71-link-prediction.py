@@ -272,12 +272,12 @@ if record.computes:
 
 # %% tags=["HDSL19-F3"]
 top = means[counts[-1]]
-assert (top > 0.6).all() and (results["test"] <= results["truth"] + 1e-12).all()
-assert (results["truth"] > 0.999).all(), "links are judged by the truth"
-beyond = top - results.groupby("d")["dot"].mean()
-assert (beyond > 0.05).all(), "better than the dot product, which knows nothing"
-assert costs["peak MB"].iloc[-1] < 0.01 * costs["MB of d x d"].iloc[-1]
-print("above the dot product in every dimension, in less than a hundredth of the memory of d x d:", True)
+dot = results.groupby("d")["dot"].mean()
+for d in top.index:
+    print(f"d = {d}: area under the curve {top[d]:.2f} with the most triplets, {dot[d]:.2f} by the dot product")
+assert (results["test"] <= results["truth"] + 1e-12).all(), "links are judged by the truth"
+share_of_square = costs["peak MB"].iloc[-1] / costs["MB of d x d"].iloc[-1]
+assert share_of_square < 0.01, "nothing of d x d is stored"
 
 # %% [markdown]
 # ## A counter-example: links that must not be seen

@@ -157,17 +157,22 @@ def test_a_gap_that_roundings_keep_up_is_given_up(active_set):
     assert 1000 <= solution.n_iter < 1500 and solution.gap < 1e-10 * solution.primal
 
 
-@pytest.mark.parametrize("part", [1e-2, 1e-3, 1e-4, 1e-5])
-@pytest.mark.parametrize("seed", [23, 34])
+@pytest.mark.parametrize(
+    ("seed", "part"),
+    [(0, 1e-3), (5, 1e-3), (8, 1e-3), (9, 1e-2), (9, 1e-3), (19, 1e-2), (25, 1e-3), (34, 1e-2)],
+)
 def test_a_working_set_does_not_go_round_in_a_circle(seed, part):
-    """On few points the terms with a loss at one look are not those of the next one."""
+    """On few points the terms with a loss at one look are not those of the next one. If terms may
+    leave at every look, they leave and come back for ever on each of these problems, which gradient
+    steps on all terms solve in less than 60 iterations.
+    """
     rng = np.random.default_rng(seed)
     X, y = load_iris(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     some = rng.choice(150, int(rng.integers(9, 30)), replace=False)
     problem = ss.Problem(ss.Triplets.from_labels(X[some], y[some], None), ss.SmoothedHinge(0.05))
-    lam = part * problem.lam_max()
-    assert ss.solve(problem, lam, rtol=1e-9, max_iter=3000, active_set=True).converged
+    options = {"rtol": 1e-8, "max_iter": 2000, "method": "gradient"}
+    assert ss.solve(problem, part * problem.lam_max(), active_set=True, **options).converged
 
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
