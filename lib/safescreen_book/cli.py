@@ -223,6 +223,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     books.set_defaults(func=_notebooks)
 
+    versions = commands.add_parser(
+        "versions",
+        help="print on what results depend here: processor, BLAS, versions",
+        description="Print the machine, the BLAS libraries with their kernels and threads, and the "
+        "versions of packages, as a report of a failure needs them.",
+    )
+    versions.set_defaults(func=_versions)
+
     for command in (report, site):
         command.set_defaults(func=_pages)
     for command in (run, replay, show, report, site, listing, check, claims, books):
@@ -534,6 +542,11 @@ def _codecheck(options) -> int:
     if new:
         print(f"differ, and did not before: {', '.join(new)}")
     return int(bool(new))
+
+
+def _versions(options) -> int:
+    print(*fingerprint.described(), sep="\n")
+    return 0
 
 
 def _claims(options) -> int:

@@ -24,6 +24,11 @@ from safescreen_book.runner.worker import THREAD_VARIABLES, UNFINISHED
 OUTCOMES = ("done", "unchanged", "data missing", "elsewhere", "unfinished", "failed")
 """The outcomes of runs, in the order of the counts."""
 
+REPORT = (
+    "A failure is a bug, of the book or of the library. Report it with this output and that of "
+    "`safescreen versions`."
+)
+
 LOOK = 0.1
 """Seconds between two checks of the runs that are under way."""
 
@@ -97,6 +102,12 @@ def run_all(
         return 130
     where = f"Results: {places.shown(outputs / profile)}"
     print(f"{summary or 'nothing to do'}. {where}{f'. {again}' if left else ''}", flush=True)
+    if counts["failed"]:
+        print(REPORT, flush=True)
+    return _exit_code(counts, data_required)
+
+
+def _exit_code(counts: Counter, data_required: bool) -> int:
     if counts["failed"] or (data_required and counts["data missing"]):
         return 1
     return UNFINISHED if counts["unfinished"] else 0

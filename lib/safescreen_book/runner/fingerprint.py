@@ -25,6 +25,9 @@ QUESTION = ("parameters", "data")
 CODE = ("notebook", "library")
 """The parts of the code: if they change, the answer may still be the same."""
 
+ROUNDING = ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NPY_DISABLE_CPU_FEATURES")
+"""Variables of the environment on which rounding depends."""
+
 PACKAGES = ("numba", "numpy", "pandas", "scikit-learn", "scipy")
 """Packages outside of the project on which numbers depend."""
 
@@ -154,12 +157,33 @@ def environment() -> dict[str, Any]:
 
 
 def blas() -> str:
-    """Return the kernels that the BLAS of numpy uses here, empty if it does not tell. Other kernels
-    round differently, and that decides ties between neighbours.
+    """Return the kernels that the BLAS of numpy uses here, or the name of a BLAS that does not tell
+    them. Other kernels round differently, and that decides ties between neighbours.
     """
-    importlib.import_module("numpy")  # which loads it
+    np = importlib.import_module("numpy")  # which loads it
     libraries = (info.get("architecture", "") for info in threadpool_info())
-    return next(filter(None, libraries), "")
+    built = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    return next(filter(None, libraries), built.get("name", ""))
+
+
+def described() -> list[str]:
+    """Return lines that say on what a result depends here: machine, kernels, threads, versions."""
+    numba = importlib.import_module("numba")
+    here = environment()
+    libraries = [
+        f"{info.get('prefix') or info['internal_api']} {info.get('version') or ''}, "
+        f"{info.get('architecture', 'kernels unknown')}, {info['num_threads']} threads"
+        for info in threadpool_info()
+    ]
+    given = [f"{name}={os.environ[name]}" for name in ROUNDING if name in os.environ]
+    return [
+        f"machine    {here['machine']}",
+        f"BLAS       {here['blas'] or 'unknown'} (numpy)",
+        *(f"library    {line}" for line in sorted(libraries)),
+        f"numba      for {numba.config.CPU_NAME or 'this processor'}, {here['threads']} threads",
+        f"given      {' '.join(given) or 'nothing'}",
+        *(f"version    {name} {version}" for name, version in here["versions"].items()),
+    ]
 
 
 def machine() -> str:

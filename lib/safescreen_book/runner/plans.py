@@ -3,6 +3,7 @@ ended.
 """
 
 import math
+import re
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -126,8 +127,8 @@ class Plan:
             stopped = {}
         failure = {
             "status": "failed",
-            "error": _why(scratch, code),
             **stopped,
+            "error": _told(stopped.get("error") or _why(scratch, code)),
             "parameters": dict(self.run.parameters),
             "hashes": dict(self.hashes),
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -178,6 +179,15 @@ def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -
             )
         )
     return plans
+
+
+def _told(error: str) -> str:
+    """Return an error with what it means: notebooks assert promises, and nothing else."""
+    if error.startswith("AssertionError"):
+        return f"a promise is broken: {error}"
+    if re.match(r"\w+(Error|Exception)\b", error):
+        return f"the program failed: {error}"
+    return error
 
 
 def _why(scratch: Path, code: int) -> str:

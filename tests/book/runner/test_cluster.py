@@ -54,10 +54,8 @@ def test_results_come_back_and_failures_are_named(first):
     book, code, printed = first
     assert code == 1, printed
     assert "tiny/good: done in" in printed
-    assert (
-        'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too'
-        in printed
-    )
+    stopped = 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): '
+    assert f"{stopped}a promise is broken: AssertionError: n too" in printed
     assert "1 done, 1 failed" in printed
     assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
     assert book.statuses() == {"good": "complete", "bad": "failed"}

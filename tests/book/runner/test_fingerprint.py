@@ -7,6 +7,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from safescreen_book import datasets
@@ -192,6 +193,23 @@ def test_records_are_made_from_a_committed_tree(book, monkeypatch, capsys):
     )
     assert main(["run", "--profile", "paper", "--dirty", *book.options]) == 0
     assert main(["run", "--profile", "smoke", *book.options]) == 0
+
+
+def test_what_rounding_depends_on_is_said(monkeypatch):
+    monkeypatch.setenv("NPY_DISABLE_CPU_FEATURES", "X86_V4")
+    said = dict(line.split(maxsplit=1) for line in fingerprint.described())
+    assert said["machine"] == fingerprint.machine() and said["BLAS"].endswith("(numpy)")
+    assert "NPY_DISABLE_CPU_FEATURES=X86_V4" in said["given"]
+
+
+@pytest.mark.parametrize(("built", "told"), [({"name": "mkl-dynamic"}, "mkl-dynamic"), ({}, "")])
+def test_a_blas_that_does_not_tell_its_kernels_is_named(monkeypatch, built, told):
+    """MKL and Accelerate have no such thing, and threadpoolctl does not know all libraries."""
+    config = {"Build Dependencies": {"blas": built}}
+    monkeypatch.setattr(fingerprint, "threadpool_info", list)
+    monkeypatch.setattr(np, "show_config", lambda mode: config)
+    assert fingerprint.blas() == told
+    assert f"BLAS       {told or 'unknown'} (numpy)" in fingerprint.described()
 
 
 def test_uses_of_what_is_imported():

@@ -38,14 +38,13 @@ def test_failure_is_named_and_others_go_on(first):
     book, code, printed = first
     assert code == 1
     assert "tiny/good: done in" in printed
-    assert (
-        'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too'
-        in printed
-    )
-    assert "tiny/silent: FAILED: RuntimeError: the notebook did not write results.csv" in printed
-    assert "1 done, 2 failed" in printed and printed.endswith(
-        "smoke. To go on: " + shlex.join(["safescreen", *typed(book, "--jobs", "2")]) + "\n"
-    )
+    stopped = 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): '
+    assert f"{stopped}a promise is broken: AssertionError: n too" in printed
+    silent = "the program failed: RuntimeError: the notebook did not write results.csv"
+    assert f"tiny/silent: FAILED: {silent}" in printed
+    again = shlex.join(["safescreen", *typed(book, "--jobs", "2")])
+    assert "1 done, 2 failed" in printed
+    assert printed.endswith(f"smoke. To go on: {again}\n{runner.REPORT}\n")
     assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
     assert not (book.run_folder("bad") / "result.json").exists()
     assert book.statuses() == {"good": "complete", "bad": "failed", "silent": "failed"}
