@@ -158,7 +158,7 @@ if record.computes:
     record.rows("results", tables["results"])
     record.rows("timings", tables["timings"].sum().rename_axis("part").reset_index(name="seconds"))
 
-# %%
+# %% tags=["nbval-ignore-output"]
 results = record.read("results")
 grouped = results.groupby("dataset", sort=False)
 mean = grouped.mean(numeric_only=True)
@@ -178,7 +178,7 @@ print(shown.to_string(float_format="{:.3g}".format))
 # does not call an average. What it covers is undecided, and one draw decides nothing. The ends of reduced data, whose features are not the
 # paper's, and the part of gisette that is at hand have rows of our own.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 comparison = []
 conclusions = []
 

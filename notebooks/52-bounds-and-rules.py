@@ -169,7 +169,7 @@ if record.computes:
 # every 10 iterations, so its savings add up, and so would its errors. Seconds are processor seconds of one thread and
 # contain everything but compilation.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def of_draw(draw):
     """Return the rows of a draw, one for each method and lam."""
     problem, grid = problem_of(draw)

@@ -66,7 +66,7 @@ names = [name.strip() for name in methods.split(",")]
 # of the loss at the solution. Seconds are processor seconds of one thread.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def rounds_of(path, grid):
     """Return the screening rate after each round of screening, a row a round and lam."""
     rates = pd.DataFrame(path_runs.dynamic_rates(path, grid.removable, freq), columns=grid.lams)

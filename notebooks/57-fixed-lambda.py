@@ -143,7 +143,7 @@ def of_draw(draw):
 # %% [markdown]
 # Of the first draw it is kept how screening proceeds, and it is asserted that every triplet screened with MGB has the category of the optimum.
 
-# %% tags=["STS19-F11"]
+# %% tags=["STS19-F11", "nbval-ignore-output"]
 if record.computes:
     tables = record.parts(of_draw, draw=range(draws))
     # objectives are compared up to their gaps

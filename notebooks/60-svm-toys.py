@@ -172,7 +172,7 @@ if record.computes:
 # Is everything decided for the whole interval $[1, 10]$? For three draws of either reading of the second toy, we solve at 25 values of
 # $C$ in it.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 if record.computes:
     kept, lost = 0, 0
     for draw, sd in itertools.product(range(min(3, n_draws)), READINGS.values()):
@@ -244,7 +244,7 @@ if record.computes:
 # The means are $\sqrt 2$ apart, the standard deviation is 1.5: every third point is on the wrong side. With the intersection test:
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def spread(frame, columns, digits):
     """Mean, smallest and largest of some columns."""
     table = frame[columns].agg(["mean", "min", "max"]).T
@@ -260,7 +260,7 @@ print(f"{n_draws} draws of {2 * overlap_n} points")
 print(spread(first, [f"{name}: {part}" for name in ("solution", "IT", "BT1", "BT2") for part in "RL"], 0))
 print(spread(first, [f"{name}: share" for name in ("solution", "IT", "BT1", "BT2")], 2))
 
-# %% tags=["SSS14-F1"]
+# %% tags=["SSS14-F1", "nbval-ignore-output"]
 share = first["IT: share"]
 above = float((share > 0.8).mean())
 print(f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more than 80 % in {above:.0%} of the draws")
@@ -355,12 +355,12 @@ else:
 # ranges, up from 1 and down from 10, meet.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for reading, frame in second.groupby("reading"):
     print(f"{reading}: {n_draws} draws of {2 * apart_n} points")
     print(spread(frame, ["dome: both", "dome: R", "dome: L", "ranges: both", "ranges: R", "ranges: L"], 0))
 
-# %% tags=["SSS13-F4"]
+# %% tags=["SSS13-F4", "nbval-ignore-output"]
 at_least, one_in_L = {}, {}
 for reading, frame in second.groupby("reading"):
     at_least[reading] = float((frame["dome: both"] >= 530).mean())
@@ -376,7 +376,7 @@ assert facts.loc["safe between", "holds"]
 # same two solutions the ranges decide more samples on average than the dome, as they use where the solutions *are*, not just how long
 # they are. Everything is decided for the whole interval:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print(
     "at 25 values of C in the interval, for three draws of either reading:",
     facts.loc["safe between", "note"],
@@ -388,7 +388,7 @@ assert facts.loc["safe between", "holds"]
 # of the interval of a margin grows with the length of $x$, and long vectors that lie *along* the border have it in their interval.
 # How many screened points are closer to the dashed line they have to clear than the kept point that is farthest beyond it:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 of_reading = second[second["reading"] == "variance 0.75"]
 typical = of_reading.loc[(of_reading["dome: both"] - 530).abs().idxmin()]
 print(

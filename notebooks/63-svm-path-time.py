@@ -176,7 +176,7 @@ if record.computes:
 # margin there.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def at_place(width, k, before, here):
     """Rates of both tests at a place of the path, and the seconds each took."""
     prob, _ = problem_of(width)

@@ -216,7 +216,7 @@ if record.computes:
     record.rows("results", pd.DataFrame(rates_found))
     record.rows("trainings", pd.DataFrame(spans_found))
 
-# %%
+# %% tags=["nbval-ignore-output"]
 TESTS = ["IT", "DT", "DT, trusted", "DT, best", "DT, alone", "BT1", "BT2"]
 results, trainings = record.read("results"), record.read("trainings")
 rates_of = results.pivot(index=["draw", "ratio"], columns="test", values="rate")[TESTS]
@@ -331,7 +331,7 @@ print("\ngain over the ten ratios:", speedup.mean().round(2).to_dict())
 # interval; on a whole set nothing is random and the same criterion is a fact. The paper's dome is the one that trusts its solutions; its
 # words are held against that one. "Poor" is less than half of what IT screens, and is said where IT is better. Our PCMAC is split into words in another way than the paper's, so its conclusions are our own questions.
 
-# %% tags=["SSS14-F6"]
+# %% tags=["SSS14-F6", "nbval-ignore-output"]
 PAPER = {
     "breast-cancer": "better",
     "pcmac_20news": "comparable",

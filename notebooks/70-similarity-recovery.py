@@ -201,7 +201,7 @@ if record.computes:
     record.rows("atoms", tables["atoms"])
     record.rows("timings", tables["timings"].sum().to_frame().T)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 results = record.read("results")
 final = results.groupby(["draw", "alpha"]).last().groupby("alpha")
 table = final[["features", "entries", "n_features", "n_atoms", "objective"]].mean()
@@ -257,7 +257,7 @@ else:
 # Counted, not looked at: how many of the learned entries are right, how many of the true ones were found,
 # whether their signs agree, and whether an entry lies inside a block.
 
-# %% tags=["HDSL19-F2"]
+# %% tags=["HDSL19-F2", "nbval-ignore-output"]
 counts = record.read("entries")
 print(counts.groupby("alpha")[columns].mean().round(2).to_string())
 chance = n_blocks * block**2 / d**2
@@ -270,7 +270,7 @@ assert (results["n_features"] <= 2 * results["n_atoms"]).all(), "an atom has two
 #
 # The smaller of both areas under the curve, by the share of good triplets, is printed at the end and after the first part of the iterations. Chance is 0.5.
 
-# %% tags=["HDSL19-F1"]
+# %% tags=["HDSL19-F1", "nbval-ignore-output"]
 auc = table[["features", "entries"]].min(axis=1)
 early = mean.xs(every, level="iteration")[["features", "entries"]].min(axis=1)
 falls = -results.groupby(["draw", "alpha"])["objective"].diff().dropna()
@@ -286,7 +286,7 @@ for share in shares:
 # triplets would not do: their points were chosen because they hold the features that matter, and that
 # alone gives some of them away.)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 if record.computes:
     truth, points, judged, rng = drawn(0)
     nothing = np.array([rng.choice(n, 3, replace=False) for _ in range(n_triplets // 4)])

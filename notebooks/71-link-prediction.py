@@ -172,7 +172,7 @@ if record.computes:
     record.rows("results", tables["results"])
     record.rows("timings", tables["timings"].sum().to_frame().T)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 results = record.read("results")
 grouped = results.groupby(["per_link", "d"])
 columns = ["dot", "validation", "test", "truth", "n_features", "right_features", "scale"]
@@ -270,7 +270,7 @@ if record.computes:
 # %% [markdown]
 # ## What holds at every size
 
-# %% tags=["HDSL19-F3"]
+# %% tags=["HDSL19-F3", "nbval-ignore-output"]
 top = means[counts[-1]]
 dot = results.groupby("d")["dot"].mean()
 for d in top.index:

@@ -422,14 +422,14 @@ if record.computes:
     errors = tables["results"]
     record.rows("results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed))
 
-# %%
+# %% tags=["nbval-ignore-output"]
 results = record.read("results")
 print(results[results["draw"] == 0][["method", "setting"]].to_string(index=False))
 at_the_end = results.loc[results["method"] == "hdsl", "setting"].str.contains("(last)", regex=False)
 capped = f"in {at_the_end.sum()} of {draws} draws the choice is the last check"
 print(f"hdsl: {capped}, iteration {max_iter}")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 if record.computes:
     of_draws = tables["judged"]
     kept = [{"of": name} | spread.kept(of_draws[name]) for name in of_draws if name not in RATIOS]
@@ -476,7 +476,7 @@ else:
 #
 # Means over the draws, in percent, and their standard error; `first` is the first draw. `features` are those used, or dimensions.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 PRINTED = judging.load().printed["HDSL19 Tables 3 and 4"]
 ORDER = ["dot", "rp+oasis", "pca+oasis", "diag-l2", "diag-l1", "hdsl", "poly-2", "poly-3", "linear-l2", "linear-l1"]
 features_of = PRINTED["features"].get(standard, {})  # or dimensions
@@ -497,13 +497,13 @@ print(f"binomial standard error of hdsl in one draw: {binomial:.1f} points at {h
 # The paper's sets, and the sets that stand in for others, are judged by the conclusions below. How the learned similarity compares with the dot product and with the machines is
 # printed here, in the mean of the draws, beside the standard error of one draw.
 
-# %% tags=["HDSL19-B3"]
+# %% tags=["HDSL19-B3", "nbval-ignore-output"]
 bar = np.sqrt(2.0) * max(binomial, 0.3)
 similarities = ORDER[:5]
 assert (features["hdsl"] <= 2 * (max_iter + 1)).all(), "an iteration brings in two features at most"
 print(f"error of hdsl {mean['hdsl']:.1f}, of the dot product {mean['dot']:.1f}; standard error of a difference in one draw {bar:.1f}")
 
-# %% tags=["HDSL19-B4"]
+# %% tags=["HDSL19-B4", "nbval-ignore-output"]
 machines = ["poly-2", "poly-3", "linear-l2", "linear-l1"]
 if record.computes:
     assert standard or np.allclose(
@@ -608,7 +608,7 @@ print(f"first draw: {entries} entries")
 # The factor of M has one row per atom: a run is a sequence of projections to more and more dimensions. Beside it random projections and
 # principal components, with the dot product or with OASIS tuned for each dimension.
 
-# %% tags=["HDSL19-F6"]
+# %% tags=["HDSL19-F6", "nbval-ignore-output"]
 dimensions = record.read("dimensions", optional=True)
 if dimensions is None:
     print(older)
@@ -654,7 +654,7 @@ print({name: round(float(values_of[of].mean()), 1) for name, of in END.items()})
 # With labels in random order there is nothing to learn. The same training, on the same points, must end with the
 # error of guessing; a procedure that looked at what it reports on would end below it.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 if record.computes:
     shuffled = np.random.default_rng(seed).permutation(first.y)
     blind = first._replace(y=shuffled, triplets=hdsl.nearest_triplets(first.X, shuffled))
