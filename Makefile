@@ -14,8 +14,9 @@ LAB ?=
 MUTANTS ?=
 BENCH ?=
 PEERS ?=
+ELSEWHERE ?=
 
-.PHONY: help install reproduce replay check test experiments nightly nojit boundscheck mutants operators exhaustive peers lab notebooks site codecheck bench data lint clean
+.PHONY: help install reproduce replay check test experiments elsewhere nightly nojit boundscheck mutants operators exhaustive peers lab notebooks site codecheck bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -52,13 +53,16 @@ check: install ## what to run while working: ruff, quick tests of every part, tw
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m ruff check .; $(PY) -m ruff format --check -q lib tests benchmarks docs; \
 	$(PY) -m pytest -q -n 2 --dist worksteal tests -m "not slow and not exhaustive"
 
-test: install ## run all tests, and all notebooks but experiments (eight minutes on two cores)
+test: install ## run all tests, and all notebooks but experiments (twelve minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup & $(PY) -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder
 
 experiments: install ## run the notebooks of all experiments, and compare what their cells print (a few minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist loadscope -m exhaustive tests/conftest.py notebooks/[567]*.ipynb
 
-nightly: exhaustive nojit boundscheck mutants operators peers bench ## what takes hours: these seven, one after the other
+elsewhere: install ## run notebooks, tests and experiments in the rounding of other machines, and print a table (ELSEWHERE='--kinds "Haswell; Prescott" --parts notebooks,solvers'; hours)
+	@$(IN) $(PY) tests/elsewhere.py $(ELSEWHERE)
+
+nightly: exhaustive elsewhere nojit boundscheck mutants operators peers bench ## what takes hours: these eight, one after the other
 
 nojit: install ## the marked tests without the compiler
 	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q -n 2 tests -m nojit

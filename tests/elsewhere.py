@@ -54,6 +54,8 @@ PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "
 NUMERICAL = "cones hdsl interior kernels products ranges rules safety spheres svm terms estimators"
 ALONE = "losses paths problem rounding screening validation blocks cholesky"
 
+RUN = ("-m", "safescreen", "run", "--force", "--profile")
+
 PARTS = {
     "notebooks": (*PYTEST, "notebooks/[!567]*.ipynb"),
     "experiments": (*PYTEST, "-m", "", "notebooks/[567]*.ipynb"),
@@ -63,10 +65,10 @@ PARTS = {
         *(f"tests/{name}" for name in NUMERICAL.split()),
         *(f"tests/test_{name}.py" for name in ALONE.split()),
     ),
-    "laptop": ("-m", "safescreen", "run", "--profile", "laptop", "--force", "--outputs"),
+    "smoke": (*RUN, "smoke", "--outputs"),
+    "laptop": (*RUN, "laptop", "--outputs"),
 }
-"""Arguments of Python; a pattern stands for its files. `laptop` runs all experiments on embedded
-data, as `make reproduce` does."""
+"""Arguments of Python; a pattern stands for its files. `laptop` is what `make reproduce` runs."""
 
 PROBE = """
 import json, numba, numpy as np, scipy.linalg
@@ -129,7 +131,7 @@ def run_part(kind: str, part: str, environment: Mapping[str, str]) -> Outcome:
     report = FOLDER / f"{name}.xml"
     report.unlink(missing_ok=True)
     arguments = list(_expanded(PARTS[part]))
-    if part == "laptop":
+    if PARTS[part][-1] == "--outputs":
         arguments.append(str(FOLDER / name))
     else:
         arguments.append(f"--junitxml={report}")
