@@ -85,7 +85,7 @@ pd.Series(y).value_counts().rename("rows").to_frame()
 # the next $\lambda$, and proves that most triplets need not be looked at there. With more features than rows the metric is
 # sought in the span of the rows, where the optimum lies.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 scaler = MinMaxScaler().fit(X[train])
 A, B = scaler.transform(X[train]), scaler.transform(X[test])
 classes, codes = np.unique(y[train], return_inverse=True)
@@ -228,7 +228,7 @@ print("weighs most:", ", ".join(names[i] for i in order[:3]))
 # which this number grows most.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def own(P, Q):
     """Return, for each row of P, how many of its seven nearest rows of Q have its class."""
     nearest = NearestNeighbors(n_neighbors=min(7, len(Q))).fit(Q).kneighbors(P, return_distance=False)
@@ -245,7 +245,7 @@ shares.assign(gain=shares["after"] - shares["before"]).sort_values(["gain", "row
 # `TripletMetric` does all this in one object with the conventions of scikit-learn, for a pipeline or a grid search. By
 # default it screens only where that saves time. For so few triplets it does not, so here `screening` asks for it.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from sklearn.pipeline import make_pipeline
 
 n_neighbors = min(3, len(A))
@@ -264,7 +264,7 @@ print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {solution.sc
 # `TripletMetricCV` chooses $\lambda$ too, by cross-validation within the training rows, with one path for each fold. The rows
 # that are set aside play no part in the choice, so they are a fair test.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 cv = min(3, int(np.bincount(codes).max()))
 options |= {"k": max(1, min(k, len(A) // 2 - 1)), "n_neighbors": min(3, len(A) // 2)}
 if not is_example:

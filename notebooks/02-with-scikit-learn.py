@@ -27,7 +27,7 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 # `SafeSVC` solves the support vector machine with the hinge to a certified duality gap. `dual_gap_` is that gap, and
 # `screening_` says which samples were screened: their region of the loss is proved.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(tol=1e-6, screening=("MGB",))), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
 search.fit(X, y)
 best = search.best_estimator_[-1]
@@ -85,7 +85,7 @@ assert (low <= model.scores_.mean(axis=0)).all() and (model.scores_.mean(axis=0)
 # `TripletMetric` learns a distance, and `HDSL` a sparse similarity for very many features. All these estimators can be cloned,
 # pickled and used in searches. They take data frames, and follow the conventions of scikit-learn.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 metric = ss.TripletMetricCV(ss.TripletMetric(k=3, screening=("RRPB", "PGB")), lams=5, cv=3).fit(X[::3], y[::3])
 print(f"lambda = {metric.lam_ / metric.lams_[0]:.2g} lambda_max, accuracy {metric.best_score_:.3f}")
 print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
@@ -96,7 +96,7 @@ print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
 # LIBLINEAR has solved for one C. Which samples can it leave out for a neighbouring C? Its solution need not be exact.
 # `screen_fitted` takes the fitted model, and bounds its distance from the optimum, with rounding. From that it derives what it can prove about each sample.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 C0, C = 0.1, 0.105
 options = {"loss": "hinge", "tol": 1e-8, "max_iter": 1_000_000, "random_state": 0}
 first = LinearSVC(C=C0, **options).fit(X, y)
@@ -123,7 +123,7 @@ assert same
 # $\sum_i y_i \alpha_i = 0$, the ball around $w$ holds as it is. For a given $w$ the optimal intercept is an order statistic of the
 # $y_i - \langle w, x_i\rangle$. So an interval for each of these numbers gives an interval for the intercept.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 options = {"kernel": "rbf", "gamma": 0.1, "tol": 1e-8}
 first = SVC(C=1.0, **options).fit(X, y)
 for C in (1.0, 1.02, 1.05):
@@ -143,7 +143,7 @@ for C in (1.0, 1.02, 1.05):
 # once of the samples that the certificate of a rough fit leaves. The solutions are the same. The times are those of the machine on which
 # this notebook was run.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 A, b = make_classification(20_000, 20, n_informative=8, flip_y=0.0, class_sep=1.5, random_state=0)
 A = StandardScaler().fit_transform(A)
 few = slice(6000)
@@ -200,7 +200,7 @@ for name, (seconds, less) in times.items():
 # problem of the library. Samples in L, which are certainly at the bound, can be replaced by a linear term. The solvers of this library take such
 # a term, and most other programs do not:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 signs, C0, C = np.where(y == y.max(), 1, -1), 0.1, 0.105
 w = LinearSVC(C=C0, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=1_000_000, random_state=0).fit(X, y).coef_[0]
 certificate = ss.screen_samples(X, y, w, C, C0=C0, screening=("MGB&BT2",))
@@ -219,7 +219,7 @@ assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 #
 # A bad reference costs screening, and never safety:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 rates = [ss.screen_samples(X, y, (1.0 + error) * w, C, C0=C0).rate for error in (0.0, 0.01, 0.1, 1.0)]
 print("screened with a reference off by 0, 1, 10, 100 %:", [f"{rate:.2f}" for rate in rates])
 assert rates == sorted(rates, reverse=True)

@@ -71,7 +71,7 @@ assert len(turned) > 0
 # that nobody is tested on what was learned from them. The answers of three judges, two who look and one who does not,
 # are kept for the test.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 test = np.isin(judge, [0, 1, n_judges - 1])
 model = ss.TripletMetricCV(ss.TripletMetric(), lams=9, cv=GroupKFold(3))
 model.fit_triplets(X, answers[~test], groups=judge[~test])
@@ -138,7 +138,7 @@ assert closeness > 0.9
 # all *other* judges, and compute how often the judge agrees with it. That gives the weight of the judge; it is 0 if the
 # interval of the agreement reaches one half. Then learn a metric from all answers with these weights.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 lam = model.lam_
 trust = np.zeros(n_judges)
 for j in np.unique(judge[~test]):
@@ -164,7 +164,7 @@ for name, metric in {"all alike": model.best_estimator_, "by trust": weighted}.i
 # An answer with a large loss is in the linear region. An answer that the metric agrees with by a large margin is in the
 # zero region. Screening proves both, and leaves these answers out. The optimum stays the same.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 problem = ss.Problem(ss.Triplets(X, answers[~test]), ss.SmoothedHinge(0.05))
 for part in (0.3, 0.03, 0.003):
     s = ss.solve(problem, part * problem.lam_max(), tol=0.0, rtol=1e-6, screening=("MGB",))

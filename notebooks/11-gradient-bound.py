@@ -543,7 +543,7 @@ assert max(ratios) <= 1.0
 #
 # </details>
 
-# %%
+# %% tags=["nbval-ignore-output"]
 x0 = ss.solve(problem, lam / 0.9, tol=1e-6)
 n_balls, n_certified, n_new = 0, 0, 0
 for point in (x, x_half, x_star, x0.x):

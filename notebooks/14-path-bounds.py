@@ -358,7 +358,7 @@ def wrong(found):
     return np.sum(found.in_R & ~(true_margin > 1.0)) + np.sum(found.in_L & ~(true_margin < 1.0 - loss.gamma))
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print(f"iris, {len(larger)} triplets, lam1 = 0.99 lam0")
 print("relative gap   RPB: distance/r  wrong     RRPB: distance/r  wrong")
 for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
@@ -516,7 +516,7 @@ figures.show(
 # $\lambda_1$, the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb), very likely the RYU ball of sparse regression), which at an exact reference *is* RPB, needs no
 # $\varepsilon$, and always lies inside RRPB:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print("relative gap   radius of RRPB   of MGB      screened by RRPB   by MGB")
 for rtol in (1e-2, 1e-3, 1e-4, 1e-6):
     at = ss.solve(larger, a, tol=0.0, rtol=rtol, screening=())

@@ -363,7 +363,7 @@ assert false == 0 and plain > 50
 # Random problems over two cones, solved closely; two balls from different references; every decision of
 # the intersection is held against the solution.
 
-# %% tags=["NEW-IT"]
+# %% tags=["NEW-IT", "nbval-ignore-output"]
 rng = np.random.default_rng(7)
 S = ss.spheres
 false = extra = decisions = 0

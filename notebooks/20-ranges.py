@@ -338,7 +338,7 @@ def ends_that_turn(instance, rough, weight, side, low, high):
     return turns
 
 
-# %% tags=["STS19-T10"]
+# %% tags=["STS19-T10", "nbval-ignore-output"]
 decisions, turns, solved_ends = {kind: np.zeros(2, dtype=int) for kind in kinds}, 0, 0
 for kind, instance, weight, rough, others in instances:
     found = ss.ranges.relaxed_path(instance, rough.x, rough.eps, weight)

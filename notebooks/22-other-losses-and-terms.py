@@ -551,7 +551,7 @@ def lmnn(X, y, pull, factor=1e-3):
     return solution, problem, (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 settings = {"Euclidean": None, "no pull": 0.0, "pull 1": 1.0, "pull 5": 5.0}
 for name in ("iris", "wine"):
     X, y = datasets.load(name, return_X_y=True)

@@ -143,7 +143,7 @@ def algorithm_1(A, lam, gamma, tol, x, freq=10, screen=True, longer_steps=False)
     return x, status, np.array(history)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 lam = 0.1 * lam_max
 tol = 1e-6 * len(problem)
 start = np.zeros(d * d)
@@ -171,7 +171,7 @@ for name, (_, status, history) in runs.items():
 #
 # `ss.solve` has a better step (Barzilai-Borwein) and better balls; the optimum is the same.
 
-# %% tags=["STS19-A1"]
+# %% tags=["STS19-A1", "nbval-ignore-output"]
 library = ss.solve(problem, lam, tol=tol, screening=("RRPB", "PGB"))
 margins, blur = problem.terms.margins(reference.x), reference.eps * problem.terms.norms
 for name, (x, status, _) in runs.items():
@@ -316,7 +316,7 @@ def algorithm_2(A, lams, gamma, tol):
     return np.array(solutions), np.array(rows)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 lams = lam_max * 0.9 ** np.arange(0, 36)
 plain_path, rows = algorithm_2(A, lams, loss.gamma, tol)
 print(f"{len(lams)} values of lambda; on average {100 * rows[1:, 0].mean():.0f} % of the triplets are not looked at,")
@@ -330,7 +330,7 @@ print(f"{100 * rows[1:, 1].mean():.0f} % are certain before the first step")
 #
 # ### Does it match?
 
-# %% tags=["STS19-A2"]
+# %% tags=["STS19-A2", "nbval-ignore-output"]
 library_path = ss.path(problem, lams, tol=tol, screening=("RRPB", "PGB"), ranges=True)
 without = ss.path(problem, lams, tol=1e-9, screening=())
 for plain, mine, best in zip(plain_path, library_path, without, strict=True):
@@ -349,7 +349,7 @@ print(f"screened by the library at the end of each solve: {100 * rate:.0f} % on 
 # %% [markdown]
 # Rough paths, with and without ranges: no decision is wrong at the exact solutions.
 
-# %% tags=["STS19-A2"]
+# %% tags=["STS19-A2", "nbval-ignore-output"]
 wrong, decided, excess = 0, 0, 0.0
 for gamma in (0.05, 0.005):
     sharp = ss.Problem(problem.terms, ss.SmoothedHinge(gamma))
@@ -370,7 +370,7 @@ assert wrong == 0 and decided > 100_000 and excess <= 1.0 + 1e-9
 # %% [markdown]
 # The lower ends of the library are those of the ten lines:
 
-# %% tags=["STS19-A2"]
+# %% tags=["STS19-A2", "nbval-ignore-output"]
 middle = without[10]
 known = ss.ranges.relaxed_path(problem, middle.x, 1e-3, middle.lam)
 h, m = problem.terms.margins(middle.x), np.linalg.norm(middle.x)
@@ -463,7 +463,7 @@ def stop_and_compare(gamma, relative, enlarge):
     return max(ratios), sum(r > 1.0 + 1e-6 for r in ratios), np.mean(shares)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 table = {}
 print("tolerance  gamma   balls      stops too early  whole gap / tolerance   screened")
 for gamma in (0.05, 0.005):
@@ -485,7 +485,7 @@ assert table[0.05, 1e-2, False][0] > 1.2 and table[0.005, 1e-2, False][0] > 3.0
 # its balls were enlarged less than the accuracy reached it evaluates the whole problem once more and, if need
 # be, goes on.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 rough = ss.path(problem, lams, tol=1e-2 * len(problem), ranges=True, screening=("RRPB", "PGB"))
 worst = max(problem.gap(s.x, s.lam) / (1e-2 * len(problem)) for s in rough)
 print(f"ss.path at a rough tolerance: largest gap of the whole problem {worst:.2f} of it, at most 1 is allowed")
@@ -538,7 +538,7 @@ for lam in (0.1, 0.01):
 # margins are zero, so all triplets are declared linear at once, and the algorithm solves the problem of
 # $\lambda_{\max}$ with the wrong $\lambda$, to a perfect reduced gap.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 believed = ss.rules.sphere(problem, ss.Sphere(problem.cone.zeros(), 0.0))
 gullible = problem.reduce(believed.in_L, believed.in_R)
 answer = gullible.all_linear() / lam
@@ -555,7 +555,7 @@ assert believed.n_L == len(problem) and problem.gap(answer, lam) > reference.pri
 # "Once screened, always screened" is true while $\lambda$ stays the same. Along a path triplets move from $L$
 # through $C$ to $R$, mostly. We keep what is known at the first $\lambda$ of the path for all the others.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 first, last = without[4], without[-1]
 at_first, at_last = problem.terms.margins(first.x), problem.terms.margins(last.x)
 kept_L, kept_R = at_first < 1.0 - loss.gamma - 1e-3, at_first > 1.0 + 1e-3

@@ -403,7 +403,7 @@ def same_dome(problem, A, reference):
     assert not np.any((theirs.in_R & ~rule.in_R) | (theirs.in_L & ~rule.in_L)) and theirs.rate > rule.rate - 0.02
 
 
-# %% tags=["NEW-ONE"]
+# %% tags=["NEW-ONE", "nbval-ignore-output"]
 results, wrong, decisions = {}, 0, 0
 for name, problem in problems.items():
     A, project = plains[name]
@@ -421,7 +421,7 @@ print(f"{'share screened':{width}}" + "".join(f"{name:>18}" for name in results)
 for key in results["metric"]:
     print(f"{key:{width}}" + "".join(f"{row[key]:18.2f}" for row in results.values()))
 print(f"wrong decisions: {wrong} of {decisions}")
-assert wrong == 0 and len(set(np.round([results["support vectors"][key] for key in ("GB", "PGB", "MGB")], 2))) == 1
+assert wrong == 0 and np.ptp([results["support vectors"][key] for key in ("GB", "PGB", "MGB")]) < 0.01
 assert results["metric"]["GB"] < results["metric"]["PGB"]
 
 # %% [markdown]

@@ -325,7 +325,7 @@ for kind, repeat in itertools.product(kinds, range(24)):
             decisions[name] += placed(found, margins, limits, other)
     as_in_the_table_rrpb(x, weight)
 
-# %% tags=["STS19-AppL"]
+# %% tags=["STS19-AppL", "nbval-ignore-output"]
 print(f"problems in which more than 1 % of the gap is phi: {extra['phi']}, is <x, H_->: {extra['<x, H_->']}")
 print(f"{compared} balls as in the table: squared radii within {max(worst, 1e-10):.0e} (bound 1e-9) of a + c/lam^2 + P/lam")
 for name in SPHERES:
@@ -451,7 +451,7 @@ assert min(agree.values()) > 50
 # Over three cones, the enlarged rule turns at the ends that the library reports, and every decision is true at points
 # that a solver may accept.
 
-# %% tags=["STS19-AppM"]
+# %% tags=["STS19-AppM", "nbval-ignore-output"]
 rng, turned, refused = np.random.default_rng(5), dict.fromkeys(RANGES, 0), 0
 accepted = {name: np.zeros(2, dtype=int) for name in RANGES}
 for kind in kinds:
@@ -527,7 +527,7 @@ def share_decided(found):
     return share
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.4, sharey=True)
 for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
     known = ss.solve(iris, at_lam0, tol=0.0, rtol=rtol, screening=())

@@ -90,7 +90,7 @@ def along_path(prob, rtol):
 
 curves = {(name, rtol): along_path(prob, rtol) for name, prob in sets.items() for rtol in (1e-3, 1e-6)}
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print("mean share screened along the path        " + "".join(f"{key:>7}" for key in (*BOUNDS, "RRPB")))
 for (name, rtol), (_, rates) in curves.items():
     mean = {key: np.mean(values) for key, values in rates.items()}
@@ -119,7 +119,7 @@ figures.show(
 # is what a rough solution for the $\lambda$ before is worth.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def along_iterations(prob):
     lam, visited = 0.05 * prob.lam_max(), []
     before = ss.solve(prob, lam / 0.9, tol=0.0, rtol=1e-3, screening=())

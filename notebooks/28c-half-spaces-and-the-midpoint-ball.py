@@ -200,7 +200,7 @@ def regions(beta):
     return both @ theta + radii[0] * norms, both @ (theta + rest) / 2 + radii[1] * norms, dome
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 beta, step, rows = np.zeros(80), 1.0 / np.linalg.norm(X_, 2) ** 2, []
 for _ in range(60):
     dgb, mgb, dome = regions(beta)
@@ -298,7 +298,7 @@ def rates(problem, x, lam):
     }
 
 
-# %% tags=["NEW-HALF"]
+# %% tags=["NEW-HALF", "nbval-ignore-output"]
 table = {}
 for name, problem in problems.items():
     found = []

@@ -317,7 +317,7 @@ for kind, repeat in itertools.product(kinds, range(20)):
 for name, n in decisions.items():
     assert n.min() > 50, name
 
-# %% tags=["STS19-F5"]
+# %% tags=["STS19-F5", "nbval-ignore-output"]
 count = {key: dict(zip(COUNTED, map(int, counts), strict=True)) for key, counts in count.items()}
 for key, c in count.items():
     print(

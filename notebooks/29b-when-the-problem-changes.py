@@ -272,7 +272,7 @@ def certain_share(solution, weights, lam):
     return ss.screen(ss.Problem(terms, LOSS), solution.x, lam, solution.alpha[keep]).rate
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 Z, wine_labels = load_wine(return_X_y=True)
 Z = StandardScaler().fit_transform(Z)
 wine_index = ss.Triplets.from_labels(Z, wine_labels, k=5).index
@@ -363,7 +363,7 @@ def compare(heavy, share_wrong, kappa, draws=5):
     return np.array(right), np.mean(certain_before, axis=0), np.mean(caught, axis=0)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print(f"{'features':12}{'wrong':>6}{'kappa':>6}{'hinge right':>13}{'ramp right':>12}{'certain first':>15}{'last':>6}{'beta wrong':>12}{'right':>7}")
 gains = {}
 for heavy, share_wrong, kappa in ((False, 0.1, 4.0), (True, 0.1, 4.0), (True, 0.3, 4.0), (True, 0.1, 1.0)):

@@ -371,7 +371,7 @@ def contradicted(it, terms, star_, gamma):
     return wrong + np.sum(it.in_L & ((alpha < 1.0 - 1e-3) | (margin - room >= 1.0 - gamma)))
 
 
-# %% tags=["SSS14-T8"]
+# %% tags=["SSS14-T8", "nbval-ignore-output"]
 count = dict.fromkeys(("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0)
 for number in range(240):
     terms, Z, prob, C_, old_, star_ = random_machine(number, rng)

@@ -417,7 +417,7 @@ assert all(mean[label] < mean["IT"] for label in ("s = 0", "s = 1", "coins"))
 # better than (25), sometimes worse. **Aiming once more is the largest step of all**; a third and fourth time add little
 # here, more on digits. Four data sets, references at $0.8\,C$ and $0.9\,C$:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print(f"{'':16}{'C/C_min':>8}{'C_ref/C':>9}{'BT1':>7}{'IT':>7}{'again':>7}{'4 more':>8}")
 gains = []
 for name in ("breast-cancer", "digits", "wine", "iris"):
@@ -558,7 +558,7 @@ def three_tests(C, star, shares):
     return curves
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.4)
 for ax, factor in zip(axes, (100, 10_000), strict=True):
     C = factor * ss.svm.c_min(cancer.terms)
@@ -579,7 +579,7 @@ figures.show(
 # is $0.125$ for $C_0 = 0.8\,C$ and $0.1$ for $1.25\,C$, and never more than $\frac12$ from above. The reference that
 # costs nothing, at $C_{\min}$, serves for a factor of two or so:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for factor in (1.05, 1.1, 1.25, 1.5, 2.0, 4.0):
     C = factor * ss.svm.c_min(cancer.terms)
     start = ss.svm.solution_below_c_min(cancer.terms, ss.svm.c_min(cancer.terms))

@@ -459,7 +459,7 @@ def path_costs(terms, Cs):
     return np.array(rows)[1:]
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 X, y = datasets.load("digits", return_X_y=True)
 y = np.where(y % 2 == 1, 1, -1)
 order = np.random.default_rng(0).permutation(len(X))
@@ -502,7 +502,7 @@ figures.show(
 # Cold, the entries that are read grow like $n^2$. Warm, BT1 reads next to nothing, and IT at most twice the places where
 # $\hat s$ and $\alpha_0$ differ.
 
-# %% tags=["SSS14-B1"]
+# %% tags=["SSS14-B1", "nbval-ignore-output"]
 means = np.array(means)
 slopes = [1 + np.polyfit(np.log(sizes), np.log(means[:, column]), 1)[0] for column in (0, 1, 3, 4)]
 for label, slope in zip(("n |a|_0", "n |s|_0", "BT1 cold", "IT cold"), slopes, strict=True):

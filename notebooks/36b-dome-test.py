@@ -382,7 +382,7 @@ for seed in range(60):
         count[names[3]] += contradictions(by_library, at)
         n_decided += by_library.n_L + by_library.n_R
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for name, value in count.items():
     print(f"{name:32} {int(value):4}")
 print("decisions of the library           more than 1000:", n_decided > 1000)

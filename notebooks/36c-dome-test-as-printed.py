@@ -284,7 +284,7 @@ assert not by_library.in_L[0] and contradictions(by_library, b) == 0
 # On real data the printed test decides too much as well: it puts a few samples into L that the right bound
 # does not. Here they happen to be in L. The masks of the library are those of the right bound.
 
-# %% tags=["SSS14-T11"]
+# %% tags=["SSS14-T11", "nbval-ignore-output"]
 X, y = datasets.load("breast-cancer", return_X_y=True)
 cancer, Z = ss.Problem(ss.Samples(X, y), ss.Hinge()), y[:, None] * X
 print(" C_a/C_min  C_b/C_a   L printed  L proved   not proved   R printed  R proved")
@@ -371,7 +371,7 @@ for name, prob, factors in (
         assert all(contradictions(both, solve(prob, C)) == 0 for C in np.linspace(C_a, step * C_a, 5))
         rows.append((name, factor, step, dome.rate, both.rate))
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print("                C_a/C_min  C_b/C_a    dome   two balls")
 for name, factor, step, dome, both in rows:
     print(f"{name:16}{factor:9.0f}{step:9.2f}{dome:8.2f}{both:12.2f}")

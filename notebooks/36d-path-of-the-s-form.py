@@ -282,7 +282,7 @@ def rules_of_the_farthest(solutions, how):
     return made, n_vain
 
 
-# %% tags=["SSS13-A2"]
+# %% tags=["SSS13-A2", "nbval-ignore-output"]
 def contradictions(screened, at):
     """Decisions that a solution contradicts, by a margin or by a dual variable."""
     margins, alpha = at.problem.terms.margins(at.x), at.alpha
@@ -384,7 +384,7 @@ assert n_masks == 50
 # out. Guess that the loss falls by a tenth of what it does fall by: the budget is then above $s(C)$, and
 # $\hat w$ is shorter than the solution.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 n_wrong = n_decided = 0
 for i in range(0, 40, 5):
     start, far = solutions[i], solutions[i + 5]
@@ -409,7 +409,7 @@ assert n_wrong > 0
 #
 # </details>
 
-# %%
+# %% tags=["nbval-ignore-output"]
 dome, balls = [], []
 for i in range(0, 40, 5):
     start, far = solutions[i], solutions[i + 5]

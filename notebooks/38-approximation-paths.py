@@ -381,7 +381,7 @@ def algorithm_1(prob, C_T, eps, rtol):
     return np.array(Cs), solutions, np.array(rates)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 name = "breast cancer"
 prob, C_T = problems[name], span * svm.c_min(problems[name].terms)
 Cs, slow, rates = algorithm_1(prob, C_T, 0.01, 1e-8)
@@ -451,7 +451,7 @@ def between_neighbours(found, prob, eps):
             assert relative_error(prob, svm.reference(before), C)[1] <= eps
 
 
-# %% tags=["SSS14-A1"]
+# %% tags=["SSS14-A1", "nbval-ignore-output"]
 counts, paths = {}, {}
 print(f"{'':20}{'eps':>8}{'solutions':>11}{'predicted':>11}{'BT1':>7}{'IT':>7}")
 for name, prob in problems.items():
@@ -517,7 +517,7 @@ assert ended.reason == "no L" and C_end < 1e3 and ended[-1].alpha.max() < 1.0 an
 # A geometric grid with as many values as the path for $\varepsilon = 0.01$: its largest error between neighbours, by (1), is
 # larger, for it spends its steps evenly:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for name, prob in problems.items():
     path = paths[name, 0.01]
     grid = np.geomspace(1.0 / path.lams[0], 1.0 / path.lams[-1], len(path))
@@ -535,7 +535,7 @@ for name, prob in problems.items():
 # SSS14 section IV-B remarks that a machine is easier to train, that a solver converges faster, for a smaller $C$. Coordinate descent from
 # nothing, to one relative gap, on the breast cancer data:
 
-# %% tags=["SSS14-DIVB"]
+# %% tags=["SSS14-DIVB", "nbval-ignore-output"]
 X, y = datasets.load("breast-cancer", return_X_y=True)
 machine = ss.Problem(ss.Samples(X, datasets.two_classes(y)), ss.Hinge())
 prices = svm.c_min(machine.terms) * 4.0 ** np.arange(1, 9)
@@ -562,7 +562,7 @@ assert sweeps[-1] > 10 * sweeps[0] and fewer <= 1
 #
 # </details>
 
-# %%
+# %% tags=["nbval-ignore-output"]
 name, eps = "breast cancer", 0.01
 prob = problems[name]
 at = solve(prob, 1.0 / paths[name, eps].lams[20])

@@ -216,7 +216,7 @@ def dynamic_descent(Z, C, sweeps, every=5):
     return w, alpha, counts
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 X, y = datasets.load("breast-cancer", return_X_y=True)
 C = 0.02
 w_slow, alpha_slow, counts = dynamic_descent(X * y[:, None], C, 300)
@@ -228,7 +228,7 @@ print("samples left after 5, 25, 50, 100, 300 sweeps:", [counts[k // 5 - 1] for 
 # The argument `screening` names the balls that a solve uses while it runs. Nothing else changes for kernel samples,
 # other losses or other solvers.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 linear = ss.Problem(ss.Samples(X, y), ss.Hinge())
 plain = ss.solve(linear, 1.0 / C, tol=0.0, rtol=1e-9, screening=())
 dynamic = ss.solve(linear, 1.0 / C, tol=0.0, rtol=1e-9, screening=("MGB",))
@@ -456,7 +456,7 @@ for (kind, make), repeat in itertools.product(kinds.items(), range(9)):
 for kind, row in tally.items():
     assert row["decisions"] > 1000 and row["smaller"] > 0 == row["wrong"], kind
 
-# %% tags=["NEW-DYN"]
+# %% tags=["NEW-DYN", "nbval-ignore-output"]
 print("                  balls  decisions  wrong  wrong with 0.3 of the radius  decided in the end")
 for kind, row in tally.items():
     rounded = round(row["decisions"], -2), round(row["smaller"], -1)
@@ -512,7 +512,7 @@ figures.show(
     "point jumps up and down."
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for title, curves in trace.items():
     print(
         f"{title:20} mean over the sweeps: "
@@ -599,7 +599,7 @@ for k in (5, 20, 100, 200, 500, 1000):
         (k, state.gap / state.primal, off, *((f.n_L + f.n_R, wrong(linear, f, target)) for f in tests.values()))
     )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print("sweeps  relative gap  distance in radii  printed: screened, wrong   RRPB        BT1         IT")
 for k, gap, off, *cells in table:
     print(
@@ -607,7 +607,7 @@ for k, gap, off, *cells in table:
         + "  ".join(f"{a:4}, {b:3}" for a, b in cells[1:])
     )
 
-# %% tags=["NEW-DYN"]
+# %% tags=["NEW-DYN", "nbval-ignore-output"]
 assert sum(row[3][1] for row in table) > 50  # the printed test is wrong, and often
 assert all(cell[1] == 0 for row in table for cell in row[4:])  # ours never, on the margin neither
 assert table[-1][6][0] > 400  # and not because they decide nothing
@@ -622,7 +622,7 @@ print("RRPB, BT1 and IT of the library:", sum(cell[1] for row in table for cell 
 # message says that either. The wrong decisions cost this much of the objective (a sample wrongly put into L pulls with
 # constant force for ever):
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for k in (5, 20, 100):
     found = printed_masks[k]
     other = ss.solve(linear.reduce(found.in_L, found.in_R), 1.0 / C, tol=0.0, rtol=1e-8)
@@ -647,7 +647,7 @@ for k in (5, 20, 100):
 # of two balls for triplets. The second ball costs one more pass over the triplets and needs nothing else; in a path it
 # is called `"MGB&BT2"`. Here is iris with ten neighbours of either kind and two step lengths:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 flowers, kinds_of = datasets.load("iris", return_X_y=True)
 metric = ss.Problem(ss.Triplets.from_labels(flowers, kinds_of, k=10), ss.SmoothedHinge(0.05))
 for ratio in (0.9, 0.5):
@@ -680,7 +680,7 @@ for ratio in (0.9, 0.5):
 #
 # </details>
 
-# %%
+# %% tags=["nbval-ignore-output"]
 C, rates, best_value, best_w = 0.02, {"current": [], "best so far": []}, np.inf, None
 for k, alpha in enumerate(sweeps_of(gram(linear.terms, X, y), C, 0.0, 150)):
     w = linear.x_of(alpha, 1.0 / C)

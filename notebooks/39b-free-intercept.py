@@ -336,7 +336,7 @@ def between(problem, x, alpha, lam1, lam2):
     return ss.Screened(one.in_L & other.in_L, one.in_R & other.in_R), balls
 
 
-# %% tags=["NEW-FREE"]
+# %% tags=["NEW-FREE", "nbval-ignore-output"]
 rng, checked, n_alone, n_stale = np.random.default_rng(5), 0, 0, 0
 n_pairs, n_solved, n_wrong = 36, 0, 0
 for k in range(n_pairs):

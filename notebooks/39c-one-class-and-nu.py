@@ -101,7 +101,7 @@ for nu in (0.05, 0.2, 0.5):
 # For a smaller $\nu$ we multiply the slopes of a solution by the ratio of the two $\nu$. Then they balance the new weight of the origin, and their $w$ is the old one times the ratio. This pair makes a ball for
 # the new problem, before anything is solved:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 prob_old, old = solved[0.5]
 rows = {}
 for ratio in (0.99, 0.9, 0.7, 0.4):
@@ -153,7 +153,7 @@ for nu in (0.1, 0.3, 0.6):
     certain = [ss.screen(machine, s.x, s.lam, s.alpha) for s in (ss.solve(machine, lam, rtol=1e-10) for lam in (0.98 * low, 1.02 * high))]
     least, most = certain[0].n_L / n, 1.0 - certain[1].n_R / n
     assert least <= nu <= most
-    print(f"nu {nu}: lambda {best.lam:.3f}, rho of scikit-learn {rho:.3f}; objectives agree to 1e-6: {values[0]:.5g}; by counts nu is in [{least:.3f}, {most:.3f}]")
+    print(f"nu {nu}: lambda {best.lam:.4g}, rho of scikit-learn {rho:.4g}; objectives agree to 1e-6: {values[0]:.4g}; by counts nu is in [{least:.3f}, {most:.3f}]")
 
 # %% [markdown]
 # The counts are certain, roundings included. So a range of $\lambda$ with a given $\nu$ in it is certain as well, and what one pair decides for both of its ends it decides for the ν-machine
@@ -200,7 +200,7 @@ assert value > right + 0.01 * abs(right)
 # and $m_i(w) = \langle w,z_i\rangle - \kappa\|w\|$ changes by at most $(\|z_i\| + \kappa)\,\|w - w'\|$. So the sphere rule holds with the norm $\|z_i\| + \kappa$. The check:
 
 
-# %% tags=["NEW-NU"]
+# %% tags=["NEW-NU", "nbval-ignore-output"]
 def noisy(Z, kappa, lam):
     """Objective, dual objective with its slope, and w of the dual point."""
     def primal(w):

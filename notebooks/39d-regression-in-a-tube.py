@@ -125,7 +125,7 @@ for C in (0.01, 0.1, 1.0):
 #
 # Each point on the way makes a ball. The share of terms and of samples that it decides, and of samples of which at least one term is certain to be in R:
 
-# %% tags=["NEW-TUBE"]
+# %% tags=["NEW-TUBE", "nbval-ignore-output"]
 smooth, lam = tube(X, y, eps, ss.SmoothedHinge(0.02)), 1.0
 best = ss.solve(smooth, lam, rtol=1e-12)
 w, b = read(smooth, best)

@@ -205,7 +205,7 @@ def follow(X, triplets, keys, scale, steps, **options):
     return solver, iterates
 
 
-# %% tags=["HDSL19-A1"]
+# %% tags=["HDSL19-A1", "nbval-ignore-output"]
 X, triplets = instance(np.random.default_rng(0))
 A, scale, steps = constraint_matrices(X, triplets), 0.5, 60
 keys, atoms = all_atoms(X.shape[1], scale)
@@ -275,7 +275,7 @@ def fixed_steps(P, start, steps, cap):
     return lowest, loss.value(P @ w).mean()
 
 
-# %% tags=["HDSL19-A1"]
+# %% tags=["HDSL19-A1", "nbval-ignore-output"]
 rng, left, worst, excess = np.random.default_rng(1), 0, 0.0, []
 small_keys, small_atoms = all_atoms(4, 1.0)
 for _ in range(50):
@@ -366,7 +366,7 @@ figures.show(
 # with the last objective encloses $f^\star$. With a heuristic direction the maximum is over fewer atoms
 # and proves nothing. (`FrankWolfe.gap_` is always that of the exact direction.)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 long = FrankWolfe(scale, forward="exact", max_iter=3000, tol=1e-12).fit(X, triplets)
 lower = max(row.objective - row.gap for row in long.history_)
 upper = min(row.objective for row in long.history_)
@@ -587,7 +587,7 @@ def errors_of(run, w, value, optimum):
     return np.array([row.objective for row in run.history_] + [value(P_ @ w).mean()]) - optimum
 
 
-# %% tags=["HDSL19-R1"]
+# %% tags=["HDSL19-R1", "nbval-ignore-output"]
 print(f"margins of the domain: {lowest:.2f} at least")
 print("                           error (bound 16 beta L lam^2/(k+2))       certificate        trace on the")
 print("loss               beta    after 5          after 20         gap_   by definition  class features")
@@ -675,7 +675,7 @@ def before_the_end(history):
     return history[: 1 + next((row.iteration for row in history if row.gap < 1e-9), len(history))]
 
 
-# %% tags=["HDSL19-P1"]
+# %% tags=["HDSL19-P1", "nbval-ignore-output"]
 rng, names = np.random.default_rng(5), ("printed", "rank one, k'", "exact C, k'")
 largest, runs, drops, checked, again, halves = np.zeros(3), 0, 0, 0, 0, []
 for A_, scale_, P_, solver_, iterates_ in filter(None, (random_run(rng) for _ in range(120))):
@@ -697,7 +697,7 @@ for name, ratio in zip(names, largest, strict=True):
     print(f"{name:13} largest ratio {ratio:.3f} (bound 1)")
 assert drops > 50 and again > 750 and 0.0 < largest[0] < 1.0
 
-# %% tags=["HDSL19-P1"]
+# %% tags=["HDSL19-P1", "nbval-ignore-output"]
 print("  k  rank  entries  features   (at most k+1, 4(k+1), 2(k+1))")
 X_, triplets_ = instance(np.random.default_rng(6), n=60, d=40, T=200, density=0.2)
 for steps_ in (1, 2, 4, 8, 16, 32):
@@ -719,7 +719,7 @@ for steps_ in (1, 2, 4, 8, 16, 32):
 # any method that adds an atom a step. Error times $k + 1$ is $\frac{T}{16}$ or more at $k + 1 = \frac T4$: no
 # constant can do, it must be in the rate, and $C_f = 2T$ is.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 T_ = 20
 p = np.kron(np.eye(T_), [1.0, 1.0])
 X_ = np.vstack((p, p, np.zeros((1, 2 * T_))))

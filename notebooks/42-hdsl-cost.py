@@ -335,7 +335,7 @@ def away_visits(X, triplets, atoms):
     return np.cumsum(touched)
 
 
-# %% tags=["HDSL19-B1"]
+# %% tags=["HDSL19-B1", "nbval-ignore-output"]
 X, triplets = random_points(300, 3000, 20), some_triplets(300, 3000)
 solver = FrankWolfe(30.0, forward="exact", max_iter=120).fit(X, triplets)
 atoms = np.random.default_rng(3).permutation(solver.similarity_.atoms)

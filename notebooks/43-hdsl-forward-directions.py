@@ -458,7 +458,7 @@ def fixed_steps(g, m, steps, rng, at):
     return np.array(values)
 
 
-# %% tags=["HDSL19-D3.2.3"]
+# %% tags=["HDSL19-D3.2.3", "nbval-ignore-output"]
 g = sets["digits"]
 optimal = FrankWolfe(g.scale, forward="exact", max_iter=400).fit(g.X, g.triplets)
 lower = max(row.objective - row.gap for row in optimal.history_)
@@ -489,7 +489,7 @@ for m in (10, 50):
 # With all triplets the error goes on falling like $1/k$. With batches it stops. Now we use the line
 # search over *all* triplets, as the paper and the library do, with 300 images and 400 iterations.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 X, y = digits(300)
 triplets, runs = nearest_triplets(X, y), {}
 for m in (None, 1000, 100, 10):
@@ -704,7 +704,7 @@ assert missed >= 3
 # empty features lead to the same atom. Here is the sparse set, and the same points with empty
 # features added. The cost and the gradient are the same, the progress is not.
 
-# %% tags=["HDSL19-D3.2.3"]
+# %% tags=["HDSL19-D3.2.3", "nbval-ignore-output"]
 X_, y_ = sparse_points(200, 500, 15, 2)
 near = nearest_triplets(X_, y_)
 reference = FrankWolfe(3.0, forward="exact", max_iter=1500).fit(X_, near)

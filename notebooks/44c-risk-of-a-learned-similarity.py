@@ -404,7 +404,7 @@ for row in range(samples):
     progress[row] = np.arange(steps + 1) - np.concatenate(([0], np.cumsum(drops)))
     lipschitz[row] = weights @ squares
 
-# %% tags=["HDSL19-C1"]
+# %% tags=["HDSL19-C1", "nbval-ignore-output"]
 bounds = Bounds(n, 6, 0.5, entry)
 assert np.all(n_atoms <= np.arange(steps + 1) + 1) and np.all(2 * progress >= np.arange(steps + 1))
 rate = 8.0 * lipschitz[:, None] * 0.5**2 / (progress + 2)
@@ -419,7 +419,7 @@ for k_ in (1, 2, 5, 10, 20, 40):
     print(row)
     assert np.mean(excess[:, k_] > corrected_k) <= delta
 
-# %% tags=["HDSL19-C1"]
+# %% tags=["HDSL19-C1", "nbval-ignore-output"]
 early = MonteCarlo(generalization[:, 1])
 two_atoms = np.mean(n_atoms[:, 1] == 2)
 print(

@@ -128,7 +128,7 @@ figures.show(
 # We solve to an absolute gap of $10^{-6}$, as the papers do, so nearly every $\lambda$ takes several iterations. Each
 # solution tells what was decided for its $\lambda$: `solution.decisions`.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 lams = problem.lam_max() * 0.9 ** np.arange(40)
 path = ss.path(problem, lams, tol=1e-6)
 plain = ss.path(problem, lams, tol=1e-6, screening=())
@@ -154,7 +154,7 @@ for decision in decisions(path)[:14]:
 # a look would cost too large a part of the operations so far. The norms, which only screening needs, are compared with
 # the saving over all $\lambda$ to come. From there on every $\lambda$ has a pass, and some have another one.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def cost_always(solutions):
     """Operations of the passes: one over all terms for each lam, later ones over what was left."""
     whole, later = len(solutions), 0.0
@@ -218,7 +218,7 @@ assert not any(decision.screens for decision in looks)
 # For support vector machines an iteration is a sweep of coordinate descent, and a pass costs one product with the data.
 # The inequality is the same.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 rng = np.random.default_rng(0)
 Z = rng.standard_normal((40_000, 20)) + 0.5 * (np.arange(40_000) % 2)[:, None]
 svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.Hinge())

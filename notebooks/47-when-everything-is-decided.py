@@ -116,7 +116,7 @@ figures.show(
 # $\theta$, the quadratic term is $\frac12\|\theta - y\|^2$, and each feature is two terms $\mp x_j$, flat above the threshold
 # $-\mu$ and infinite below. "In R" means that the constraint is not active, which is $\beta_j = 0$. The ball is DGB, with $\lambda = 1$.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 rng = np.random.default_rng(0)
 X, mu = rng.normal(size=(30, 80)), 8.0
 y = X[:, :4] @ np.array([2.0, -1.5, 1.0, 1.0]) + 0.1 * rng.normal(size=30)
@@ -215,7 +215,7 @@ for name, prob in problems().items():
 # (a) is about single terms: whenever the radius is below $r_t$, term $t$ is decided. (b) says the same of the gap. (d) is checked beside it.
 # In some iterates a term is due for MGB and not yet for DGB: those are counted, too.
 
-# %% tags=["NEW-DECIDED"]
+# %% tags=["NEW-DECIDED", "nbval-ignore-output"]
 KAPPA = {"DGB": 8.0, "MGB": 4.0}
 n_due, n_between = dict.fromkeys(BOUNDS, 0), 0
 for name, (prob, lam, delta, gaps, radii, masks) in runs.items():
@@ -295,7 +295,7 @@ figures.show(
 # (c) needs the rate of the solver. Take $\rho$ from the second half of the run, and the smallest $c$ with $\mathrm{gap}_k \le c\,\rho^k$ for all $k$. They
 # are seen, not known in advance, but they are two numbers for all terms.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print("iterations until all terms off the thresholds by 1 % of the largest distance are decided")
 for name, (prob, lam, delta, gaps, _, masks) in runs.items():
     k = np.arange(len(gaps))

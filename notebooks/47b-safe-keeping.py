@@ -161,7 +161,7 @@ def iterates(prob, lam, rtol=1e-12):
     return visited
 
 
-# %% tags=["NEW-KEEP"]
+# %% tags=["NEW-KEEP", "nbval-ignore-output"]
 runs, n_kept, n_due = {}, 0, 0
 for name, prob in problems.items():
     lam = 0.05 * prob.lam_max()
@@ -255,7 +255,7 @@ def signs_are_known(prob, ball, in_C):
     return (abs(sizes_of_H(prob, prob.terms.adjoint(prob.alpha(ball.center)))) > reach).all()
 
 
-# %% tags=["NEW-KEEP"]
+# %% tags=["NEW-KEEP", "nbval-ignore-output"]
 for name, run in runs.items():
     prob, lam = run.prob, run.lam
     k = np.argmin(run.left)
@@ -291,7 +291,7 @@ def random_problem(cone, rng):
     return ss.Problem(terms, wide)
 
 
-# %% tags=["NEW-KEEP"]
+# %% tags=["NEW-KEEP", "nbval-ignore-output"]
 guessed = wrong = exposed = proved = 0
 rng = np.random.default_rng(1)
 for cone in ("matrices", "diagonal", "whole space"):
@@ -346,7 +346,7 @@ assert rank == basis.shape[1] and excess > 1e-13
 # $\gamma\rho = r\sqrt{\lambda\gamma}$, for each term the same, in place of $r\|a_t\|$. So the ball of slopes is the narrower one where $\|a_t\|^2 > \lambda\gamma$. Its center is
 # $\alpha(x)$, not the slopes at the center of MGB, so neither decides all that the other does:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 rows = {}
 for name, run in runs.items():
     true, scale = regions_at(run.prob, run.best.x)[0][1], run.lam * run.prob.loss.width
@@ -370,7 +370,7 @@ for name, (longer, *kept) in rows.items():
 # last step is this one. Three iterations of the gradient method: from which on its regions are those of the solution (a Newton step from there is the last), from which on the ball
 # knows them, and the last one, at a relative gap of $10^{-12}$.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print(f"{'':16} {'right':>6} {'proved':>7} {'last':>5}   steps of the default method")
 for name, run in runs.items():
     true = regions_at(run.prob, run.best.x)[0]

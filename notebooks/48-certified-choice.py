@@ -299,7 +299,7 @@ def grid_epsilon(name, n_values):
     return search.fit(X, y == np.unique(y)[-1]).epsilon_
 
 
-# %% tags=["NEW-INTERVAL"]
+# %% tags=["NEW-INTERVAL", "nbval-ignore-output"]
 for name, epsilon in (("breast-cancer", 0.01), ("iris", 0.01)):
     choice = choose_lam(list(folds_of(name, ss.HeldOut)), 0.01, 100.0, epsilon)
     alone = choose_lam(list(folds_of(name, WithoutPairs)), 0.01, 100.0, epsilon, max_lams=400)
@@ -320,7 +320,7 @@ for name, epsilon in (("breast-cancer", 0.01), ("iris", 0.01)):
 #
 # The bounds against refits: random problems of the four kinds, every term left out and solved anew.
 
-# %% tags=["NEW-LOO"]
+# %% tags=["NEW-LOO", "nbval-ignore-output"]
 rng, n_decided, n_terms = np.random.default_rng(3), 0, 0
 for repeat in range(24):
     terms, own_loss = random_family(KINDS[repeat % 4], rng)
@@ -345,7 +345,7 @@ print(f"{n_terms} refits, none outside its bounds; decided without a refit: {n_d
 # Two data sets, linear and with a kernel, four values of $C = 1/\lambda$: the share of samples whose leave-one-out decision is certain from one solution. For
 # the linear machine on breast cancer all 569 refits are made too, for one $C$.
 
-# %% tags=["NEW-LOO"]
+# %% tags=["NEW-LOO", "nbval-ignore-output"]
 least = 1.0
 for name in ("breast-cancer", "iris"):
     X, y = datasets.load(name, return_X_y=True)

@@ -196,7 +196,7 @@ def references(best, rng):
 # Does it match, and does it hold? Random problems with badly scaled columns, and references from near to far. The solution is known to a relative gap of $10^{-11}$: a feature
 # is certainly not 0 where its weight exceeds the certified error.
 
-# %% tags=["NEW-ZERO"]
+# %% tags=["NEW-ZERO", "nbval-ignore-output"]
 rng = np.random.default_rng(0)
 n_problems, n_out, n_references, used = 100, 0, 0, 0.0
 for _ in range(n_problems):
@@ -248,7 +248,7 @@ assert best[1] > 5e-7 and not ss.rules.features(tight, x, 1.0)[1]
 # with $x_j > 0$, whatever $j$ is: it bounds $x^\star_j$ from above by a positive number, never by 0. Whoever leaves out the features that are 0 at the center,
 # or at which $[\,\cdot\,]_K$ has set them to 0, is soon wrong:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 rng = np.random.default_rng(1)
 wrong = {"0 at the reference": 0, "0 at x(alpha)": 0, "the features rule": 0}
 for _ in range(40):
@@ -273,7 +273,7 @@ assert wrong["the features rule"] == 0 < min(wrong["0 at the reference"], wrong[
 # Breast cancer, with 200 columns of noise beside its 30 features, and references of falling gap. Three certificates: triplets alone, features alone, and both
 # in turn until neither decides more, `screening=("MGB", "features")`.
 
-# %% tags=["NEW-TURN"]
+# %% tags=["NEW-TURN", "nbval-ignore-output"]
 cancer = penalised(*with_noise("breast-cancer", 200), k=5, penalty=0.05)
 lam_cancer = 0.01 * cancer.lam_max()
 exact = ss.solve(cancer, lam_cancer, tol=0.0, rtol=1e-11, screening=())
@@ -370,7 +370,7 @@ figures.show(
 # `TripletMetric(diagonal=True, l1=...)` takes the penalty relative to the one from which on the metric is 0. With noise in the data, a penalised metric uses few
 # features and predicts better.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 X, y = with_noise("breast-cancer", 200)
 train = np.arange(len(y)) % 2 == 0
 for l1 in (0.0, 0.1, 0.3):

@@ -414,7 +414,7 @@ assert all(a >= b for a, b in zip(ends["MGB"][0] + ends["MGB"][1], ends["DGB"][0
 # RRPB rests on the solution for $\lambda_0$ and does not see how far the reference is. PGB and MGB screen about the same and more than DGB.
 # BT2 and CDGB rest on $x(\alpha)$, which may be far from the solution when $x$ is near; over a cone GB does not shrink to a point.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for cone, end in itertools.product(CONES, (min, max)):
     b = end(mean_rates[cone])
     print(f"{cone}, gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: {figures.listed(mean_rates[cone][b])}")
@@ -424,7 +424,7 @@ for cone, end in itertools.product(CONES, (min, max)):
 #
 # A rule knows more of the solution than that it lies in a ball, and decides what the sphere rule decides and more. Here we do it for MGB and matrices, with the half-space of the cone, and with the cone itself.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 added = {name: 0 for name in ss.rules.RULES}
 terms = 0
 for problem, reference in draws("matrices", 40, seed=2):

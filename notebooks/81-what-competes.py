@@ -129,7 +129,7 @@ assert not (safe.in_R & certain).any()
 #
 # Two opposite samples pull with the same force in opposite directions. Guess R for both: neither is in R, and yet nothing changes.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 Z = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 alike = machine(Z)
 pair = np.array([False, True, True])
@@ -285,7 +285,7 @@ assert wrong["sieving"] > wrong["working set"] > 0 and n_safe > 1000
 # %% [markdown]
 # **Broken on purpose.** Without the check, the strong rule returns points that are not optimal, and only the gap of the *whole* problem tells. The gap of what the guess leaves is small in any case:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 in_L, in_R = strong(FIVE @ before.x, lam0 := 0.125, lam := 0.0625, LOSS)
 unchecked = ss.solve(five.reduce(in_L, in_R), lam, rtol=1e-12)
 whole = five.gap(unchecked.x, lam)

@@ -258,7 +258,7 @@ for factor in (1.0, 0.98):
 # from balls around Newton's iterates:
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def fixable(Z, lam, delta, budget):
     """The largest set, in the order of the influence, whose certified error is in the budget."""
     influence = delta * np.linalg.norm(Z, axis=1) / lam
@@ -330,7 +330,7 @@ def proximal(Z, lam, beta, steps):
         yield x
 
 
-# %% tags=["NEW-LOGISTIC"]
+# %% tags=["NEW-LOGISTIC", "nbval-ignore-output"]
 rng, found, n_zero, wrong, farthest = np.random.default_rng(3), np.zeros((2, 4), dtype=int), 0, 0, np.zeros(2)
 for _ in range(25):
     Z_ = rng.normal(size=(40, 20)) * rng.uniform(0.2, 1.0, 20)
@@ -392,7 +392,7 @@ def samples_of(Z):
     return ss.Samples(Z * signs[:, None], signs)
 
 
-# %% tags=["NEW-LOGISTIC"]
+# %% tags=["NEW-LOGISTIC", "nbval-ignore-output"]
 grid = np.linspace(-30.0, 30.0, 60001)
 apart = np.abs(expit(-grid) - SMOOTHED.alpha(grid, 2.0)).max()
 assert abs(apart - expit(-2.0)) < 1e-9
@@ -437,7 +437,7 @@ def safe_logistic(tau):
     )
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 smoothed = Smooth(
     lambda m: SMOOTHED.value(m, 2.0),
     lambda m: SMOOTHED.alpha(m, 2.0),
@@ -671,7 +671,7 @@ def four_regions(Z, prob, lam, ball):
     }
 
 
-# %% tags=["NEW-ELLIPSE"]
+# %% tags=["NEW-ELLIPSE", "nbval-ignore-output"]
 rng, wrong, lost = np.random.default_rng(1), 0, 0
 counts = dict.fromkeys(("ball", "ellipsoid", "dome", "IT"), 0)
 for _ in range(300):
@@ -703,7 +703,7 @@ assert counts["ellipsoid"] < counts["dome"]
 # $r\sqrt{1 - a^2}$. Breast cancer, from $C_a = 1$:
 
 
-# %% tags=["NEW-ELLIPSE"]
+# %% tags=["NEW-ELLIPSE", "nbval-ignore-output"]
 terms, masks = samples_of(Z), []
 start = ss.solve(ss.Problem(terms, ss.Hinge()), 1.0, rtol=1e-9)
 for ratio in (1.02, 1.05, 1.1, 1.2):

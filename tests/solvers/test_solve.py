@@ -154,7 +154,7 @@ def test_a_gap_that_roundings_keep_up_is_given_up(active_set):
         solution = ss.solve(
             of.problem(0.05), of.lam(0.1), tol=1e-300, active_set=active_set, method="gradient"
         )
-    assert 1000 <= solution.n_iter < 1500 and solution.gap < 1e-10 * solution.primal
+    assert solution.reason == "stalled" and solution.gap < 1e-10 * solution.primal
 
 
 @pytest.mark.parametrize(
