@@ -228,11 +228,12 @@ for seed in range(20):
     result = minimize(lambda a, d=dual: tuple(-v for v in d(a)), np.full(40, 0.5), jac=True, bounds=[(0, 1)] * 40, method="L-BFGS-B",
                       options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}, callback=lambda a, v=visited: v.append(a.copy()))
     star = point(result.x)
-    accuracy = np.sqrt(2.0 * (primal(star) - dual(result.x)[0]) / lam)
+    # the difference of two sums of 40 numbers may be too small by their rounding: it gets an allowance, and is never 0
+    accuracy = np.sqrt(2.0 * (max(primal(star) - dual(result.x)[0], 0.0) + 1e-12 * primal(star)) / lam)
     true, norms = Z @ star - kappa * np.linalg.norm(star), np.linalg.norm(Z, axis=1) + kappa
     for alpha in visited:
         w = point(alpha)
-        r = np.sqrt(2.0 * max(primal(w) - dual(alpha)[0], 0.0) / lam)
+        r = np.sqrt(2.0 * (max(primal(w) - dual(alpha)[0], 0.0) + 1e-12 * primal(w)) / lam)
         assert np.linalg.norm(w - star) <= r + accuracy
         margins = Z @ w - kappa * np.linalg.norm(w)
         in_R, in_L = margins - r * norms > 1.0, margins + r * norms < 1.0
