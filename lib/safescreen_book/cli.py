@@ -394,7 +394,10 @@ def _replay(options) -> int:
                 counts["ended by the system"] += 1
                 tqdm.write(f"{plan.run}: the system ended its process; nothing is recorded")
                 continue
-            if found.agrees:
+            if found.follows:
+                counts["follow rounding"] += 1
+                tqdm.write(f"{plan.run}: follows rounding ({found.follows}); nothing is recorded")
+            elif found.agrees:
                 counts["confirmed"] += 1
                 size = f"the largest difference is {found.largest:.2g} times its tolerance"
                 tqdm.write(f"{plan.run}: {found.rows} rows agree, {size} ({seconds:.0f} s)")
@@ -403,7 +406,7 @@ def _replay(options) -> int:
                 tqdm.write(f"{plan.run}: DIFFERS ({found.rows} rows compared, {seconds:.0f} s)")
             for line in found.differences:
                 tqdm.write(f"    {line}")
-            if not options.only_compare:
+            if not options.only_compare and not found.follows:
                 replaying.append(plan.folder, replaying.entry(found, git, seconds))
     summary = ", ".join(f"{number} {what}" for what, number in counts.items())
     print(f"{summary} in {time.perf_counter() - began:.0f} s")

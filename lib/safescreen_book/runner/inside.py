@@ -5,26 +5,23 @@ import io
 import multiprocessing
 import os
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Task:
     """A notebook with its parameters, executed in a folder until files are there (`wanted`; none:
-    to its end), with variables of the environment that have to be set before numpy is imported.
-    Its figures are written only if somebody looks at them (`figures`).
+    to its end). Its figures are written only if somebody looks at them (`figures`).
     """
 
     notebook: Any
     parameters: Mapping[str, Any]
     folder: str
     wanted: Sequence[str] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
     figures: bool = False
 
 
@@ -32,18 +29,8 @@ def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, float | Excepti
     """Execute tasks, `jobs` at a time; yield the number of each as it ends, and its processor
     seconds, a StoppedError where a cell raised, or a BrokenProcessPool where the system ended it.
     """
-    groups = defaultdict(dict)
-    for number, task in enumerate(tasks):
-        groups[tuple(sorted(task.environment.items()))][number] = task
-    for environment, group in groups.items():
-        with _set(dict(environment)):
-            yield from _run(group, jobs)
-
-
-def _run(tasks: Mapping[int, Task], jobs: int) -> Iterator[tuple[int, float | Exception]]:
-    """Execute tasks with the environment as it is."""
     with ThreadPoolExecutor(jobs) as pool:
-        numbers = {pool.submit(_alone, task): number for number, task in tasks.items()}
+        numbers = {pool.submit(_alone, task): number for number, task in enumerate(tasks)}
         try:
             for future in as_completed(numbers):
                 try:
@@ -52,21 +39,6 @@ def _run(tasks: Mapping[int, Task], jobs: int) -> Iterator[tuple[int, float | Ex
                     yield numbers[future], error
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _set(environment: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for the processes that are started meanwhile."""
-    before = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _alone(task: Task) -> float:

@@ -92,7 +92,7 @@ def _replay(body, records: set[str], where: str) -> Replay:
     compared; or why a clock decides all.
     """
     replay = record(Replay, body, where)
-    for name in (*replay.runs, *replay.without):
+    for name in (*replay.runs, *replay.without, *replay.rounding):
         if name not in records:
             raise BookError(f"{where}: " + unknown("run", name, records))
     return replay

@@ -142,7 +142,8 @@ class Replay:
     """How a record is replayed. If a clock decides everything in it, it is not replayed, and
     `clock` says why.
 
-    `without` says for each run that is not replayed why it is not.
+    `without` says for each run that is not replayed why it is not, and `rounding` for each whose
+    rows may differ on a machine that rounds differently why they may.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -150,6 +151,7 @@ class Replay:
     tables: Mapping[str, Table] = field(default_factory=dict)
     clock: str = ""
     without: Mapping[str, str] = field(default_factory=dict)
+    rounding: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         if bool(self.clock) == bool(self.tables):

@@ -7,11 +7,10 @@ within the tolerances of the manifest. Its findings are added to `replays.jsonl`
 
 import json
 import math
-import platform
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,9 +32,6 @@ COUNTED = 0.005
 TINY = 1e-300
 """Keeps two equal numbers without any tolerance from a division by zero."""
 
-AVX2 = ("Haswell", "Zen")
-"""Names by which OpenBLAS tells that it uses its kernels for AVX2."""
-
 SHOWN = 5
 """Differences that are told of each table."""
 
@@ -43,12 +39,14 @@ SHOWN = 5
 @dataclass(frozen=True)
 class Found:
     """The result of a comparison: the number of rows compared, the largest difference in units of
-    the tolerance, and the differences in words.
+    the tolerance, the differences in words, and why they follow the rounding of another machine,
+    if the manifest says so.
     """
 
     rows: int
     largest: float
     differences: tuple[str, ...]
+    follows: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -187,23 +185,14 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def kernels_of(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables that make OpenBLAS use the kernels with which a record was made, if
-    these are the kernels for AVX2, which most processors can run. Other kernels round differently,
-    and that decides ties between neighbours.
+def rounds_alike(result: Mapping[str, Any]) -> bool:
+    """Return whether a record was made with the kernels that BLAS uses here, as far as it tells.
 
-    >>> kernels_of({"machine": "Intel(R) Xeon(R) (x86_64), 1 cores", "blas": "SkylakeX"})
-    {}
-    >>> kernels_of({"machine": "AMD EPYC", "blas": "", "parts": [{"blas": "SkylakeX"}]})
-    {}
+    >>> rounds_alike({"blas": fingerprint.blas()}), rounds_alike({"blas": "", "parts": []})
+    (True, False)
     """
-    machine = result.get("machine", "")
-    told = [made.get("blas") for made in (result, *result.get("parts", ()))]
-    made_with = next(filter(None, told), "Zen" if machine.startswith("AMD") else "")
-    own = fingerprint.blas()
-    if made_with not in AVX2 or own in AVX2 or platform.machine() not in ("x86_64", "AMD64"):
-        return {}
-    return {"OPENBLAS_CORETYPE": "Haswell"}
+    parts = result.get("parts") or [result]
+    return all(made.get("blas") == fingerprint.blas() for made in parts)
 
 
 def run(
@@ -225,10 +214,7 @@ def run(
             chosen = replay.parameters_of(plan.run.name)
             parameters = {**plan.parameters, **chosen, "output_dir": str(folder)}
             wanted = [str(folder / name) for name in replay.tables]
-            environment = kernels_of(plan.state.result)
-            tasks.append(
-                inside.Task(plan.notebook, parameters, str(notebooks), wanted, environment)
-            )
+            tasks.append(inside.Task(plan.notebook, parameters, str(notebooks), wanted))
         for number, ended in inside.run(tasks, jobs):
             plan = plans[number]
             if isinstance(ended, BrokenProcessPool):
@@ -236,9 +222,16 @@ def run(
             elif isinstance(ended, inside.StoppedError):
                 yield plan, Found(0, math.inf, (str(ended),)), 0.0
             else:
-                try:
-                    tables = replays[plan.run.experiment].tables
-                    found = compare(plan.folder, made[number], tables)
-                except BookError as error:
-                    found = Found(0, math.inf, (str(error),))
-                yield plan, found, ended
+                yield plan, _found(plan, replays[plan.run.experiment], made[number]), ended
+
+
+def _found(plan: Plan, replay: Replay, made: Path) -> Found:
+    """Compare a replay with its record."""
+    try:
+        found = compare(plan.folder, made, replay.tables)
+    except BookError as error:
+        return Found(0, math.inf, (str(error),))
+    reason = replay.rounding.get(plan.run.name, "")
+    if found.differences and reason and not rounds_alike(plan.state.result):
+        return replace(found, follows=reason)
+    return found

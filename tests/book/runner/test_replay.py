@@ -200,6 +200,7 @@ def test_a_good_entry(book):
         ({"parameter": {}}, r"unknown key 'parameter'; did you mean parameters\?"),
         ({"runs": {"c": {}}}, "experiment tiny: replay: unknown run 'c'"),
         ({"without": {"c": "why"}}, "experiment tiny: replay: unknown run 'c'"),
+        ({"rounding": {"c": "why"}}, "experiment tiny: replay: unknown run 'c'"),
         (
             {"tables": {"r.csv": {"keys": ["i"]}}},
             "r.csv: needs `keys`, and columns that are compared",
@@ -305,6 +306,33 @@ def test_a_replay_that_differs(story, capsys):
     )
     assert len(lines.read_text().splitlines()) == 2 and status(book) == "historic"
     source.write_text(text)
+
+
+@pytest.mark.parametrize("blas", ["Prescott", None])
+def test_a_difference_that_follows_rounding_decides_nothing(story, capsys, blas):
+    """The manifest says that rows of this run follow rounding. With the record's own kernels of
+    BLAS a difference is one all the same.
+    """
+    book, lines = story
+    write(book, rounding={"a": "its last lam depends on iterations"})
+    record = lines.with_name("result.json")
+    before = record.read_text(), lines.read_text(), status(book)
+    made = json.loads(before[0])
+    record.write_text(json.dumps(made | {"blas": blas or made["blas"]}))
+    source = book.folder / "tiny.py"
+    text = source.read_text()
+    source.write_text(text.replace("{i * i}.25", "{i * i}.75"))
+    code, printed = replayed(book, capsys)
+    assert "    results.csv, i=1: square 1.25 -> 1.75" in printed
+    if blas:
+        assert code == 0 and "tiny/a: follows rounding (its last lam depends on" in printed
+        assert lines.read_text() == before[1] and status(book) == before[2]
+    else:
+        assert code == 1 and "tiny/a: DIFFERS" in printed
+    source.write_text(text)
+    record.write_text(before[0])
+    lines.write_text(before[1])
+    write(book)
 
 
 def test_a_notebook_that_stops(story, capsys):
