@@ -15,12 +15,10 @@ from typing import Any, Self
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import GridSearchCV, check_cv
-from sklearn.model_selection._validation import _insert_error_scores
-from sklearn.model_selection._validation import (
-    _warn_or_raise_about_fit_failures as warn_of_failures,
-)
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, metadata_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -30,6 +28,7 @@ from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import atomic
 from safescreen.estimators._folds import UNKNOWN, Fold, Judge, Trial, is_best, missed
+from safescreen.estimators._grid import tabulated
 from safescreen.estimators._parameters import Estimator
 from safescreen.estimators._training import collect, quiet
 
@@ -68,8 +67,9 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         router = metadata_routing.MetadataRouter(owner=self).add_self_request(self)
         mapping = metadata_routing.MethodMapping
         router.add(splitter=self.cv, method_mapping=mapping().add(caller="fit", callee="split"))
-        scorer, _ = self._exhaustive()._get_scorers()
-        return router.add(scorer=scorer, method_mapping=mapping().add(caller="fit", callee="score"))
+        return router.add(
+            scorer=self._scorer(), method_mapping=mapping().add(caller="fit", callee="score")
+        )
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name. ``estimator__name`` is a parameter of the prototype, which is
@@ -91,12 +91,10 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
             )
         return self.estimator
 
-    def _exhaustive(self, **options):
-        """Return the search of scikit-learn that makes a table of scores and chooses by it."""
-        options = {"scoring": self.scoring, **options}
-        return GridSearchCV(
-            self._prototype(), {}, refit=self.refit, error_score=self.error_score, **options
-        )
+    def _scorer(self):
+        """Return the scorer, of one score or of several."""
+        raises = self.error_score == "raise"
+        return check_scoring(self._prototype(), self.scoring, raise_exc=raises)
 
     @atomic
     @with_small_blas
@@ -145,27 +143,32 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         model = clone(self._prototype())
         given = {"sample_weight": sample_weight, "groups": groups, **params}
         data = X, y, weights = model._read(X, y, sample_weight)
-        if metadata_routing._routing_enabled():
+        if get_config()["enable_metadata_routing"]:
             routed = metadata_routing.process_routing(
                 self, "fit", **{name: it for name, it in given.items() if it is not None}
             )
             split = routed["splitter"]["split"]
             score = routed["scorer"]["score"]
+        elif params:
+            raise ValueError(
+                f"{', '.join(params)}: {type(self).__name__}.fit passes other arguments on if "
+                "sklearn.set_config(enable_metadata_routing=True) was called before"
+            )
         else:
-            metadata_routing._raise_for_params(params, self, "fit")
             split = {"groups": groups}
             score = {} if weights is None else {"sample_weight": weights}
         splits = check_cv(self.cv, y, classifier=True).split(X, y, **split)
-        return self._choose(model, data, splits, score, self._exhaustive())
+        return self._choose(model, data, splits, score, self._scorer())
 
-    def _choose(self, model, data, splits, score_params, exhaustive):
+    def _choose(self, model, data, splits, score_params, scorer):
         """Choose the parameter of a copy of the prototype, which has read the data."""
         n_cells = check_count(self.intervals, "intervals", optional=True) or 0
-        scorer, metric = exhaustive._get_scorers()
         X, y, _ = data
-        is_own = exhaustive.scoring is None and type(model).score is ClassifierMixin.score
-        is_accuracy = y.ndim == 1 and (is_own or exhaustive.scoring == "accuracy")
-        judge = Judge(scorer, score_params, X, y, self.error_score, is_accuracy)
+        is_own = self.scoring is None and type(model).score is ClassifierMixin.score
+        is_accuracy = y.ndim == 1 and (is_own or self.scoring == "accuracy")
+        scorers = several(self.scoring, model)
+        judge = Judge(scorer, score_params, X, y, self.error_score, is_accuracy, tuple(scorers))
+        self._check_search(judge)
         splits = checked_splits(splits, len(y))
         candidates, refit = self._candidates(model, data)
         table = np.empty((len(splits), len(candidates)), dtype=object)
@@ -175,22 +178,20 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
             table, compared = finished(table, judge)
         type(self)._warn(model, [trial.short for trial in table.flat if trial.short], X)
 
-        results = tabulate(exhaustive, candidates, table, is_complete)
-        scores = table[0, 0].test_scores
-        self.multimetric_ = isinstance(scores, dict)
-        if callable(exhaustive.scoring) and self.multimetric_:
-            exhaustive._check_refit_for_multimetric(scores)
-            metric = self.refit
-        self.scorer_ = getattr(scorer, "_scorers", scorer)
+        search = tabulated(table, candidates, self.refit, self.error_score, is_complete)
+        results = search.cv_results_
+        self.multimetric_ = search.multimetric_
+        metric = self.refit if self.multimetric_ else "score"
+        self.scorer_ = scorers or scorer
         self.cv_results_ = results
         self.n_splits_ = len(table)
         shape = self._shape(candidates)
         if f"mean_test_{metric}" in results:
             folds = [results[f"split{fold}_test_{metric}"] for fold in range(len(table))]
             self.scores_ = np.reshape(folds, (-1, *shape))
-        best = None
-        if self.refit or not self.multimetric_:
-            best = int(exhaustive._select_best_index(self.refit, metric, results))
+        best = getattr(search, "best_index_", None)
+        if best is not None:
+            best = int(best)
             self.best_index_ = best
             self.best_params_ = candidates[best]
             if not callable(self.refit):
@@ -212,6 +213,13 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
             self.refit_time_ = perf_counter() - start
             setattr(self, f"{self.chosen}_", getattr(self.best_estimator_, f"{self.chosen}_"))
         return self
+
+    def _check_search(self, judge):
+        """Refuse, before anything is fitted, what the search of scikit-learn refuses."""
+        trial = np.array([[None]], dtype=object)
+        trial[0, 0] = Trial(judge.instead(0.0), 0.0, 0.0)
+        if not callable(self.refit) and (judge.names or not callable(self.scoring)):
+            tabulated(trial, [{}], self.refit, self.error_score, True)
 
     def _validate(self, model, data, splits, judge, n_cells, table):
         """Fill the table with trials. Return True if all are there, False after Ctrl-C."""
@@ -328,23 +336,18 @@ def finished(table: np.ndarray, judge: Judge) -> tuple[np.ndarray, str]:
     if not n_whole_values:
         raise KeyboardInterrupt
     table = table.copy()
+    missing = Trial(judge.like(table[known][0].test_scores, np.nan), np.nan, np.nan)
     for place in np.argwhere(~known):
-        table[*place] = Trial(judge.instead(np.nan), np.nan, np.nan)
+        table[*place] = missing
     return table, f"{n_whole_values} of {n_values} values in {n_folds} of {n_folds} folds"
 
 
-def tabulate(
-    exhaustive: GridSearchCV, candidates: list[dict], table: np.ndarray, is_complete: bool
-) -> dict:
-    """Return the trials in the form of ``cv_results_``."""
-    out = [trial._asdict() for trial in table.T.flat]
-    warn_of_failures(out, exhaustive.error_score)
-    if callable(exhaustive.scoring):
-        _insert_error_scores(out, exhaustive.error_score)
-    with warnings.catch_warnings():
-        if not is_complete:  # scores that are missing are not worth a warning
-            warnings.filterwarnings("ignore", "One or more of the test scores", UserWarning)
-        return exhaustive._format_results(candidates, len(table), out)
+def several(scoring: Any, model: Any) -> dict[str, Any]:
+    """Return the scorers of several scores by their names; none if `scoring` is one."""
+    if scoring is None or isinstance(scoring, str) or callable(scoring):
+        return {}
+    named = scoring if isinstance(scoring, dict) else {name: name for name in scoring}
+    return {name: check_scoring(model, one) for name, one in named.items()}
 
 
 def _refitted(search):

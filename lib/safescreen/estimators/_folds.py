@@ -5,16 +5,16 @@ scored, and what its solutions prove of the scores.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from traceback import format_exc
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection._validation import _score
-from sklearn.utils.validation import _check_method_params
 
 from safescreen.estimators import _votes
 from safescreen.estimators._training import farthest
@@ -31,7 +31,8 @@ UNKNOWN = (-math.inf, math.inf)
 class Judge(NamedTuple):
     """Scores fitted models on samples, or on triplets y, as
     :class:`sklearn.model_selection.GridSearchCV` does. `params` are passed to the scorer. With
-    `is_accuracy` the scorer is the accuracy, and need not be called.
+    `is_accuracy` the scorer is the accuracy, and need not be called. `names` are those of several
+    scores, as far as they are known.
     """
 
     scorer: Any
@@ -40,11 +41,15 @@ class Judge(NamedTuple):
     y: np.ndarray
     error_score: Any
     is_accuracy: bool = False
+    names: tuple[str, ...] = ()
 
     def part(self, test: NDArray) -> Judge:
         """Return the judge of the samples, or triplets, of these numbers."""
         points = self.X[test] if self.y.ndim == 1 else self.X
-        params = _check_method_params(self.y, self.params, indices=test)
+        params = {
+            name: np.asarray(value)[test] if np.shape(value)[:1] == self.y.shape[:1] else value
+            for name, value in self.params.items()
+        }
         return self._replace(X=points, y=self.y[test], params=params)
 
     def score(self, model: Any, fold: Fold) -> Any:
@@ -53,12 +58,34 @@ class Judge(NamedTuple):
         """
         if self.is_accuracy and not self.params:
             return float(np.mean(fold.predict(model, self.X) == self.y))
-        return _score(model, self.X, self.y, self.scorer, self.params, self.error_score)
+        try:
+            scores = self.scorer(model, self.X, self.y, **self.params)
+        except Exception:
+            if self.error_score == "raise":
+                raise
+            return self._failed(format_exc())
+        if isinstance(scores, dict):
+            failed = {name: text for name, text in scores.items() if isinstance(text, str)}
+            return scores | {name: self._failed(text) for name, text in failed.items()}
+        return scores
+
+    def _failed(self, details: str) -> float:
+        """Warn of a score that failed, and return what takes its place."""
+        warnings.warn(
+            "Scoring failed. The score on this train-test partition for these parameters will be "
+            f"set to {self.error_score}. Details: \n{details}",
+            UserWarning,
+            stacklevel=2,
+        )
+        return self.error_score
 
     def instead(self, value: float) -> Any:
         """Return this value in place of each score."""
-        names = getattr(self.scorer, "_scorers", None)  # of several
-        return value if names is None else dict.fromkeys(names, value)
+        return dict.fromkeys(self.names, value) if self.names else value
+
+    def like(self, scores: Any, value: float) -> Any:
+        """Return this value in place of each of some scores."""
+        return dict.fromkeys(scores, value) if isinstance(scores, dict) else value
 
 
 class Trial(NamedTuple):

@@ -188,7 +188,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
         params = {} if weights is None else {"triplet_weight": weights}
         splits = check_cv(self.cv).split(triplets, groups=groups)
-        return self._choose(model, data, splits, params, self._exhaustive(scoring=scorer))
+        return self._choose(model, data, splits, params, scorer)
 
     def _candidates(self, model, data):
         values = check_values(self.lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True)
