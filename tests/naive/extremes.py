@@ -20,7 +20,7 @@ def dot(x, y):
     """Return the sum of the exact products, rounded once (`mpmath.fdot`, but for what it asks)."""
     pairs = zip(map(mpmath.mp.convert, x), map(mpmath.mp.convert, y), strict=True)
     products = [mpf_mul(p._mpf_, q._mpf_) for p, q in pairs]
-    return mpmath.mp.make_mpf(mpf_sum(products, *mpmath.mp._prec_rounding))
+    return mpmath.mp.make_mpf(mpf_sum(products, mpmath.mp.prec, "n"))
 
 
 def norm(x):
