@@ -415,7 +415,9 @@ def _replay(options) -> int:
 
 
 def _show(options) -> int:
-    """Judge and draw rows again; return 1 where that fails, or a table differs and may not."""
+    """Judge and draw rows again; return 1 where that fails, a table differs and may not, or there
+    is no result.
+    """
     manifest, outputs = _load(options)
     chosen = manifest.select(options.names, options.profile)
     plans = [
@@ -438,7 +440,10 @@ def _show(options) -> int:
             else:
                 counts["as they were"] += 1
     summary = ", ".join(f"{number} {what}" for what, number in counts.items())
-    print(f"{summary or 'nothing to show'} in {time.perf_counter() - began:.0f} s")
+    if not plans:
+        print(f"nothing to show: no run named has a result at profile {options.profile}")
+        return 1
+    print(f"{summary} in {time.perf_counter() - began:.0f} s")
     return int(counts["failed"] > 0 or (options.check and counts["differ"] > 0))
 
 

@@ -230,7 +230,7 @@ def a_record(folder, number, text):
     """Leave a run whose files say a text in every place there is."""
     folder.mkdir(parents=True)
     made = {"parameters": {text: text}, "versions": {text: text}, "git": {"commit": text}}
-    made |= {"machine": text, "started": text, "seconds": {text: 1.0}, "threads": text}
+    made |= {"machine": text, "seconds": {text: 1.0}, "threads": text}
     write_result(folder, made)
     row = dict.fromkeys(COLUMNS, text) | dict.fromkeys(("paper", "ours", "low", "high"), 1.5)
     row |= {
@@ -257,6 +257,8 @@ def a_record(folder, number, text):
 def write_result(folder, entries):
     """Write what a result.json needs, and entries; those that are `...` are left out."""
     made = {"status": "complete", "hashes": {}, "files": {}, "seconds": {"wall": 1.0}}
+    made |= {"experiment": "tiny", "run": "a", "profile": "paper"}
+    made |= {"started": "2026-01-01T00:00:00+00:00"}
     made |= {"parameters": {}, "versions": {}} | entries
     kept = {key: value for key, value in made.items() if value is not ...}
     (folder / "result.json").write_text(json.dumps(kept))

@@ -34,6 +34,8 @@ def test_each_number_that_a_page_names_is_known():
 def test_a_malformed_record_is_not_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(numbers, "RECORDS", tmp_path)
     made = {"status": "complete", "hashes": {}, "files": {}, "seconds": {"wall": 3600.0}}
+    made |= {"experiment": "tiny", "run": "a", "profile": "paper"}
+    made |= {"started": "2026-01-01T00:00:00+00:00"}
     for name, entries in {"good": {}, "bad": {"versions": []}, "worse": {"seconds": 1}}.items():
         (tmp_path / "tiny" / name).mkdir(parents=True)
         (tmp_path / "tiny" / name / "result.json").write_text(json.dumps(made | entries))

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -94,10 +95,25 @@ def read_result(folder: Path) -> dict[str, Any] | None:
     parts += [result.get("git") or {}]  # None where there was no git
     if result.get("status") != "complete" or not all(isinstance(part, dict) for part in parts):
         return None
+    if not all(isinstance(result.get(name), str) for name in ("experiment", "run", "profile")):
+        return None
+    if not _is_date(result.get("started")):
+        return None
+    asked = {name: repr(value) for name, value in result.get("parameters", {}).items()}
+    if not result["hashes"].get("parameters", {}).items() <= asked.items():
+        return None
     for value in result["seconds"].values():
         if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
             return None
     return result
+
+
+def _is_date(text: Any) -> bool:
+    """Whether something is a date and a time as a result has them."""
+    try:
+        return bool(datetime.fromisoformat(text))
+    except (TypeError, ValueError):
+        return False
 
 
 def _judged(
@@ -108,6 +124,9 @@ def _judged(
         for name, checksum in result["files"].items()
         if not is_shown(name) and not _holds(folder, name, checksum)
     ]
+    summary = folder / "summary.json"
+    if summary.is_file() and not isinstance(read_json(summary), dict):
+        touched.append(summary.name)
     if touched:
         return "damaged", f"files ({', '.join(touched)})"
     if why := changed(result["hashes"], hashes, QUESTION):

@@ -203,14 +203,15 @@ class Manifest:
 
     def select(self, names: Iterable[str], profile: str) -> list[Run]:
         """Return the runs of a profile, each once, in the order of the manifest. `names` are of the
-        form `experiment` or `experiment/run`; without names all runs are returned.
+        form `experiment` or `experiment/run`, and may end in a slash; without names all runs are
+        returned.
         """
         if profile not in PROFILES:
             raise BookError(f"profile: {profile!r} is not one of {', '.join(PROFILES)}")
         runs = [
             run for exp in self if profile in exp.profiles for run in exp.profiles[profile].runs
         ]
-        wanted = list(names)
+        wanted = [name.rstrip("/") for name in names]
         if not wanted:
             return runs
         chosen = set()

@@ -67,7 +67,17 @@ def finished(book, library, request):
     item.folder.mkdir(parents=True)
     write_json(
         item.folder / "result.json",
-        {"status": "complete", "hashes": item.hashes, "files": {}, "seconds": {}},
+        {
+            "status": "complete",
+            "experiment": item.run.experiment,
+            "run": item.run.name,
+            "profile": request.param,
+            "parameters": item.parameters,
+            "started": "2026-01-01T00:00:00+00:00",
+            "hashes": item.hashes,
+            "files": {},
+            "seconds": {},
+        },
     )
 
     def now():

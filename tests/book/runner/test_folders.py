@@ -1,5 +1,7 @@
 """A run folder is replaced as a whole or not at all."""
 
+import json
+import math
 import subprocess
 import sys
 
@@ -12,13 +14,27 @@ from safescreen_book.runner import folders
 
 def made(key):
     """What a run with a parameter `key` depends on."""
-    return {"parameters": {"key": key}, "key": key}
+    return {"parameters": {"key": repr(key)}, "key": key}
+
+
+def result_of(key):
+    """What the runner writes of a finished run."""
+    return {
+        "status": "complete",
+        "experiment": "tiny",
+        "run": "a",
+        "profile": "smoke",
+        "parameters": {"key": key},
+        "started": "2026-01-01T00:00:00+00:00",
+        "hashes": made(key),
+        "files": {},
+        "seconds": {"wall": 1.0},
+    }
 
 
 def fill(folder, key):
     folder.mkdir(parents=True)
-    content = {"status": "complete", "hashes": made(key), "files": {}, "seconds": {"wall": 1.0}}
-    write_json(folder / "result.json", content)
+    write_json(folder / "result.json", result_of(key))
     return folder
 
 
@@ -174,6 +190,11 @@ def test_a_file_that_lies_elsewhere_is_no_part_of_a_result(tmp_path, others):
         assert folders.state(target).why == f"files ({name})"
 
 
+def with_part(**parts):
+    """A result of which some parts are something else."""
+    return json.dumps(result_of("old") | parts)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -181,11 +202,17 @@ def test_a_file_that_lies_elsewhere_is_no_part_of_a_result(tmp_path, others):
         "[]",
         "[" * 3000,
         '{"status": "complete"}',
-        '{"status": "complete", "files": [], "hashes": {}, "seconds": {}}',
-        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {"wall": NaN}}',
-        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {"wall": "1"}}',
-        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {}, "git": "abc"}',
-        '{"status": "complete", "files": {}, "hashes": {}, "seconds": {}, "versions": []}',
+        with_part(files=[]),
+        with_part(seconds={"wall": math.nan}),
+        with_part(seconds={"wall": "1"}),
+        with_part(git="abc"),
+        with_part(versions=[]),
+        with_part(parameters={}),
+        with_part(parameters={"key": "other"}),
+        with_part(run=[]),
+        with_part(experiment=None),
+        with_part(started=math.inf),
+        with_part(started="yesterday"),
         "\xff",
     ],
 )
@@ -197,3 +224,12 @@ def test_a_damaged_result_is_said_to_be_and_stands_in_nobodys_way(tmp_path, text
     assert folders.state(folder) == folders.State("failed", None, {"error": "boom"})
     folders.install(fill(tmp_path / "new", "new"), folder)
     assert folders.state(folder, made("new")).status == "complete"
+
+
+def test_a_summary_that_was_cut_is_damage(tmp_path):
+    folder = fill(tmp_path / "run", "old")
+    write_json(folder / "summary.json", {"timings": {"run": 1.0}})
+    assert folders.state(folder, made("old")).status == "complete"
+    (folder / "summary.json").write_text('{"timings": {"ru')
+    state = folders.state(folder, made("old"))
+    assert (state.status, state.why) == ("damaged", "files (summary.json)")

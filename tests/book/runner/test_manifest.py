@@ -55,6 +55,8 @@ def test_good_manifest(book):
     assert manifest.select(["tiny/c"], "laptop") == [c]
     assert manifest.select([], "laptop") == manifest.select(["tiny", "tiny/b"], "laptop") == [b, c]
     assert manifest.select([], "paper") == []
+    assert manifest.select(["tiny/c/"], "laptop") == [c]
+    assert manifest.select(["tiny/"], "laptop") == [b, c]
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,9 @@ def test_bad_rows_are_refused(tmp_path):
         record.read("results")
     with pytest.raises(ValueError, match="'table_time' must not be the name of a table or figure"):
         record.rows("table_time", pd.DataFrame())
+
+
+def test_to_show_nothing_is_no_success(book, capsys):
+    book.runs(a={"n": 5})
+    assert main(["show", "--profile", "smoke", *book.options]) == 1
+    assert "nothing to show: no run named has a result at profile smoke" in capsys.readouterr().out
