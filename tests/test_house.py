@@ -114,8 +114,8 @@ def locked():
 
 def wanted_by_binder():
     """Return the requirements of the library, of the book and of the build; JupyterLab is there."""
-    build = PYPROJECT["build-system"]["requires"]
-    lines = [*PROJECT["dependencies"], *EXTRAS["book"], *build]
+    book = (EXTRAS | PYPROJECT.get("dependency-groups", {}))["book"]
+    lines = [*PROJECT["dependencies"], *book, *PYPROJECT["build-system"]["requires"]]
     found = [Requirement(line) for line in lines]
     return [req for req in found if req.name != "jupyterlab"]
 
