@@ -24,6 +24,9 @@ PLACES = {
         (rf'^(repository-code: "https://github\.com/){NAME}(")', "{repository}"),
         (r'^(doi: ")[^"]*(")', "{doi}"),
     ],
+    "codecheck.yml": [
+        (rf"^(  reference: https://github\.com/){NAME}(/blob/main/)", "{repository}")
+    ],
     ".github/conda/recipe.yaml": [
         (rf"^(  repository: https://github\.com/){NAME}($)", "{repository}"),
         (r"^(  documentation: )https://\S+($)", "https://{owner}.github.io/{name}/"),

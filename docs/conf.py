@@ -4,6 +4,7 @@ call it.
 The folder Sphinx reads is not this one but a scratch folder that `_ext.stage` fills: pages of this
 folder, notebooks, generated pages."""
 
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -27,6 +28,17 @@ extensions += [
     "_ext.pages",
     "_ext.clean",
 ]
+
+if os.environ.get("SAFESCREEN_INTERSPHINX"):  # needs a network: the workflow of the site sets it
+    extensions += ["sphinx.ext.intersphinx"]
+    nothing = str(HERE / "_ext" / "nothing.inv")  # where a site does not answer, nothing is linked
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3/", (None, nothing)),
+        "numpy": ("https://numpy.org/doc/stable/", (None, nothing)),
+        "scipy": ("https://docs.scipy.org/doc/scipy/", (None, nothing)),
+        "sklearn": ("https://scikit-learn.org/stable/", (None, nothing)),
+    }
+    intersphinx_timeout = 30
 
 nb_execution_mode = "off"  # notebooks are shown as they were committed
 nb_ipywidgets_js = {}  # nothing from elsewhere

@@ -6,7 +6,7 @@ import importlib.util
 import re
 import subprocess
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,12 +14,14 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 import safescreen
 
 ROOT = Path(__file__).parents[1]
 CONDA_NAMES = {"matplotlib": "matplotlib-base"}
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
 
@@ -78,14 +80,72 @@ def test_environment_yml_equals_pyproject():
     assert conda == {CONDA_NAMES.get(name, name): spec for name, spec in requirements().items()}
 
 
-def test_constraints_pin_every_requirement_within_its_bounds():
+def constraints():
+    """Return the pinned version of each package by its name."""
     pins = {}
     for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
         assert re.fullmatch(r"[a-z0-9.-]+==[\w.+!]+", line), line
         name, pin = line.split("==")
         pins[name] = pin
+    return pins
+
+
+def test_constraints_pin_every_requirement_within_its_bounds():
+    pins = constraints()
     for name, specifier in requirements(without=()).items():
         assert pins[name.lower()] in specifier, name
+
+
+BINDER = ROOT / ".binder"
+
+
+def locked():
+    """Return what Binder installs: the version of each package by its name."""
+    text = (BINDER / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", " ")
+    pins = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            pin, *hashes = line.split()
+            name, version = pin.split("==")
+            assert hashes and all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", h) for h in hashes)
+            pins[name] = version
+    return pins
+
+
+def wanted_by_binder():
+    """Return the requirements of the library, of the book and of the build; JupyterLab is there."""
+    book = (EXTRAS | PYPROJECT.get("dependency-groups", {}))["book"]
+    lines = [*PROJECT["dependencies"], *book, *PYPROJECT["build-system"]["requires"]]
+    found = [Requirement(line) for line in lines]
+    return [req for req in found if req.name != "jupyterlab"]
+
+
+def test_binder_installs_what_is_pinned():
+    lock = locked()
+    assert lock.items() <= constraints().items()
+    for req in wanted_by_binder():
+        assert lock[req.name] in req.specifier, req.name
+    python = (BINDER / "runtime.txt").read_text(encoding="utf-8").strip().removeprefix("python-")
+    assert python in SpecifierSet(PROJECT["requires-python"])
+
+
+def test_binder_installs_nothing_else_and_misses_nothing():
+    lock = locked()
+    linux = {"python_version": "3.11", "python_full_version": "3.11.14", "extra": ""}
+    linux |= {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+    linux |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"}
+    needed = set()
+    asked = wanted_by_binder()
+    while asked:
+        req = asked.pop()
+        name = canonicalize_name(req.name)
+        if name in needed or (req.marker and not req.marker.evaluate(linux)):
+            continue
+        if version(name) != lock.get(name, version(name)):
+            pytest.skip(f"{name} {version(name)} is installed, and {lock[name]} pinned")
+        needed.add(name)
+        asked += [Requirement(line) for line in requires(name) or ()]
+    assert needed == set(lock)
 
 
 @pytest.mark.parametrize("name", sorted(requirements()))
@@ -201,6 +261,40 @@ def test_the_other_workflows_cover_what_the_classifiers_promise():
     # YAML 1.1 reads the key "on" as true
     assert release[True]["push"]["tags"] == ["v*"] == site[True]["push"]["tags"]
     assert release["jobs"]["publish"]["needs"] == "build"
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_and_keep_no_credentials(path):
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"^ *(?:- )?uses: (.*)$", text, flags=re.M)
+    assert used
+    for line in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
+    for job in yaml.safe_load(text)["jobs"].values():
+        pushes = any("git push" in step.get("run", "") for step in job["steps"])
+        for step in job["steps"]:
+            if step.get("uses", "").startswith("actions/checkout@"):
+                kept = step.get("with", {}).get("persist-credentials", True)
+                assert kept == pushes
+
+
+def test_an_action_has_one_commit_in_all_workflows():
+    text = "".join(path.read_text(encoding="utf-8") for path in WORKFLOWS)
+    pins = set(re.findall(r"uses: (\S+)@(\S+ # \S+)", text))
+    assert len(pins) == len({action for action, _ in pins}) == 5
+
+
+def test_dependabot_watches_actions_and_every_folder_with_pins():
+    text = (ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8")
+    updates = {one["package-ecosystem"]: one for one in yaml.safe_load(text)["updates"]}
+    assert set(updates) == {"github-actions", "pip"}
+    for folder in updates["pip"]["directories"]:
+        assert list((ROOT / folder.lstrip("/")).glob("*.txt")), folder
+    for one in updates.values():
+        assert one["schedule"] == {"interval": "monthly"} and len(one["groups"]) == 1
 
 
 def test_the_address_stands_in_one_place_and_is_written_everywhere():

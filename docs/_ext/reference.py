@@ -26,6 +26,14 @@ from safescreen_book.runner import imports
 
 CONTRACTS = (Terms, Cone)
 """What these declare is for spheres, rules and solvers: it is described once, there."""
+ELSEWHERE = {
+    "array": ":class:`array <numpy.ndarray>`",
+    "CSR": ":class:`CSR <scipy.sparse.csr_array>`",
+    "numpy.random.Generator": ":class:`numpy.random.Generator`",
+    "TypeError": ":class:`TypeError`",
+    "ValueError": ":class:`ValueError`",
+}
+"""Types of other libraries; with intersphinx they are links."""
 
 
 @functools.cache
@@ -86,12 +94,16 @@ def _value(path: str):
 
 
 def _aliases(app, config) -> None:
-    """Let the types of parameters link to the classes of the library, and to nothing elsewhere."""
+    """Let types of parameters link to the classes of the library, and with intersphinx to those
+    of `ELSEWHERE`.
+    """
     numpydoc.xref.DEFAULT_LINKS.clear()
     if not config.report_profile:
         config.numpydoc_xref_aliases = {
             n.rpartition(".")[2]: n for n, (_, value) in names().items() if inspect.isclass(value)
         }
+        if "sphinx.ext.intersphinx" in config.extensions:
+            config.numpydoc_xref_aliases |= ELSEWHERE
 
 
 def contract(value) -> type | None:

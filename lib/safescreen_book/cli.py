@@ -536,8 +536,10 @@ def _codecheck(options) -> int:
     manifest, outputs = _load(options)
     if options.certificate is None:
         files = codecheck.entries(manifest, ledger.load_claims(manifest.folder), outputs)
-        path = manifest.folder.parent / codecheck.NAME
-        path.write_text(codecheck.configuration(files), encoding="utf-8")
+        root = manifest.folder.parent
+        path = root / codecheck.NAME
+        text = codecheck.configuration(codecheck.paper(root), files, codecheck.added(path))
+        path.write_text(text, encoding="utf-8")
         print(f"{places.shown(path)}: {len(files)} files")
         return 0
     found = codecheck.certificate(outputs, fingerprint.git_state(manifest.folder))

@@ -1,11 +1,14 @@
 """The list of outputs that a reader can compare (`codecheck.yml`), and the certificate of somebody
 who has compared them.
 
-The list has the format of the CODECHECK community. It names each committed output of an experiment
-of the manifest, with the tables and figures of the papers to which it belongs. The certificate
-reports the replays of one commit: which records agree, on which machine, and in how much time.
+The list has the format of the CODECHECK community. It names the report that the outputs belong to,
+and each committed output of an experiment of the manifest, with the tables and figures of the
+papers that it stands for. Whoever checks it for CODECHECK adds who checked, and where the
+certificate is. The certificate of this module reports the replays of one commit: which records
+agree, on which machine, and in how much time.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,46 @@ from safescreen_book.runner.manifest import RECORDS, Manifest
 
 NAME = "codecheck.yml"
 SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
+REPORT = "docs/filled/article.md"
+CHECK = (
+    "codechecker",
+    "report",
+    "summary",
+    "certificate",
+    "repository",
+    "source",
+    "check_time",
+)
+"""What a codechecker adds to the list."""
+
+
+def paper(root: Path) -> dict[str, Any]:
+    """Return title, authors and address of the report that the outputs belong to."""
+    title = (root / REPORT).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {
+        "title": title,
+        "authors": [_author(one) for one in citation["authors"]],
+        "reference": f"{project['urls']['Repository']}/blob/main/{REPORT}",
+    }
+
+
+def _author(author: Mapping[str, str]) -> dict[str, str]:
+    """Return an author of `CITATION.cff` as CODECHECK names people."""
+    parts = [author[key] for key in ("given-names", "family-names", "name") if key in author]
+    named = {"name": " ".join(parts)}
+    if "orcid" in author:
+        named["ORCID"] = author["orcid"].rsplit("/", 1)[-1]
+    return named
+
+
+def added(path: Path) -> dict[str, Any]:
+    """Return what a codechecker has added to the list in a file; nothing if there is none."""
+    if not path.is_file():
+        return {}
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {name: content[name] for name in CHECK if name in content}
 
 
 def entries(manifest: Manifest, claims: Iterable[Claim], outputs: Path) -> list[dict[str, str]]:
@@ -36,13 +79,18 @@ def entries(manifest: Manifest, claims: Iterable[Claim], outputs: Path) -> list[
     return found
 
 
-def configuration(files: list[dict[str, str]]) -> str:
+def configuration(
+    paper: Mapping[str, Any], files: list[dict[str, str]], added: Mapping[str, Any]
+) -> str:
     """Return the text of `codecheck.yml`."""
     head = (
+        "---\n"
         "# Written by `safescreen codecheck` from the manifest of experiments.\n"
         f"# {len(files)} files; `make codecheck` compares their rows from a fresh clone.\n"
+        f"# A codechecker adds {', '.join(CHECK[:4])}.\n"
+        "# They stay when this file is written anew.\n"
     )
-    content = {"version": SPECIFICATION, "manifest": files}
+    content = {"version": SPECIFICATION, "paper": paper, "manifest": files, **added}
     return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
 
 

@@ -1,6 +1,7 @@
 """The list of what may be compared, and the certificate of a commit."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -40,13 +41,135 @@ def test_the_list_in_the_checkout_is_that_of_its_outputs():
     folder = ROOT / "notebooks"
     manifest = load_manifest(folder)
     files = codecheck.entries(manifest, ledger.load_claims(folder), ROOT / "outputs")
-    assert (ROOT / codecheck.NAME).read_text(encoding="utf-8") == codecheck.configuration(files)
-    read = yaml.safe_load(codecheck.configuration(files))
+    paper, added = codecheck.paper(ROOT), codecheck.added(ROOT / codecheck.NAME)
+    text = codecheck.configuration(paper, files, added)
+    assert (ROOT / codecheck.NAME).read_text(encoding="utf-8") == text
+    read = yaml.safe_load(text)
     assert read["version"] == codecheck.SPECIFICATION and len(read["manifest"]) > 300
     for entry in read["manifest"]:
         assert (ROOT / entry["file"]).is_file()
     (one,) = [e for e in files if e["file"] == "outputs/paper/51-path-time/wine/seconds.svg"]
     assert one["comment"] == "Total time of a regularisation path (STS19-F9), run wine"
+
+
+PLACEHOLDER = re.compile("FIXME|TODO|XXXX|0000-0000-0000-0000")
+ORCID = re.compile(r"(\d{4}-){3}\d{3}[\dX]")
+
+
+def people(content):
+    """Return authors and codecheckers."""
+    return [*content.get("paper", {}).get("authors", []), *content.get("codechecker", [])]
+
+
+def is_inside(path):
+    """Whether a path of the manifest stays in the checkout."""
+    return not re.match("[/~]|[A-Za-z]:", path) and ".." not in path.split("/")
+
+
+# What the specification of CODECHECK says with MUST, by the identifiers of its rules: those of
+# version 1.0, and CC-CFG-016 to 025, which version 2.0 turned from SHOULD or MAY into MUST.
+MUST = {
+    "CC-CFG-002": lambda text, c: text.lstrip().startswith("---\n"),
+    "CC-CFG-004": lambda text, c: isinstance(c.get("manifest"), list),
+    "CC-CFG-005": lambda text, c: all(one.get("file") for one in c.get("manifest", [])),
+    "CC-CFG-006": lambda text, c: all(is_inside(one["file"]) for one in c.get("manifest", [])),
+    "CC-CFG-008": lambda text, c: bool(c.get("codechecker")),
+    "CC-CFG-009": lambda text, c: all(one.get("name") for one in c.get("codechecker", [])),
+    "CC-CFG-011": lambda text, c: bool(c.get("report")),
+    "CC-CFG-016": lambda text, c: bool(c.get("paper")),
+    "CC-CFG-017": lambda text, c: bool(c.get("paper", {}).get("title")),
+    "CC-CFG-018": lambda text, c: bool(c.get("paper", {}).get("authors")),
+    "CC-CFG-019": lambda text, c: all(one.get("name") for one in people(c)),
+    "CC-CFG-021": lambda text, c: c.get("paper", {}).get("reference", "").startswith("https://"),
+    "CC-CFG-023": lambda text, c: not PLACEHOLDER.search(yaml.safe_dump(c)),
+    "CC-CFG-024": lambda text, c: bool(c.get("summary")),
+    "CC-CFG-025": lambda text, c: bool(c.get("certificate")),
+    "CC-CFG-026": lambda text, c: re.fullmatch(r"\d{4}-\d{3}", c.get("certificate", "2026-001")),
+    "CC-MET-001": lambda text, c: all(
+        ORCID.fullmatch(one["ORCID"]) for one in people(c) if "ORCID" in one
+    ),
+}
+OF_THE_CODECHECKER = ["CC-CFG-008", "CC-CFG-011", "CC-CFG-024", "CC-CFG-025"]
+ADDED = {
+    "codechecker": [{"name": "A. Checker", "ORCID": "0000-0002-1825-0097"}],
+    "report": "https://doi.org/10.5281/zenodo.1234567",
+    "summary": "All rows agree.",
+    "certificate": "2026-001",
+}
+
+
+def broken(text):
+    """Return the identifiers of the rules that a list breaks."""
+    content = yaml.safe_load(text)
+    return [rule for rule, holds in MUST.items() if not holds(text, content)]
+
+
+def listed(paper=None, added=ADDED, file="outputs/a.csv"):
+    """Return a short list."""
+    paper = codecheck.paper(ROOT) if paper is None else paper
+    return codecheck.configuration(paper, [{"file": file, "comment": "a table"}], added)
+
+
+def test_the_list_breaks_no_rule_that_its_authors_can_keep():
+    committed = (ROOT / codecheck.NAME).read_text(encoding="utf-8")
+    assert broken(committed) in ([], OF_THE_CODECHECKER)
+    assert broken(listed(added={})) == OF_THE_CODECHECKER
+    assert broken(listed()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        pytest.param(listed().removeprefix("---\n"), ["CC-CFG-002"], id="no start"),
+        pytest.param(listed(file="/outputs/a.csv"), ["CC-CFG-006"], id="absolute"),
+        pytest.param(listed(file="../a.csv"), ["CC-CFG-006"], id="outside"),
+        pytest.param(
+            listed(paper={}),
+            ["CC-CFG-016", "CC-CFG-017", "CC-CFG-018", "CC-CFG-021"],
+            id="no paper",
+        ),
+        pytest.param(
+            listed(added={**ADDED, "certificate": "2026-XXX"}), ["CC-CFG-026"], id="certificate"
+        ),
+        pytest.param(
+            listed(added={**ADDED, "report": "https://doi.org/10.5281/zenodo.FIXME"}),
+            ["CC-CFG-023"],
+            id="placeholder",
+        ),
+        pytest.param(
+            listed(added={**ADDED, "codechecker": [{"ORCID": "https://orcid.org/0"}]}),
+            ["CC-CFG-009", "CC-CFG-019", "CC-MET-001"],
+            id="nobody",
+        ),
+    ],
+)
+def test_the_rules_notice_what_breaks_them(text, rules):
+    assert broken(text) == rules
+
+
+def test_authors_and_their_orcids_come_from_the_citation(tmp_path):
+    for name in ("pyproject.toml", codecheck.REPORT):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / "CITATION.cff").write_text(
+        "authors:\n"
+        "  - {family-names: Carberry, given-names: Josiah,"
+        ' orcid: "https://orcid.org/0000-0002-1825-0097"}\n'
+        "  - {name: The others}\n"
+    )
+    assert codecheck.paper(tmp_path)["authors"] == [
+        {"name": "Josiah Carberry", "ORCID": "0000-0002-1825-0097"},
+        {"name": "The others"},
+    ]
+
+
+def test_what_a_codechecker_added_stays(tmp_path):
+    path = tmp_path / codecheck.NAME
+    assert codecheck.added(path) == {}
+    path.write_text(listed(added={**ADDED, "publisher": "not of the check"}), encoding="utf-8")
+    assert codecheck.added(path) == ADDED
+    path.write_text(listed(added=codecheck.added(path), file="outputs/b.csv"), encoding="utf-8")
+    assert yaml.safe_load(path.read_text(encoding="utf-8")).items() >= ADDED.items()
 
 
 def test_a_certificate_counts_replays_of_its_commit_alone(tmp_path):
