@@ -216,6 +216,7 @@ def workflow(name):
 
 def test_the_workflow_and_the_check_run_the_same_commands():
     matrix, commands = workflow("ci")
+    *commands, elsewhere = commands
     assert commands == ["make lint", "make test", "make experiments"]
     pythons = matrix["python"]
     assert pythons and all(
@@ -225,7 +226,10 @@ def test_the_workflow_and_the_check_run_the_same_commands():
     assert [line for line in check if line.startswith(("make", "rm"))] == [
         "rm -rf .venv",
         *commands,
+        "make elsewhere ELSEWHERE='--kinds Prescott --parts notebooks,smoke,solvers'",
     ]
+    parts = "--parts notebooks,smoke,solvers'"
+    assert elsewhere.startswith("make elsewhere") and elsewhere.endswith(parts)
 
 
 def test_the_nightly_workflow_runs_what_make_nightly_does():
