@@ -19,6 +19,9 @@ PointsLike: TypeAlias = Any
 LARGEST_INT = 2**63 - 1
 """Of the counts of kernels."""
 
+NO_NUMBERS = bool | np.bool_ | np.timedelta64
+"""What Python or NumPy takes for a number, and the library does not."""
+
 
 def check_scalar(
     value: Any,
@@ -31,9 +34,7 @@ def check_scalar(
     """Return `value` as a finite float inside ``[low, high]`` (``open_low``: strictly above
     ``low``).
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, numbers.Real | np.floating | np.integer
-    ):
+    if isinstance(value, NO_NUMBERS) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
     try:
         value = float(value) + 0.0  # -0.0 is 0.0
@@ -72,13 +73,20 @@ def check_count(value: Any, name: str, *, optional: bool = False) -> Any:
     if value is None and optional:
         return None
     wanted = "a positive int or None" if optional else "a positive int"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    if isinstance(value, NO_NUMBERS) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
     if value < 1:
         raise ValueError(f"{name} must be {wanted}, got {_shown(value)}")
     if value > LARGEST_INT:
         raise ValueError(f"{name} must be at most {LARGEST_INT}, got {_shown(value)}")
     return int(value)
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return `value` as a bool; an int counts as in Python."""
+    if isinstance(value, np.timedelta64) or not isinstance(value, np.bool_ | numbers.Integral):
+        raise TypeError(f"{name} must be True or False, got {_named(value)}")
+    return bool(value)
 
 
 def check_kind(value: Any, kind: type, name: str, what: str | None = None) -> Any:
@@ -97,9 +105,18 @@ def check_choice(value: Any, choices: Iterable[str], name: str) -> str:
     return value
 
 
+def check_seed(seed: Any, name: str = "random_state") -> np.random.Generator:
+    """Return the random generator that a seed, or a generator, stands for."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a seed or a numpy.random.Generator: {error}") from None
+
+
 def check_grid(values: ArrayLike, name: str, *, falling: bool = False) -> NDArray:
     """Return positive numbers that strictly increase, or decrease, as a float64 vector."""
-    values = check_vector(values, np.size(values), name)
+    values = as_array(values, name)
+    values = check_vector(values, values.size, name)
     if values.size == 0:
         raise ValueError(f"{name} must hold at least one value, got none")
     if not values.min() > 0.0:
@@ -113,11 +130,27 @@ def check_grid(values: ArrayLike, name: str, *, falling: bool = False) -> NDArra
     return values
 
 
+def check_function(value: Any, name: str) -> Callable | None:
+    """Return `value` if it can be called, or None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function or None, got {type(value).__name__}")
+    return value
+
+
 def check_callback(callback: Any) -> Callable | None:
-    """Return `callback` if it can be called, or None."""
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a function or None, got {type(callback).__name__}")
-    return callback
+    """Return `callback` as a function that returns a bool, or None."""
+    if check_function(callback, "callback") is None:
+        return None
+
+    def ends(progress):
+        answer = callback(progress)
+        try:
+            return bool(answer)
+        except ValueError:
+            kind = type(answer).__name__
+            raise TypeError(f"callback must return a true or a false value, got {kind}") from None
+
+    return ends
 
 
 @overload
@@ -157,15 +190,23 @@ def check_points(X: PointsLike, name: str = "X", *, allow_sparse: bool = False) 
 
 def check_labels(y: ArrayLike, n: int, name: str = "y") -> NDArray:
     """Return labels as a one-dimensional array of length `n` with at least two different values."""
-    y = np.asarray(y)
+    y = as_array(y, name)
     if y.ndim != 1 or y.shape[0] != n:
         raise ValueError(f"{name} must have shape ({n},), got {y.shape}")
     if y.dtype.kind == "f":
         _check_finite(y, name)
-    classes = np.unique(y)
+    classes = unique_labels(y, name)
     if classes.size < 2:
         raise ValueError(f"{name} must hold at least two classes, found only {classes.tolist()}")
     return y
+
+
+def unique_labels(y: NDArray, name: str = "y") -> NDArray:
+    """Return the different labels of an array, sorted."""
+    try:
+        return np.unique(y)
+    except TypeError as error:
+        raise TypeError(f"{name} must hold labels that can be sorted: {error}") from None
 
 
 def check_vector(
@@ -185,7 +226,7 @@ def check_vector(
 
 def check_mask(mask: ArrayLike, n: int, name: str) -> NDArray:
     """Return a boolean mask of length `n`."""
-    mask = np.asarray(mask)
+    mask = as_array(mask, name)
     if mask.dtype != np.bool_:
         raise TypeError(f"{name} must be a boolean mask, got dtype {mask.dtype}")
     if mask.shape != (n,):
@@ -248,8 +289,16 @@ def _shown(value) -> str:
     return str(value)
 
 
+def as_array(value: Any, name: str) -> NDArray:
+    """Return `value` as an array; the error for rows of different lengths names the argument."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array: {error}") from None
+
+
 def _reals(value, name) -> NDArray:
-    value = np.asarray(value)
+    value = as_array(value, name)
     if value.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got dtype {value.dtype}")
     return value

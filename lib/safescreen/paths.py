@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_callback, check_grid, check_scalar
+from safescreen._checks import check_callback, check_count, check_flag, check_grid, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
@@ -239,7 +239,9 @@ def path(
     )
     limits = walk.setup.limits
     callback = check_callback(callback)
-    if stop not in ("paper", None):
+    progress = check_flag(progress, "progress")
+    max_lams = check_count(max_lams, "max_lams")
+    if stop is not None and not (isinstance(stop, str) and stop == "paper"):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
     solutions, rates = [], []
     reason = "length" if lams is None else "grid"
@@ -301,6 +303,10 @@ def begin_path(
     if dynamic is not None:
         policy, features = screening_of(dynamic, prob, setup.solver, freq, "dynamic")
         setup = replace(setup, policy=policy, features=features)
+    ranges = check_flag(ranges, "ranges")
+    if keep_masks is None:
+        keep_masks = len(prob) <= KEEP_BELOW
+    keep_masks = check_flag(keep_masks, "keep_masks")
     if ranges:
         prob.terms.require("singles", by="ranges=True")
         prob.terms.regions(prob.loss)  # a TypeError with a free intercept
@@ -308,9 +314,9 @@ def begin_path(
         prob=prob,
         setup=setup,
         before=before,
-        ranges=bool(ranges),
-        extrapolate=bool(extrapolate),
-        keep_masks=len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks),
+        ranges=ranges,
+        extrapolate=check_flag(extrapolate, "extrapolate"),
+        keep_masks=keep_masks,
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import (
     PointsLike,
+    as_array,
     check_labels,
     check_lam,
     check_points,
@@ -230,7 +231,8 @@ def screen_samples(
     X = check_points(X, allow_sparse=True)
     y = check_labels(y, X.shape[0])
     C = check_lam(C, "C")
-    w = np.asarray(w)
+    w = as_array(w, "w")
+    scale = check_scalar(intercept_scaling, "intercept_scaling", low=0.0, open_low=True)
     C0 = C if C0 is None else check_lam(C0, "C0")
     classes = np.unique(y)
     if classes.size != 2:
@@ -238,9 +240,9 @@ def screen_samples(
             f"y must hold two classes, found {classes.size}: screen each class against the others"
         )
     if intercept is not None:
-        X = add_intercept(X, intercept_scaling)
+        X = add_intercept(X, scale)
         b = check_scalar(intercept, "intercept")
-        w = np.append(w, b / intercept_scaling)
+        w = np.append(w, b / scale)
     weights = check_weights(sample_weight, X.shape[0], "sample_weight")
     samples = Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=weights)
     prob = Problem(samples, Hinge() if loss is None else loss)
@@ -290,7 +292,7 @@ def screen_triplets(
     triplets, weights = check_judgements(triplets, triplet_weight, len(X))
     used = np.arange(len(triplets)) if weights is None else np.flatnonzero(weights)
     weights = None if weights is None else weights[used]
-    terms = Triplets(X, triplets[used], diagonal=np.ndim(M) == 1, weights=weights)
+    terms = Triplets(X, triplets[used], diagonal=as_array(M, "M").ndim == 1, weights=weights)
     prob = Problem(terms, SmoothedHinge(0.05) if loss is None else loss)
     alpha = None if alpha is None else check_vector(alpha, len(triplets), "alpha")[used]
     M = prob.cone.check_feasible(M, "M")

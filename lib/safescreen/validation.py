@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_lam, check_vector
+from safescreen._checks import check_kind, check_lam, check_vector
 from safescreen._repr import brief_repr
 from safescreen.problem import Evaluation, Problem, check_problem
 from safescreen.rounding import UNIT, ElementLike
@@ -65,7 +65,8 @@ class MarginBounds:
         weights : array of shape (T,), optional
             Not negative; 1 if left out.
         """
-        w = np.ones(self.low.size) if weights is None else np.asarray(weights, dtype=float)
+        n = self.low.size
+        w = np.ones(n) if weights is None else check_vector(weights, n, "weights", low=0.0)
         # the same sum with more summands: rounding keeps the order
         return _share(w, self.are_errors), _share(w, ~self.are_right)
 
@@ -180,6 +181,7 @@ class HeldOut:
             It is the solution of another problem, as far as its shapes show.
         """
         prob = self.problem
+        check_kind(solution, Solution, "solution")
         x = prob.cone.check_feasible(solution.x, "solution.x")
         alpha = check_vector(
             solution.alpha, len(prob), "solution.alpha", low=0.0, high=prob.loss.cap

@@ -12,7 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_count, check_mask, check_points, check_scalar, check_vector
+from safescreen._checks import (
+    check_count,
+    check_flag,
+    check_mask,
+    check_points,
+    check_scalar,
+    check_vector,
+)
 from safescreen.cluster import _shards
 from safescreen.cluster.workers import check_client, gather
 from safescreen.cones import NonNegativeCone, PSDCone
@@ -116,7 +123,9 @@ class ShardedTriplets(Terms):
             np.int64
         )
         parts = [np.array(index[a:b], dtype=np.int32) for a, b in pairwise(bounds)]
-        self._start(client, X, bool(diagonal), patience, _shards.from_index, parts)
+        self._start(
+            client, X, check_flag(diagonal, "diagonal"), patience, _shards.from_index, parts
+        )
 
     @classmethod
     def from_labels(
@@ -177,7 +186,13 @@ class ShardedTriplets(Terms):
         ]
         self = cls.__new__(cls)
         self._start(
-            client, X, bool(diagonal), patience, _shards.from_lists, parts, products=bool(products)
+            client,
+            X,
+            check_flag(diagonal, "diagonal"),
+            patience,
+            _shards.from_lists,
+            parts,
+            products=check_flag(products, "products"),
         )
         return self
 

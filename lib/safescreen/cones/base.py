@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from safescreen._checks import check_element
+from safescreen._checks import NO_NUMBERS, check_element
 from safescreen.rounding import ElementLike, gamma, magnitude, norm, norm_upper
 
 
@@ -33,6 +34,10 @@ class Cone(ABC):
     is_whole_space: ClassVar[bool] = False
     nonnegative: ClassVar[str | None] = None
     projection_error: float = 0.0
+
+    def __post_init__(self):
+        if isinstance(self.d, NO_NUMBERS) or not isinstance(self.d, Integral):
+            raise TypeError(f"d must be an int, got {type(self.d).__name__}")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -23,10 +23,11 @@ from sklearn.utils import get_tags, metadata_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_count
+from safescreen._checks import NO_NUMBERS, check_count
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import atomic
+from safescreen.estimators._data import naming
 from safescreen.estimators._folds import UNKNOWN, Fold, Judge, Trial, is_best, missed
 from safescreen.estimators._grid import tabulated
 from safescreen.estimators._parameters import Estimator
@@ -93,7 +94,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     def _scorer(self):
         """Return the scorer, of one score or of several."""
-        raises = self.error_score == "raise"
+        raises = isinstance(self.error_score, str) and self.error_score == "raise"
         return check_scoring(self._prototype(), self.scoring, raise_exc=raises)
 
     @atomic
@@ -162,6 +163,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     def _choose(self, model, data, splits, score_params, scorer):
         """Choose the parameter of a copy of the prototype, which has read the data."""
+        self.check_flags()
         n_cells = check_count(self.intervals, "intervals", optional=True) or 0
         X, y, _ = data
         is_own = self.scoring is None and type(model).score is ClassifierMixin.score
@@ -216,6 +218,11 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     def _check_search(self, judge):
         """Refuse, before anything is fitted, what the search of scikit-learn refuses."""
+        if not isinstance(self.refit, bool | np.bool_ | str) and not callable(self.refit):
+            kind = type(self.refit).__name__
+            raise TypeError(f"refit must be a bool, a name or a function, got {kind}")
+        if isinstance(self.error_score, NO_NUMBERS):
+            raise TypeError(f"error_score must be a number or 'raise', got {self.error_score!r}")
         trial = np.array([[None]], dtype=object)
         trial[0, 0] = Trial(judge.instead(0.0), 0.0, 0.0)
         if not callable(self.refit) and (judge.names or not callable(self.scoring)):
@@ -311,7 +318,8 @@ def checked_splits(splits: Iterable, n: int) -> list[tuple]:
     """
     rows = np.arange(n)
     try:
-        checked = [tuple(rows[np.asarray(part)] for part in split) for split in splits]
+        with naming("cv", "groups"):
+            checked = [tuple(rows[np.asarray(part)] for part in split) for split in splits]
     except IndexError as error:
         raise ValueError(f"cv must hold numbers of the {n} rows: {error}") from None
     if not checked:

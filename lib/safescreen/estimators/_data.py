@@ -2,6 +2,8 @@
 do.
 """
 
+import numbers
+import re
 from contextlib import contextmanager
 from datetime import date, timedelta
 
@@ -18,7 +20,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from safescreen._checks import check_count, check_grid, check_scalar
+from safescreen._checks import (
+    NO_NUMBERS,
+    as_array,
+    check_count,
+    check_grid,
+    check_scalar,
+    check_vector,
+    unique_labels,
+)
 
 UNSCALED = 100.0
 """The ratio of the spans of two columns from which on a warning says that they are not scaled."""
@@ -37,10 +47,10 @@ def check_values(values, name, spaced, single, *, falling=False):
     """Return a grid of values in its order, whatever the order of the given ones. An int stands for
     so many values between the two numbers `spaced`.
     """
-    if np.ndim(values):
-        values = np.sort(values)
+    if as_array(values, name).ndim:
+        values = np.sort(check_vector(values, np.size(values), name))
         return check_grid(values[::-1] if falling else values, name, falling=falling)
-    if isinstance(values, bool) or not isinstance(values, int | np.integer):
+    if isinstance(values, NO_NUMBERS) or not isinstance(values, numbers.Integral):
         raise TypeError(
             f"{name} must be an int or an array, got {type(values).__name__}: for one value "
             f"use {single}"
@@ -54,8 +64,10 @@ def check_values(values, name, spaced, single, *, falling=False):
 
 def read(model, X, *y, reset=False, min_features=1):
     """Return points, and labels if they are given, as arrays; `reset` makes the model remember the
-    number and the names of the features.
+    number and the names of the features, and checks its flags.
     """
+    if reset:
+        model.check_flags()
     check_dimensions(X, "X.reshape(len(X), -1) makes one row of each point")
     _check_kinds(X)
     options = {
@@ -64,7 +76,7 @@ def read(model, X, *y, reset=False, min_features=1):
         "ensure_min_features": min_features,
     }
     try:
-        with _floats_of("X"):
+        with naming("X", "y") if y else naming("X"):
             return _validated(model, X, y, reset, options)
     except (TypeError, ValueError):
         _explain(X)
@@ -83,18 +95,26 @@ def _validated(model, X, y, reset, options):
 
 
 @contextmanager
-def _floats_of(name):
-    """Raise a ValueError that names the argument for an integer that no float holds."""
+def naming(*names):
+    """Make the errors of scikit-learn and NumPy name the arguments that they may be about."""
     try:
         yield
     except OverflowError:
-        raise ValueError(f"{name} must be finite, found an integer beyond 1.8e308") from None
+        raise ValueError(f"{names[0]} must be finite, found an integer beyond 1.8e308") from None
+    except (TypeError, ValueError) as error:
+        # what is not fitted is an AttributeError too
+        if isinstance(error, AttributeError) or any(
+            re.search(rf"\b{name}\b", str(error)) for name in names
+        ):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{' and '.join(names)}: {error}") from error
 
 
 def read_unnamed(model, X):
     """Return points of an array without names of columns, in the form that a fitted model takes."""
     accept = "csr" if get_tags(model).input_tags.sparse else False
-    with _floats_of("X"):
+    with naming("X"):
         X = check_array(X, accept_sparse=accept, dtype=np.float64, estimator=model, input_name="X")
     _check_n_features(model, X, reset=False)
     return X
@@ -133,7 +153,7 @@ def tuples_of(tuples, size, what, preprocessor):
     point once. A tuple that compares a point with itself, or a pair with itself, gets a point of
     its own for the repetition, as it has with coordinates: what it says is then a constant.
     """
-    tuples = np.asarray(tuples)
+    tuples = as_array(tuples, what)
     is_formed = tuples.ndim == 3
     is_named = tuples.ndim == 2 and preprocessor is not None
     if tuples.shape[1:2] != (size,) or not (is_formed or is_named):
@@ -179,9 +199,9 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
         raise
     if sample_weight is None:
         return X, y, None
-    weights = np.asarray(sample_weight)
-    if weights.any():
-        with _floats_of("sample_weight"):
+    weights = as_array(sample_weight, "sample_weight")
+    if weights.dtype.kind not in NUMBERS or weights.any():
+        with naming("sample_weight"):
             weights = _check_sample_weight(
                 weights, X, dtype=np.float64, ensure_non_negative=non_negative
             )
@@ -271,7 +291,7 @@ def need_points(value, name, codes, others=0):
 
 def check_dimensions(X, instead):
     """Raise a ValueError if X has three dimensions or more; it says what to do instead."""
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    shape = X.shape if hasattr(X, "shape") else as_array(X, "X").shape
     if len(shape) > 2:
         raise ValueError(f"X must have shape (n, d), one point a row, got shape {shape}: {instead}")
 
@@ -310,8 +330,9 @@ def label(value):
 
 
 def _check_classes(y):
-    check_classification_targets(y)
-    classes = np.unique(y)
+    with naming("y"):
+        check_classification_targets(y)
+    classes = unique_labels(y)
     if classes.size < 2:
         text = f"y must hold at least two classes, got one class: {label(classes[0])}"
         raise ValueError(f"{text}; take another column as y, or add rows of another class")

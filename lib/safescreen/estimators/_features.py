@@ -286,7 +286,7 @@ def coefficient(value, points):
 
 def has_free_intercept(model):
     """Return whether the intercept of a SafeSVC is free."""
-    if model.intercept not in ("auto", "free", "penalised"):
+    if not isinstance(model.intercept, str) or model.intercept not in ("auto", "free", "penalised"):
         raise ValueError(
             f"intercept must be 'auto', 'free' or 'penalised', got {model.intercept!r}"
         )

@@ -95,5 +95,6 @@ def check_kernel(kernel, names):
         raise TypeError(f"kernel must be a name, got a function: {CALLABLE}")
     if isinstance(kernel, str) and kernel in names:
         return
-    advice = f": {SIGMOID} takes it" if kernel == "sigmoid" else ""
+    is_sigmoid = isinstance(kernel, str) and kernel == "sigmoid"
+    advice = f": {SIGMOID} takes it" if is_sigmoid else ""
     raise ValueError(f"kernel must be one of {', '.join(names)}, got {kernel!r}{advice}")

@@ -188,7 +188,7 @@ def _refuse(model, present):
 def loss_of(model) -> Loss:
     """Return the loss of a SafeSVC."""
     smoothing = check_scalar(model.smoothing, "smoothing", low=0.0)
-    if model.loss not in ("hinge", "squared_hinge"):
+    if not isinstance(model.loss, str) or model.loss not in ("hinge", "squared_hinge"):
         raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {model.loss!r}")
     if model.loss == "hinge":
         return SmoothedHinge(smoothing)

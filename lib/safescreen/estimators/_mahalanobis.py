@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_lam, need_memory
+from safescreen._checks import NO_NUMBERS, check_lam, need_memory
 from safescreen.estimators._metric import LinearMap
 from safescreen.estimators._training import quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
@@ -91,7 +92,9 @@ class Mahalanobis(LinearMap):
     def _check_sizes(self, X):
         super()._check_sizes(X)
         n, d = self.n_components, X.shape[1]
-        if n is not None and (not isinstance(n, int | np.integer) or not 1 <= n <= d):
+        if n is not None and (
+            isinstance(n, NO_NUMBERS) or not isinstance(n, Integral) or not 1 <= n <= d
+        ):
             raise ValueError(f"n_components must be in 1..{d} or None, got {n!r}")
 
     def _learn(self, posed, X):
@@ -130,6 +133,7 @@ class Mahalanobis(LinearMap):
         else:
             ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
             lam = ratio * (top if 0.0 < top < np.inf else 1.0)
+            lam = check_lam(lam, f"lam_ratio={ratio:g} times the largest lam")
         keep(self, posed, *self._train(posed, lam))
 
     def _train(self, posed, lam) -> tuple[Solution, Path | None]:

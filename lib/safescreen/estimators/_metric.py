@@ -19,6 +19,7 @@ from safescreen.estimators._data import (
     check_dimensions,
     formed,
     kept,
+    naming,
     read,
     read_labelled,
     read_unnamed,
@@ -295,14 +296,16 @@ class Metric(ClassifierMixin, LinearMap):
 
     def _read_triplets(self, X, triplets, triplet_weight, reset=True):
         """Return points, triplets of positive weight and their weights, None for weights of 1."""
-        if np.ndim(X) == 3 and (np.shape(X)[1] != 3 or triplets is not None):
+        with naming("X"):
+            ndim = np.ndim(X)
+        if ndim == 3 and (np.shape(X)[1] != 3 or triplets is not None):
             raise ValueError(
                 "X must have shape (T, 3, d) without triplets, or (n, d) with them, "
                 f"got {np.shape(X)}"
             )
         if triplets is not None:
             X = self._read_points(X, reset)
-        elif np.ndim(X) == 3 or self.preprocessor is not None:
+        elif ndim == 3 or self.preprocessor is not None:
             X, triplets = self._read_tuples(X, 3, "X", reset)
         else:
             raise ValueError(

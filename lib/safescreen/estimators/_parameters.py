@@ -8,6 +8,8 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from safescreen._checks import check_flag
+
 
 class Estimator(BaseEstimator):
     """An estimator whose error for an unknown keyword says what to do instead."""
@@ -20,6 +22,12 @@ class Estimator(BaseEstimator):
                 text = f"{cls.__name__} got an unexpected keyword argument {name!r}"
                 raise TypeError(f"{text}: {cls._instead(name)}")
         return super().__new__(cls)
+
+    def check_flags(self) -> None:
+        """Raise a TypeError that names a parameter if it should be a bool and is none."""
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            if parameter.annotation == "bool":
+                check_flag(getattr(self, name), name)
 
     @classmethod
     def _instead(cls, name: str) -> str:

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
 
-from safescreen._checks import LARGEST_INT, check_callback, check_kind, check_lam, check_scalar
+from safescreen._checks import LARGEST_INT, NO_NUMBERS, check_callback, check_lam, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import Stop
 from safescreen._warnings import warn
@@ -58,7 +58,8 @@ def collect(tasks, keep, n_jobs=None):
     order. After Ctrl-C threads end their solves with the next iteration.
     """
     if n_jobs is not None:
-        check_kind(n_jobs, numbers.Integral, "n_jobs", "an int or None")
+        if isinstance(n_jobs, NO_NUMBERS) or not isinstance(n_jobs, numbers.Integral):
+            raise TypeError(f"n_jobs must be an int or None, got {type(n_jobs).__name__}")
         if abs(n_jobs) > LARGEST_INT:
             raise ValueError(f"n_jobs must be at most {LARGEST_INT}, got more")
     stop = Stop()
@@ -163,7 +164,7 @@ def solver_options(model, *names):
     `max_seconds` and the parameters of the given names.
     """
     options = {name: getattr(model, name) for name in ("max_iter", "max_seconds", *names)}
-    if options["max_iter"] == -1:  # no limit, as in SVC
+    if isinstance(model.max_iter, int) and model.max_iter == -1:  # no limit, as in SVC
         options["max_iter"] = sys.maxsize
     return {
         "tol": 0.0,

@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from safescreen._checks import need_memory
+from safescreen._checks import check_scalar, need_memory
 from safescreen._warnings import warn
 from safescreen.estimators._atomic import earlier
-from safescreen.estimators._data import kept, need_partners, need_points
+from safescreen.estimators._data import kept, naming, need_partners, need_points
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import NotConverged, quiet, scaling_hint
 from safescreen.hdsl import (
@@ -227,9 +227,10 @@ class HDSL(Metric):
         seed = self._seed()
         monitor = None
         if self.early_stopping:
+            share = check_scalar(self.validation_fraction, "validation_fraction")
             try:
                 train, validation = train_test_split(
-                    train, test_size=self.validation_fraction, random_state=seed, stratify=codes
+                    train, test_size=share, random_state=seed, stratify=codes
                 )
             except ValueError as error:
                 raise ValueError(
@@ -253,7 +254,7 @@ class HDSL(Metric):
         return self
 
     def _constraints(self, X, codes, seed):
-        if self.triplets not in ("nearest", "random"):
+        if not isinstance(self.triplets, str) or self.triplets not in ("nearest", "random"):
             raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
         if self.triplets == "nearest":
             need_points(self.n_targets, "n_targets", codes, others=1)
@@ -311,7 +312,8 @@ class HDSL(Metric):
         return matrix.toarray()
 
     def _seed(self):
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        with naming("random_state"):
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     @property
     def _n_features_out(self):

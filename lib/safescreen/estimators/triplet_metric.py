@@ -311,7 +311,8 @@ class TripletMetric(Mahalanobis, Metric):
         """Return whether the triplets are kept as products of lists; MemoryError if they are to be
         listed and are too many.
         """
-        if not isinstance(self.product, bool) and self.product != "auto":
+        is_auto = isinstance(self.product, str) and self.product == "auto"
+        if not isinstance(self.product, bool) and not is_auto:
             raise ValueError(f"product must be True, False or 'auto', got {self.product!r}")
         most = len(codes) if self.k is None else self.k
         n = float(np.dot(*(np.minimum(sizes, most).astype(float) for sizes in class_sizes(codes))))
@@ -319,9 +320,7 @@ class TripletMetric(Mahalanobis, Metric):
             raise ValueError(
                 "product=True takes no sample_weight: leave it out, or use product=False"
             )
-        product = self.product is True or (
-            self.product == "auto" and weights is None and n > LISTED
-        )
+        product = self.product is True or (is_auto and weights is None and n > LISTED)
         if not product:
             advice = "leave sample_weight out" if weights is not None else "use product=True"
             need_memory(

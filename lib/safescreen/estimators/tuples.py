@@ -16,10 +16,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_scalar, check_vector
+from safescreen._checks import as_array, check_choice, check_kind, check_scalar, check_vector
 from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import atomic
-from safescreen.estimators._data import kept
+from safescreen.estimators._data import kept, naming
 from safescreen.estimators._mahalanobis import Mahalanobis
 from safescreen.problem import Problem
 from safescreen.records import Progress
@@ -93,15 +93,11 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         -------
         self
         """
-        points, rows = self._read_tuples(X, self._size, self._what, reset=True)
+        with naming("X"):
+            points, rows = self._read_tuples(X, self._size, self._what, reset=True)
         self._check_sizes(points)
         y = self._signs(y, len(rows))
-        weights = None
-        if sample_weight is not None:
-            weights = check_vector(sample_weight, len(rows), "sample_weight", low=0.0)
-            if not weights.any():
-                raise ValueError("sample_weight must hold a positive weight, all are 0")
-        numbers, weights = kept(weights, np.arange(len(rows)))
+        numbers, weights = kept(_weights(sample_weight, len(rows)), np.arange(len(rows)))
         self.classes_ = np.array([-1, 1])
         terms = partial(self._terms, y=y[numbers], weights=weights)
         return self._learn(self._of_tuples(points, rows[numbers], terms), points)
@@ -111,7 +107,8 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         distance, shape (n,).
         """
         check_is_fitted(self)
-        points, rows = self._read_tuples(X, self._size, self._what)
+        with naming("X"):
+            points, rows = self._read_tuples(X, self._size, self._what)
         farther = self._apart(points, rows[:, self._farther])
         return farther - self._apart(points, rows[:, self._nearer])
 
@@ -124,7 +121,8 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
     ) -> float:
         """Return the fraction of the tuples, by weight, for which :meth:`predict` is right."""
         predicted = self.predict(X)
-        return float(np.average(predicted == self._signs(y, len(predicted)), weights=sample_weight))
+        weights = _weights(sample_weight, len(predicted))
+        return float(np.average(predicted == self._signs(y, len(predicted)), weights=weights))
 
     def _signs(self, y, n) -> np.ndarray:
         """Return the labels; all are 1 if they are left out."""
@@ -303,19 +301,27 @@ class PairLearner(TupleLearner):
         self
         """
         super().fit(X, y, sample_weight)
+        if calibration_params is not None:
+            check_kind(calibration_params, dict, "calibration_params", "a dict or None")
         return self.calibrate_threshold(X, y, sample_weight, **(calibration_params or {}))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return minus the learned distances of pairs, shape (n,)."""
-        return self.pair_score(X)
+        with naming("X"):
+            return self.pair_score(X)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return 1 for pairs whose distance is at most `threshold_`, -1 for others, shape (n,)."""
-        return np.where(self.pair_distance(X) <= self.threshold_, 1, -1)
+        with naming("X"):
+            distances = self.pair_distance(X)
+        return np.where(distances <= self.threshold_, 1, -1)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the area under the ROC curve, which does not depend on the threshold."""
-        return float(roc_auc_score(y, self.decision_function(X), sample_weight=sample_weight))
+        decisions = self.decision_function(X)
+        weights = _weights(sample_weight, len(decisions))
+        with naming("y"):
+            return float(roc_auc_score(y, decisions, sample_weight=weights))
 
     def set_threshold(self, threshold: float) -> Self:
         """Set the largest distance of pairs that are called similar; return self."""
@@ -354,9 +360,10 @@ class PairLearner(TupleLearner):
         -------
         self
         """
-        distances = self.pair_distance(X)
-        y = self._signs(y, len(distances))
-        weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+        with naming("X"):
+            distances = self.pair_distance(X)
+        y = self._signs(as_array(y, "y"), len(distances))
+        weights = np.ones(len(y)) if sample_weight is None else _weights(sample_weight, len(y))
         values, ids = np.unique(distances, return_inverse=True)
         accepted = {}  # by threshold: nothing, and then distance by distance
         for sign in (1.0, -1.0):
@@ -389,22 +396,29 @@ class PairLearner(TupleLearner):
         return Problem(terms, prob.loss).lam_max()
 
 
+def _weights(sample_weight, n):
+    """Return the weights of n tuples, which must not all be 0; None stays None."""
+    if sample_weight is None:
+        return None
+    weights = check_vector(sample_weight, n, "sample_weight", low=0.0)
+    if not weights.any():
+        raise ValueError("sample_weight must hold a positive weight, all are 0")
+    return weights
+
+
 def _quality(true, false, strategy, min_rate, beta):
     """Return how good thresholds are, from the numbers of similar and of dissimilar pairs that they
     accept; the last one accepts all.
     """
     tpr = true / max(true[-1], 1e-300)
     tnr = 1.0 - false / max(false[-1], 1e-300)
+    check_choice(strategy, ("accuracy", "f_beta", "max_tpr", "max_tnr"), "strategy")
     if strategy == "accuracy":
         return true - false
     if strategy == "f_beta":
         square = check_scalar(beta, "beta") ** 2
         wrong = square * (true[-1] - true) + false
         return (1.0 + square) * true / np.maximum((1.0 + square) * true + wrong, 1e-300)
-    if strategy not in ("max_tpr", "max_tnr"):
-        raise ValueError(
-            f"strategy must be 'accuracy', 'f_beta', 'max_tpr' or 'max_tnr', got {strategy!r}"
-        )
     rate = check_scalar(min_rate, "min_rate", low=0.0, high=1.0)
     aim, other = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
     return np.where(other >= rate, aim, -1.0)

@@ -9,7 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import check_callback, check_choice, check_count, check_scalar
+from safescreen._checks import (
+    check_callback,
+    check_choice,
+    check_count,
+    check_flag,
+    check_function,
+    check_scalar,
+    check_seed,
+)
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
 from safescreen.hdsl._run import Iteration, run
@@ -168,8 +176,9 @@ class FrankWolfe:
             raise ValueError(
                 f"screening='always' needs the loss {' or '.join(SCREENED_LOSSES)}, got {loss!r}"
             )
+        check_seed(random_state)
         self.random_state = random_state
-        self.progress = progress
+        self.progress = check_flag(progress, "progress")
 
     @with_small_blas
     def fit(
@@ -243,6 +252,7 @@ class FrankWolfe:
         if start is not None and start.d != constraints.d:
             raise ValueError(f"start must have the {constraints.d} features of X, got {start.d}")
         callback = check_callback(callback)
+        monitor = check_function(monitor, "monitor")
         training = Training(settings, constraints)
         outcome = run(training, training.first(start), monitor, callback)
         iterate = outcome.iterate

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import check_count, check_labels, check_points, check_vector
+from safescreen._checks import (
+    as_array,
+    check_count,
+    check_labels,
+    check_points,
+    check_vector,
+    unique_labels,
+)
 from safescreen.hdsl.similarity import SparseSimilarity
 
 
@@ -92,15 +99,12 @@ class NeighborError:
         block_bytes: int = 1 << 26,
         weights: ArrayLike | None = None,
     ):
-        self.X = X
-        self.X_new = X_new
-        for points, name in ((X, "X"), (X_new, "X_new")):
-            if np.ndim(points) != 2:
-                shape = np.shape(points)
-                raise ValueError(f"{name} must have two dimensions (n, d), got shape {shape}")
+        self.X = check_points(X, allow_sparse=True)
+        self.X_new = check_points(X_new, "X_new", allow_sparse=True)
         self.block_bytes = check_count(block_bytes, "block_bytes")
         self.y = check_labels(y, np.shape(X)[0])
-        self.y_new = np.asarray(y_new)
+        self.y_new = as_array(y_new, "y_new")
+        unique_labels(self.y_new, "y_new")
         self.k = check_count(k, "k")
         if self.y_new.shape != (np.shape(X_new)[0],):
             raise ValueError(

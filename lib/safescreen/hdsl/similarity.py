@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from safescreen.hdsl.constraints import check_sparse_points, take_columns
+from safescreen.terms.indices import check_index
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,6 @@ class SparseSimilarity:
         Cost: one product of mapped rows for each triplet.
         """
         projected = self.transform(X)
-        triplets = np.asarray(triplets)
+        triplets = check_index(triplets, projected.shape[0], ("x", "y", "z"), "triplets")
         x, y, z = (projected[triplets[:, c]] for c in range(3))
         return np.asarray(x.multiply(y - z).sum(axis=1)).ravel()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from safescreen._checks import check_count, check_labels, check_points
+from safescreen._checks import as_array, check_count, check_labels, check_points, check_seed
 from safescreen.hdsl.constraints import take_columns
 from safescreen.terms.indices import check_index
 
@@ -108,10 +108,10 @@ def random_triplets(
     >>> random_triplets([0, 0, 1], 2).tolist()
     [[0, 1, 2], [0, 1, 2], [1, 0, 2], [1, 0, 2]]
     """
-    y = np.asarray(y)
+    y = as_array(y, "y")
     codes = np.unique(check_labels(y, y.size), return_inverse=True)[1]
     count = check_count(n_per_point, "n_per_point")
-    rng = np.random.default_rng(random_state)
+    rng = check_seed(random_state)
     members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     outside = [np.flatnonzero(codes != c) for c in range(codes.max() + 1)]
     triplets = []

@@ -105,7 +105,7 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
     """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d`` if
     left out.
     """
-    if kernel not in KERNELS:
+    if not isinstance(kernel, str) or kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
     g, p, c = check_kernel_parameters(gamma_, degree, coef0)
     return Kernel(

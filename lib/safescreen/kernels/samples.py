@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from safescreen._blocks import squares
-from safescreen._checks import PointsLike, check_mask, check_points, check_scalar
+from safescreen._checks import PointsLike, as_array, check_mask, check_points, check_scalar
 from safescreen.kernels.checked import (
     LARGEST_ERROR,
     check_kernel_matrix,
@@ -103,7 +103,7 @@ class KernelSamples(Terms):
             raise TypeError(
                 f"K must be a dense array, got a sparse {type(K).__name__} of shape {np.shape(K)}"
             )
-        K = np.asarray(K)
+        K = as_array(K, "K")
         if K.dtype.kind not in "fiub":
             raise TypeError(f"K must hold real numbers, got dtype {K.dtype}")
         if K.ndim != 2 or K.shape[0] != K.shape[1] or K.shape[0] == 0:

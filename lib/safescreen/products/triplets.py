@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_mask, check_points
+from safescreen._checks import check_flag, check_mask, check_points
 from safescreen.losses import Loss
 from safescreen.products.classes import ClassProducts
 from safescreen.products.listed import ListedProducts
@@ -89,7 +89,9 @@ class ProductTriplets(Terms):
     ):
         X = check_points(X)
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
-        points = Points(check_coordinates(coordinates, X), diagonal=bool(diagonal))
+        points = Points(
+            check_coordinates(coordinates, X), diagonal=check_flag(diagonal, "diagonal")
+        )
         self._set(
             products_of(
                 points if k is None else points.merged(),

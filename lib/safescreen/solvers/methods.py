@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from safescreen._checks import check_count
+import numpy as np
+
+from safescreen._checks import check_count, check_flag
 from safescreen.interior import InteriorPoint
 from safescreen.problem import Problem
 from safescreen.rules.features import can_leave_out, need_features
@@ -86,6 +88,7 @@ def set_up(
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     method = check_method(method, prob)
     freq = check_count(freq, "freq")
+    active_set = check_flag(active_set, "active_set")
     solver = solver_of(method, prob, active_set, freq)
     policy, features = screening_of(screening, prob, solver, freq)
     return Setup(
@@ -123,6 +126,8 @@ def check_method(method: str, prob: Problem) -> str:
         terms = terms.penalised_terms
     solvers = HINGE if prob.loss.smoothing == 0.0 else SMOOTH
     able = [name for name, solver in solvers.items() if terms.offers.issuperset(solver.needs)]
+    if not isinstance(method, str) or method not in ("auto", *solvers):
+        raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
     if method == "auto":
         if "hybrid" in able:
             return "hybrid"
@@ -131,8 +136,6 @@ def check_method(method: str, prob: Problem) -> str:
             return "handover"
         is_kinked = prob.loss.smoothing == 0.0
         return "semismooth" if is_kinked and "semismooth" in able else "gradient"
-    if not isinstance(method, str) or method not in solvers:
-        raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
     by = f"method={method!r}"
     instead = f"take 'auto' or one of {', '.join(able)}"
     terms.require(*SMOOTH[method].needs, by=by, instead=instead)
@@ -191,7 +194,7 @@ def without_features(
     """
     if not isinstance(screening, str | tuple) and isinstance(screening, Policy):
         return screening, False
-    if not isinstance(screening, str | Iterable):
+    if not isinstance(screening, str | Iterable) or isinstance(screening, np.ndarray):
         raise TypeError(
             f"{name} must be 'auto', () for none, or names of spheres such as ('RRPB', 'PGB'), "
             f"got {screening!r}"

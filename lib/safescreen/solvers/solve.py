@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from safescreen._checks import check_callback, check_lam, check_vector
+from safescreen._checks import check_callback, check_flag, check_lam, check_vector
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
 from safescreen.problem import Problem, check_problem
@@ -139,6 +139,7 @@ def solve(
         alpha = check_vector(alpha0, len(prob), "alpha0", low=0.0, high=prob.loss.cap)
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
+    keep_interrupted = check_flag(keep_interrupted, "keep_interrupted")
     try:
         outcome = drive(reduction, setup, Start(x, lam, alpha), observe)
     except Interrupted as pressed:

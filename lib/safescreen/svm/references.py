@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safescreen._checks import check_lam, check_vector
+from safescreen._checks import as_array, check_element, check_kind, check_lam, check_vector
 from safescreen._repr import brief_repr
 from safescreen.losses import Hinge, Loss
 from safescreen.problem import Problem
@@ -49,10 +49,12 @@ class Reference:
     __repr__ = brief_repr
 
     def __post_init__(self):
+        object.__setattr__(self, "w", check_element(self.w, None, "w"))
         object.__setattr__(self, "C", check_lam(self.C, "C"))
-        object.__setattr__(
-            self, "alpha", check_vector(self.alpha, np.size(self.alpha), "alpha", low=0.0)
-        )
+        if self.loss is not None:
+            check_kind(self.loss, Loss, "loss", "a Loss or None")
+        alpha = as_array(self.alpha, "alpha")
+        object.__setattr__(self, "alpha", check_vector(alpha, alpha.size, "alpha", low=0.0))
 
 
 ReferenceLike: TypeAlias = Reference | Solution

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from safescreen._checks import check_mask
+from safescreen._checks import check_flag, check_mask
 from safescreen.losses import Loss
 from safescreen.rounding import FLOOR, UNIT, ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
@@ -67,7 +67,7 @@ class PairDifferences(Terms):
 
     def _build(self, X, same_index, other_index, diagonal, weights):
         """Set up the terms from two arrays of pairs, shape (T, 2), one row a term."""
-        points = Points(X, diagonal=bool(diagonal)).merged()
+        points = Points(X, diagonal=check_flag(diagonal, "diagonal")).merged()
         same_rows, same = number_pairs(same_index, X.shape[0])
         other_rows, other = number_pairs(other_index, X.shape[0])
         same_pairs = PairTable(points, same_rows)

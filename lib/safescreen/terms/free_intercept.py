@@ -135,7 +135,7 @@ class FreeIntercept(Terms):
         2
         """
         X = check_points(X, allow_sparse=True)
-        if kernel not in tuple(WITH_CONSTANT):
+        if not isinstance(kernel, str) or kernel not in WITH_CONSTANT:
             known = ", ".join(sorted(WITH_CONSTANT))
             raise ValueError(f"kernel must be one of {known}, got {kernel!r}")
         check_kernel_parameters(gamma, degree, coef0)

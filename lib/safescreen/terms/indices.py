@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_vector
+from safescreen._checks import as_array, check_vector
 
 JUDGED = ("anchor", "closer", "farther")
 
@@ -23,7 +23,7 @@ def check_index(
     `columns` names what a row holds, and `what` the row itself. Without `what` the array may have
     no rows.
     """
-    index = np.asarray(index)
+    index = as_array(index, name)
     if what is None and index.shape in ((0,), (0, len(columns))):
         return np.empty((0, len(columns)), dtype=np.int32)
     if index.ndim != 2 or index.shape[1] != len(columns):

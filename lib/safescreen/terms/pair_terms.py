@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_points, check_scalar
+from safescreen._checks import check_flag, check_points, check_scalar
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
@@ -146,7 +146,7 @@ def pull(
     pairs = check_index(pairs, X.shape[0], COLUMNS, "pairs", what="pair")
     check_different(pairs, COLUMNS, ((0, 1),), "pairs")
     weights = check_weights(weights, len(pairs))
-    points = Points(X, diagonal=bool(diagonal))
+    points = Points(X, diagonal=check_flag(diagonal, "diagonal"))
     distinct, ids = number_pairs(pairs, len(X))
     Y = points.zero_rows()
     kernels.add_pairs(

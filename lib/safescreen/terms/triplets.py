@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_count, check_labels, check_points
+from safescreen._checks import check_count, check_flag, check_labels, check_points
 from safescreen._threads import with_small_blas
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
@@ -120,7 +120,9 @@ class Triplets(PairDifferences):
         """
         X = check_points(X)
         lists = labelled_lists(X, y, k)
-        points = Points(check_coordinates(coordinates, X), diagonal=bool(diagonal)).merged()
+        points = Points(
+            check_coordinates(coordinates, X), diagonal=check_flag(diagonal, "diagonal")
+        ).merged()
         same = np.empty(lists.n_triplets, dtype=np.int32)
         other = np.empty(lists.n_triplets, dtype=np.int32)
         kernels.fill_products(lists.same_ptr, lists.other_ptr, same, other)
