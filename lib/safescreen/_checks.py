@@ -75,11 +75,12 @@ def check_count(value: Any, name: str, *, optional: bool = False) -> Any:
     wanted = "a positive int or None" if optional else "a positive int"
     if isinstance(value, NO_NUMBERS) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
+    value = int(value)
     if value < 1:
         raise ValueError(f"{name} must be {wanted}, got {_shown(value)}")
     if value > LARGEST_INT:
         raise ValueError(f"{name} must be at most {LARGEST_INT}, got {_shown(value)}")
-    return int(value)
+    return value
 
 
 def check_flag(value: Any, name: str) -> bool:

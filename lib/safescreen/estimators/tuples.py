@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import as_array, check_choice, check_kind, check_scalar, check_vector
+from safescreen._checks import as_array, check_kind, check_scalar, check_vector
 from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import atomic
 from safescreen.estimators._data import kept, naming
@@ -24,6 +24,10 @@ from safescreen.estimators._mahalanobis import Mahalanobis
 from safescreen.problem import Problem
 from safescreen.records import Progress
 from safescreen.terms import Pairs, Quadruplets, Triplets
+
+
+STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
+"""What a threshold may be best for."""
 
 
 class TupleLearner(ClassifierMixin, Mahalanobis):
@@ -412,7 +416,10 @@ def _quality(true, false, strategy, min_rate, beta):
     """
     tpr = true / max(true[-1], 1e-300)
     tnr = 1.0 - false / max(false[-1], 1e-300)
-    check_choice(strategy, ("accuracy", "f_beta", "max_tpr", "max_tnr"), "strategy")
+    if not isinstance(strategy, str) or strategy not in STRATEGIES:
+        raise ValueError(
+            f"strategy must be 'accuracy', 'f_beta', 'max_tpr' or 'max_tnr', got {strategy!r}"
+        )
     if strategy == "accuracy":
         return true - false
     if strategy == "f_beta":
