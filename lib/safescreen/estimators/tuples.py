@@ -25,7 +25,6 @@ from safescreen.problem import Problem
 from safescreen.records import Progress
 from safescreen.terms import Pairs, Quadruplets, Triplets
 
-
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 """What a threshold may be best for."""
 
