@@ -389,7 +389,10 @@ for number in range(240):
     count["wrong"] += contradicted(it, terms, star_, loss.gamma)
     count["decisions"] += decided(it).sum()
     count["more than both balls"] += (decided(it) & ~decided(both)).sum()
-print("240 machines:", ", ".join(f"{name} {value}" for name, value in count.items()))
+print(
+    f"240 machines: decisions some {round(count['decisions'], -2)}, more than both balls some {round(count['more than both balls'], -1)},",
+    ", ".join(f"{name} {count[name]}" for name in ("not as printed", "on the step", "wrong")),
+)
 assert count["wrong"] == count["not as printed"] == 0 and count["on the step"] > 100
 assert count["more than both balls"] > 50 and count["decisions"] > 1000
 
