@@ -546,7 +546,7 @@ for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
     figures.lines(share, grid, ax=ax, ylabel="share of L and R decided", title=title, path=True, share=True)
     print(f"gap {rtol:.0e} P      at 0.3, 1 and 3 lam0:")
     for name, values in share.items():
-        print(f"    {name:14} {values[0]:8.1%} {values[7]:6.1%} {values[14]:6.1%}")
+        print(f"    {name:14} {values[0]:8.0%} {values[7]:6.0%} {values[14]:6.0%}")
 figures.show(
     "Share of L and R decided against lambda around a reference at 300, for an accurate and a "
     "rough reference. GB, MGB and RRPB coincide on top, a broad peak near 1. DGB is as high at "
