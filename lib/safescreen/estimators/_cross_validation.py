@@ -348,7 +348,7 @@ def tabulate(
 
 
 def _refitted(search):
-    if not search.refit:
+    if not (search.refit or hasattr(search, "best_estimator_")):
         raise AttributeError("refit=False makes no best_estimator_: fit with refit=True")
     return True
 

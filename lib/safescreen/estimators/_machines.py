@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._atomic import earlier
+from safescreen.estimators._atomic import earlier, keep_parameters
 from safescreen.estimators._data import class_factors, label
 from safescreen.estimators._features import Features
 from safescreen.estimators._keywords import are_pairs
@@ -199,10 +199,27 @@ def loss_of(model) -> Loss:
     return SquaredHinge(0.5)
 
 
+DEFINING = (
+    "kernel",
+    "gamma",
+    "degree",
+    "coef0",
+    "loss",
+    "smoothing",
+    "fit_intercept",
+    "intercept",
+    "intercept_scaling",
+    "class_weight",
+    "multi_class",
+)
+"""The parameters that say which problem a fit has solved."""
+
+
 def keep_linear(model, setup, solutions) -> None:
     """Set what a machine without a kernel predicts with, from the solutions of a setup."""
     features = setup.features
     constant = features.constant
+    keep_parameters(model, DEFINING)
     model._present_ = setup.present
     model._are_pairs_ = are_pairs(model, model.classes_.size)
     elements = np.array([np.asarray(s.x) for s in solutions])
@@ -221,6 +238,7 @@ def keep(model, setup, solutions) -> None:
     if model.keep_problem:
         model.solutions_ = solutions
     alphas = [s.alpha for s in solutions]
+    keep_parameters(model, DEFINING)
     model._dual_points_ = [DualPoint(alpha) for alpha in alphas]
     model._present_ = setup.present
     model._are_pairs_ = are_pairs(model, model.classes_.size)

@@ -19,7 +19,7 @@ from safescreen._checks import check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen.estimators import _votes
-from safescreen.estimators._atomic import atomic
+from safescreen.estimators._atomic import as_fitted, atomic, of_one_fit
 from safescreen.estimators._data import kept, read, read_labelled
 from safescreen.estimators._features import KERNELS
 from safescreen.estimators._keywords import ABSENT, check_C, check_kernel, check_keywords
@@ -43,7 +43,7 @@ ROWS = 1024
 
 def _is_linear(model):
     """Return whether an estimator has a coefficient for each column."""
-    return model.kernel == "linear"
+    return as_fitted(model).kernel == "linear"
 
 
 class SafeSVC(ClassifierMixin, Estimator):
@@ -327,6 +327,7 @@ class SafeSVC(ClassifierMixin, Estimator):
         """
         return self._fit(*self._read(X, y, sample_weight))
 
+    @of_one_fit
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return f(x) of the points X, shape (n,). With more than two classes shape (n, n_classes):
         decision values against the others, or of pairs the votes for each class and, as a part of
@@ -397,6 +398,7 @@ class SafeSVC(ClassifierMixin, Estimator):
         every[:, is_there[first] & is_there[second]] = scores
         return every
 
+    @of_one_fit
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class of each of the points X, shape (n,): the one with the largest decision
         value, or of pairs the one with the most votes, of equal ones the first. With `break_ties`

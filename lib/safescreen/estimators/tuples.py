@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar, check_vector
 from safescreen._threads import with_small_blas
-from safescreen.estimators._atomic import atomic
+from safescreen.estimators._atomic import atomic, of_one_fit
 from safescreen.estimators._data import kept
 from safescreen.estimators._mahalanobis import Mahalanobis
 from safescreen.problem import Problem
@@ -106,6 +106,7 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         terms = partial(self._terms, y=y[numbers], weights=weights)
         return self._learn(self._of_tuples(points, rows[numbers], terms), points)
 
+    @of_one_fit
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return by how much the pair that should be farther apart is farther apart, in the learned
         distance, shape (n,).
@@ -309,6 +310,7 @@ class PairLearner(TupleLearner):
         """Return minus the learned distances of pairs, shape (n,)."""
         return self.pair_score(X)
 
+    @of_one_fit
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return 1 for pairs whose distance is at most `threshold_`, -1 for others, shape (n,)."""
         return np.where(self.pair_distance(X) <= self.threshold_, 1, -1)
