@@ -123,15 +123,18 @@ class Setup:
         return places[np.argsort(self.codes[places], kind="stable")]
 
 
-def pose(model, X, y, numbers, weights, part=None) -> Setup:
+def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Setup:
     """Return the :class:`Setup` of the training points of these numbers, with their weights;
     None stands for weights of 1. Only classes that have a sample of positive weight are there.
 
     The `classes_` of the model must be set. ``part(numbers)`` returns the features of the points of
-    these numbers; if it is left out, they are computed.
+    these numbers; if it is left out, they are computed. `rows` are all training points, whatever
+    their weights: with a kernel balanced classes count these, as in SVC, and without one the
+    weights, as in LinearSVC.
     """
     if model.class_weight is not None:
-        factors = class_factors(model.class_weight, model.classes_, y[numbers], weights)
+        counted = (y[numbers], weights) if model.kernel == "linear" else (y[rows], None)
+        factors = class_factors(model.class_weight, model.classes_, *counted)
         factors = factors[np.searchsorted(model.classes_, y[numbers])]
         positive = factors > 0.0
         weights = (factors if weights is None else factors * weights)[positive]

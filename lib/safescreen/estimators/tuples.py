@@ -34,6 +34,7 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
     _size: int
     """Number of points of a tuple."""
     _what: str
+    _labels = "1 for tuples in the right order and -1 for the others"
     """The word for tuples in error messages."""
     _nearer: list[int]
     _farther: list[int]
@@ -134,10 +135,7 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         y = check_vector(y, n, "y")
         if not (np.abs(y) == 1.0).all():
             wrong = y[np.abs(y) != 1.0][0]
-            raise ValueError(
-                "y must hold 1 for tuples in the right order and -1 for the others, "
-                f"found {wrong:g}"
-            )
+            raise ValueError(f"y must hold {self._labels}, found {wrong:g}")
         return y
 
     def _terms(self, points, rows, y, weights):
@@ -244,6 +242,7 @@ class PairLearner(TupleLearner):
 
     _size = 2
     _what = "pairs"
+    _labels = "1 for similar pairs and -1 for dissimilar ones"
 
     __metadata_request__fit = {"calibration_params": metadata_routing.UNUSED}
 
