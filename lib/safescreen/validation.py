@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -180,7 +181,7 @@ class HeldOut:
             It is the solution of another problem, as far as its shapes show.
         """
         prob = self.problem
-        x = prob.cone.check_feasible(solution.x, "solution.x")
+        x = copy.copy(prob.cone.check_feasible(solution.x, "solution.x"))
         alpha = check_vector(
             solution.alpha, len(prob), "solution.alpha", low=0.0, high=prob.loss.cap
         )

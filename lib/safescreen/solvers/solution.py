@@ -29,7 +29,8 @@ class DualPoint:
         self.packed: tuple = ()
         if alpha is not None:
             where = np.flatnonzero((alpha != 0.0) & (alpha != 1.0)).astype(np.int32)
-            self.packed = alpha.size, np.packbits(alpha == 1.0), where, alpha[where]
+            parts = (np.packbits(alpha == 1.0), where, alpha[where])
+            self.packed = alpha.size, *map(read_only, parts)
 
     def unpack(self) -> NDArray:
         """Return alpha, shape (T,)."""
@@ -47,7 +48,13 @@ class DualPoint:
 
 def pack(status: NDArray) -> tuple[int, NDArray, NDArray]:
     """Return in two bits a term which ones are certainly linear (1) and certainly zero (2)."""
-    return status.size, np.packbits(status == 1), np.packbits(status == 2)
+    return status.size, *(read_only(np.packbits(status == part)) for part in (1, 2))
+
+
+def read_only(array: NDArray) -> NDArray:
+    """Return the array, which nobody can write to any more."""
+    array.setflags(write=False)
+    return array
 
 
 @dataclass(frozen=True)
@@ -175,4 +182,4 @@ class Solution:
         dual_point = self.dual_point
         if dual_point is None or not dual_point.packed:
             dual_point = DualPoint(self.alpha) if self.problem.terms.explicit else None
-        return replace(self, problem=None, x=np.asarray(self.x), dual_point=dual_point)
+        return replace(self, problem=None, x=np.array(self.x), dual_point=dual_point)
