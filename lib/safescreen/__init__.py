@@ -2,6 +2,8 @@
 leave it out.
 """
 
+from typing import TYPE_CHECKING
+
 from safescreen import hdsl, ranges, rules, spheres, svm
 from safescreen.cluster import ShardedTriplets
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
@@ -80,13 +82,27 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    """Import scikit-learn with the estimators only when one of them is asked for."""
-    if name in __all__:
-        from safescreen import estimators
+if TYPE_CHECKING:
+    from safescreen.estimators import (
+        HDSL,
+        PairLearner,
+        QuadrupletLearner,
+        SafeSVC,
+        SafeSVCCV,
+        TripletLearner,
+        TripletMetric,
+        TripletMetricCV,
+        screen_fitted,
+    )
+else:
 
-        return getattr(estimators, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name):
+        """Import scikit-learn with the estimators only when one of them is asked for."""
+        if name in __all__:
+            from safescreen import estimators
+
+            return getattr(estimators, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
