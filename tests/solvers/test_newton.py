@@ -114,8 +114,9 @@ def test_columns_of_very_different_scales(seed, C, method):
 
 def test_a_short_step_is_found():
     """Of a direction that is 1e20 times as long."""
-    problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
-    e = problem.evaluate(np.zeros(1), 3.0)
+    samples = ss.Samples([[1.0], [5.0]], [1, -1])  # the second one costs something soon
+    problem = ss.Problem(samples, ss.SmoothedHinge(0.5))
+    e = problem.evaluate(np.array([-0.22]), 1e-3)
     slack = problem.terms.threshold - problem.terms.margins(e.x)
     lengths = [line_search(problem, e, slack, -size * e.gradient) for size in (1.0, 1e20)]
     assert lengths[1] == pytest.approx(1e-20 * lengths[0], rel=1e-9)

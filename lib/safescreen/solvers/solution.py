@@ -48,7 +48,7 @@ class DualPoint:
 
 def pack(status: NDArray) -> tuple[int, NDArray, NDArray]:
     """Return in two bits a term which ones are certainly linear (1) and certainly zero (2)."""
-    return status.size, *(read_only(np.packbits(status == part)) for part in (1, 2))
+    return status.size, read_only(np.packbits(status == 1)), read_only(np.packbits(status == 2))
 
 
 def read_only(array: NDArray) -> NDArray:
