@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import safescreen as ss
-from safescreen.solvers.line_search import line_search
+from safescreen.solvers.line_search import _line_search
 from safescreen.solvers.newton import Newton
 
 KINDS = ("dense", "csr", "kernel")
@@ -114,9 +114,10 @@ def test_columns_of_very_different_scales(seed, C, method):
 
 def test_a_short_step_is_found():
     """Of a direction that is 1e20 times as long."""
-    samples = ss.Samples([[1.0], [5.0]], [1, -1])  # the second one costs something soon
-    problem = ss.Problem(samples, ss.SmoothedHinge(0.5))
-    e = problem.evaluate(np.array([-0.22]), 1e-3)
-    slack = problem.terms.threshold - problem.terms.margins(e.x)
-    lengths = [line_search(problem, e, slack, -size * e.gradient) for size in (1.0, 1e20)]
-    assert lengths[1] == pytest.approx(1e-20 * lengths[0], rel=1e-9)
+    slack = np.array([1.2, -0.1, -0.2])
+    slopes = np.array([1.5, -4.5, -1.7])
+    for size in (1.0, 1e20):
+        t = _line_search(
+            slack, size * slopes, np.ones(1), 0, 0.5, 1.0, -1.5 * size, 1e-12 * size * size
+        )
+        assert size * t == pytest.approx(1.6 / 27.0, rel=1e-9)
