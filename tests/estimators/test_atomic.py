@@ -250,7 +250,7 @@ OTHER_VALUES = {
     "diagonal": True,
     "product": True,
     "active_set": True,
-    "n_neighbors": 1,
+    "n_neighbors": 25,
     "n_components": 1,
     "l1": 0.5,
     "scale": 7.0,

@@ -159,7 +159,9 @@ class SafeSVC(ClassifierMixin, Estimator):
         2), ..., (1, 2), .... In these the first class has the positive decision values.
     dual_coef_ : array of shape (n_rows, n_SV)
         ``C weight_i alpha_i y_i`` of the support vectors. One row a problem; of pairs, as in SVC,
-        one row for each other class that the class of a support vector is paired with.
+        one row for each other class that the class of a support vector is paired with. This is the
+        dual point. Predictions use the primal point, which differs from the sum that belongs to it
+        by at most the root of ``2 C dual_gap_`` in norm.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
         The support vectors of all problems, class by class: their numbers among the training
         samples, and the points. With "precomputed" there are no points. Copies and pickles of a

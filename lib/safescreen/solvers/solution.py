@@ -69,11 +69,13 @@ class Solution:
         Dual point; screened terms have exactly 0 or 1.
     lam : float
     gap : float
-        Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included.
+        Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included: the
+        exact objective at x is at most so much above the optimum.
     relative_gap : float
         The gap relative to the objective.
     primal, loss : float
-        ``P(x; lam)`` and its loss term.
+        ``P(x; lam)`` and its loss term, as computed. Their rounding errors are not in `gap`, and
+        may be larger: ``primal - gap`` is a lower bound of the optimum up to these.
     n_iter : int
     converged : bool
         Whether the tolerance was reached.

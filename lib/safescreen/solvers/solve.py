@@ -244,7 +244,7 @@ def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True)
     if outcome.problem is not whole or intercept is None:
         intercept = whole.terms.intercept(x, whole.loss)
     return Solution(
-        x=copy.copy(x),  # a caller may change what it is given
+        x=x,
         lam=evaluation.lam,
         gap=evaluation.gap,
         primal=evaluation.primal,
