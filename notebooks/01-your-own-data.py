@@ -258,7 +258,8 @@ with warnings.catch_warnings():
 solution = metric.solution_
 if np.isclose(solution.lam, chosen.lam):
     assert np.linalg.norm(solution.x - chosen.x) <= chosen.eps + np.sqrt(2 * solution.gap / solution.lam)
-print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {solution.screening_rate:.0%} of the triplets screened")
+error = error_of(model.predict(X[test]), y[test], is_balanced=table.is_uneven)
+print(f"{what} {error:.3f}; {solution.screening_rate:.0%} of the triplets screened")
 
 # %% [markdown]
 # `TripletMetricCV` chooses $\lambda$ too, by cross-validation within the training rows, with one path for each fold. The rows
@@ -272,12 +273,15 @@ if not is_example:
 if cv < 3 or np.sort(np.bincount(codes))[-2] < 2:
     print("the classes have too few rows to choose by cross-validation")
 else:
-    search = ss.TripletMetricCV(ss.TripletMetric(**options), lams=9, cv=cv)
+    scoring = "balanced_accuracy" if table.is_uneven else "accuracy"
+    search = ss.TripletMetricCV(ss.TripletMetric(**options), lams=9, cv=cv, scoring=scoring)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a class with fewer rows than folds, and of paths that end early
         model = make_pipeline(MinMaxScaler(), search).fit(X[train], y[train])
-    print("cross-validated errors:", " ".join(f"{1.0 - score:.3f}" for score in search.scores_.mean(axis=0)))
-    print(f"chosen: {search.lam_ / search.lams_[0]:.2g} lambda_max; error on the rows set aside {1.0 - model.score(X[test], y[test]):.3f}")
+    kind = "balanced errors" if table.is_uneven else "errors"
+    print(f"cross-validated {kind}:", " ".join(f"{1.0 - score:.3f}" for score in search.scores_.mean(axis=0)))
+    error = error_of(model.predict(X[test]), y[test], is_balanced=table.is_uneven)
+    print(f"chosen: {search.lam_ / search.lams_[0]:.2g} lambda_max; {what} on the rows set aside {error:.3f}")
 
 # %% [markdown]
 # ## When something is wrong

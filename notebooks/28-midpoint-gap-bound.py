@@ -476,7 +476,7 @@ for s_hat in ((Z @ w < 1).astype(float), np.ones(12), np.linspace(0.0, 1.0, 12))
 line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), loss)
 gap = line.primal(np.zeros(1), 1.0) - line.dual(np.ones(1), 1.0)
 wrong = gap - (0.0 - (-1.0)) ** 2 / 4
-print(f"gap {gap:.3f}; squared radius with H/lam: {wrong:.2f}, with x(alpha): {gap:.2f}; the solution is 0")
+print(f"gap {abs(gap):.3f}; squared radius with H/lam: {wrong:.2f}, with x(alpha): {abs(gap):.2f}; the solution is 0")
 assert wrong < 0.0 and abs(gap) < 1e-12
 
 # %% [markdown]

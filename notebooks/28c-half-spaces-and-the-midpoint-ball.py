@@ -200,7 +200,7 @@ def regions(beta):
     return both @ theta + radii[0] * norms, both @ (theta + rest) / 2 + radii[1] * norms, dome
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 beta, step, rows = np.zeros(80), 1.0 / np.linalg.norm(X_, 2) ** 2, []
 for _ in range(60):
     dgb, mgb, dome = regions(beta)
@@ -258,7 +258,8 @@ assert sp.simplify(lam_ * room_mgb - between - minus * z) == 0
 
 # %% [markdown]
 # The largest margin over GB with the half-space is the smallest one over the balls with factor $k \ge 0$ in place of 1. MGB with the half-space takes $k \ge 1$. How much
-# is between 0 and 1? Triplets of iris and wine, wine with four columns of noise, and random ones, at references from good to bad:
+# is between 0 and 1? Triplets of iris and wine, wine with four columns of noise, and random ones, at references from good to bad: solutions
+# for $\lambda/0.9$, made shorter by 0.2, 3 and 10 percent:
 
 
 # %%
@@ -298,15 +299,16 @@ def rates(problem, x, lam):
     }
 
 
-# %% tags=["NEW-HALF", "nbval-ignore-output"]
+# %% tags=["NEW-HALF"]
 table = {}
 for name, problem in problems.items():
     found = []
     for part in (0.3, 0.05, 0.005):
         lam = part * problem.lam_max()
         best = ss.solve(problem, lam, rtol=1e-8)
-        for rtol in (1e-1, 1e-2, 1e-4):
-            x = ss.solve(problem, lam / 0.9, tol=0.0, rtol=rtol, screening=()).x
+        known = ss.solve(problem, lam / 0.9, tol=0.0, rtol=1e-11, screening=()).x
+        for shortened in (0.9, 0.97, 0.998):
+            x = shortened * known
             _, gb, minus = balls_and_normal(problem, x, lam)
             assert problem.cone.norm(best.x - gb.center) <= gb.radius + best.eps
             assert np.sum(minus * best.x) >= -1e-9 * np.linalg.norm(minus) * np.linalg.norm(best.x)
@@ -330,7 +332,7 @@ figures.show(
 )
 
 # %% [markdown]
-# **Verdict.** The order of the claim holds everywhere. On real data the half-space decides about one more term in a thousand. On random triplets, where the cone matters most, it decides three. STS19 cuts
+# **Verdict.** The order of the claim holds everywhere. On real data the half-space decides less than one more term in a thousand. On random triplets, where the cone matters most, it decides two. STS19 cuts
 # GB by the half-space of another normal, $Q_-$ in place of $H_-$. The linear rule costs a second margin of each term. So none of it becomes a
 # default: MGB with the sphere rule stays.
 #

@@ -204,13 +204,13 @@ for _ in range(20):
     margins = changed.terms.margins(ss.solve(changed, lam1, rtol=1e-12).x)
     wrong += np.count_nonzero(stale.in_R & (margins < 1.0)) + np.count_nonzero(stale.in_L & (margins > 1.0 - LOSS.gamma))
     decided += stale.n_L + stale.n_R
-print(f"{wrong} of {decided} decisions of the old certificate are wrong in the new problem")
+print(f"{wrong} of some {round(decided, -1)} decisions of the old certificate are wrong in the new problem")
 assert wrong > 20
 
 # %% [markdown]
 # Two assumptions are about slopes. Let some terms have the old weight 0 and the new weight 1, as when a fold is put back. With the slopes at $x_0$ the
-# ball holds. With arbitrary numbers in $[0, 1]$ in their place it need not. And for the hinge, $\alpha(x_0)$ in place of the dual solution loses
-# solutions, too.
+# ball holds. With arbitrary numbers in $[0, 1]$ in their place it need not. And for the hinge, slopes at $x_0$ that are not the dual
+# solution, 1 at every kink, lose solutions, too.
 
 # %% tags=["NEW-CHANGE"]
 def is_outside(new, x0, shift, lam):
@@ -219,7 +219,7 @@ def is_outside(new, x0, shift, lam):
 
 
 rng = np.random.default_rng(12)
-outside = dict.fromkeys(("slopes", "arbitrary", "hinge, dual solution", "hinge, alpha(x0)"), 0)
+outside = dict.fromkeys(("slopes", "arbitrary", "hinge, dual solution", "hinge, slope 1 at the kink"), 0)
 trials = 0
 for cone in CONES:
     for _ in range(12):
@@ -237,11 +237,11 @@ for cone in CONES:
         weights = rng.choice([0.3, 1.0, 2.0], len(kinked))
         changed = ss.Problem(terms(weights), ss.Hinge())
         solution, new = ss.solve(kinked, lam, rtol=1e-11), ss.solve(changed, lam, rtol=1e-11)
-        for name, alpha in (("hinge, dual solution", solution.alpha), ("hinge, alpha(x0)", kinked.alpha(solution.x))):
+        for name, alpha in (("hinge, dual solution", solution.alpha), ("hinge, slope 1 at the kink", (kinked.terms.margins(solution.x) < 1.0 + 1e-6).astype(float))):
             outside[name] += bool(is_outside(new, solution.x, kinked.terms.adjoint((weights - 1.0) * alpha), lam))
 print(f"{trials} changes of each kind, new solutions outside of the ball: " + ", ".join(f"{name} {count}" for name, count in outside.items()))
 assert outside["slopes"] == outside["hinge, dual solution"] == 0
-assert outside["arbitrary"] > 5 and outside["hinge, alpha(x0)"] > 0
+assert outside["arbitrary"] > 5 and outside["hinge, slope 1 at the kink"] > 0
 
 # %% [markdown]
 # And a shorter radius loses solutions: so many of these changes are beyond 0.98 of it.
@@ -272,7 +272,7 @@ def certain_share(solution, weights, lam):
     return ss.screen(ss.Problem(terms, LOSS), solution.x, lam, solution.alpha[keep]).rate
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 Z, wine_labels = load_wine(return_X_y=True)
 Z = StandardScaler().fit_transform(Z)
 wine_index = ss.Triplets.from_labels(Z, wine_labels, k=5).index
@@ -307,14 +307,14 @@ assert rates[0.3]["a fold left out"] > rates[0.03]["a fold left out"]
 # %%
 def cccp(problem, lam, kappa=1.0, rounds=15):
     """Rounds for the ramp loss: solutions, the share certain before each, and the last beta."""
-    solution = ss.solve(problem, lam, rtol=1e-8)
+    solution = ss.solve(problem, lam, rtol=1e-11)
     solutions, certain = [solution], []
     for _ in range(rounds):
         beta = problem.loss.alpha(problem.terms.margins(solution.x) + kappa)
         step = ss.Problem(problem.terms, problem.loss, linear=-problem.terms.adjoint(beta))
         known = ss.screen(step, solution.x, lam, solution.alpha)
         certain.append(known.rate)
-        solution = ss.solvers.solve_screened(step, lam, known, solution.x, rtol=1e-8)
+        solution = ss.solvers.solve_screened(step, lam, known, solution.x, rtol=1e-11)
         solutions.append(solution)
         if np.linalg.norm(solutions[-2].x - solution.x) <= 1e-5 * np.linalg.norm(solution.x):
             break
@@ -363,7 +363,7 @@ def compare(heavy, share_wrong, kappa, draws=5):
     return np.array(right), np.mean(certain_before, axis=0), np.mean(caught, axis=0)
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 print(f"{'features':12}{'wrong':>6}{'kappa':>6}{'hinge right':>13}{'ramp right':>12}{'certain first':>15}{'last':>6}{'beta wrong':>12}{'right':>7}")
 gains = {}
 for heavy, share_wrong, kappa in ((False, 0.1, 4.0), (True, 0.1, 4.0), (True, 0.3, 4.0), (True, 0.1, 1.0)):
@@ -371,7 +371,7 @@ for heavy, share_wrong, kappa in ((False, 0.1, 4.0), (True, 0.1, 4.0), (True, 0.
     gains[heavy, share_wrong, kappa] = right[:, 1] - right[:, 0]
     hinge, ramp = right.mean(axis=0)
     print(
-        f"{'heavy tails' if heavy else 'normal':12}{share_wrong:6.0%}{kappa:6.0f}{hinge:13.3f}{ramp:12.3f}"
+        f"{'heavy tails' if heavy else 'normal':12}{share_wrong:6.0%}{kappa:6.0f}{hinge:13.2f}{ramp:12.2f}"
         f"{certain[0]:15.2f}{certain[1]:6.2f}{caught[0]:12.2f}{caught[1]:7.2f}"
     )
 

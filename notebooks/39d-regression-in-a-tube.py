@@ -72,7 +72,7 @@ def sides(found):
 #
 # The samples by their prediction at the solution, and what a ball of a rough solution says of them.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 prob, lam = tube(X, y, eps, ss.Hinge()), 1.0
 best = ss.solve(prob, lam, rtol=1e-11)
 rough = ss.solve(prob, lam, rtol=1e-3, screening=())
@@ -152,7 +152,7 @@ for rtol in 10.0 ** -np.arange(1.0, 7.0):
 print(f"without an intercept, samples with r|x| below the width: {n_narrow}; one term of each is certain to be in R")
 assert n_narrow > 200
 
-# %%
+# %% tags=["nbval-ignore-output"]
 _, ax = figures.panels(1, width=5.0, height=3.2)
 for values, label in zip(shares.T, ("terms", "samples", "samples with a term in R"), strict=True):
     ax.semilogx(10.0 ** -np.arange(1.0, 9.0), values, ".-", label=label)

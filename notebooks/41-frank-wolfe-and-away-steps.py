@@ -686,7 +686,7 @@ for A_, scale_, P_, solver_, iterates_ in filter(None, (random_run(rng) for _ in
     dropped = np.concatenate(([0], np.cumsum([row.step == "drop" for row in history])))[:-1]
     all_steps, counted = np.arange(len(f)), np.arange(len(f)) - dropped
     largest = np.maximum(largest, ratios_to_bounds(h, counted, constants(P_, A_, scale_)))
-    assert np.all(2 * counted >= all_steps) and np.all(np.diff(f) <= 1e-12)
+    assert np.all(2 * counted >= all_steps) and np.all(np.diff(f) <= 1e-12 * np.abs(f).max())
     sizes = [(row.n_atoms - 1, row.n_features / 2 - 1, row.iteration) for row in history]
     assert all(max(atoms_, features_) <= iteration for atoms_, features_, iteration in sizes)
     runs, drops, checked = runs + 1, drops + dropped[-1], checked + len(f) - 1
@@ -695,7 +695,7 @@ print(f"{runs} problems, {checked} iterates, {drops} drop steps; smallest k'/k: 
 print(f"{again} steps taken a second time: all the same")
 for name, ratio in zip(names, largest, strict=True):
     print(f"{name:13} largest ratio {ratio:.3f} (bound 1)")
-assert drops > 50 and again > 750 and 0.0 < largest[0] < 1.0
+assert drops > 50 and again > 100 and 0.0 < largest[0] < 1.0
 
 # %% tags=["HDSL19-P1", "nbval-ignore-output"]
 print("  k  rank  entries  features   (at most k+1, 4(k+1), 2(k+1))")

@@ -306,7 +306,7 @@ assert slope < 0.0
 # %% [markdown]
 # Here is a batch of all triplets, drawn without replacement and with it:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 T = values.size
 indices = rng.integers(0, T, (1500, T))
 with_replacement = np.abs(values[indices].mean(axis=1) - values.mean())

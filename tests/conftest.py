@@ -1,10 +1,12 @@
 """Settings shared by all tests."""
 
+import functools
 import gc
 import signal
 import socket
 import threading
 
+import nbval.kernel
 import pytest
 from hypothesis import settings
 
@@ -19,6 +21,24 @@ if (
 # the same examples in every run, however slow the machine
 settings.register_profile("safescreen", deadline=None, derandomize=True)
 settings.load_profile("safescreen")
+
+
+def started_again(start):
+    """Return a function that starts a kernel, and once more if it has died at once: its ports were
+    free when they were chosen, and another worker's kernel may have taken one since.
+    """
+
+    @functools.wraps(start)
+    def twice(*args, **kwargs):
+        try:
+            return start(*args, **kwargs)
+        except RuntimeError:
+            return start(*args, **kwargs)
+
+    return twice
+
+
+nbval.kernel.start_new_kernel = started_again(nbval.kernel.start_new_kernel)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import types
+import zipfile
 from pathlib import Path
 
 import numba
@@ -274,3 +275,35 @@ def test_a_cache_without_locks_is_used(kernel_of_a_process):
     lock.mkdir(parents=True)  # cannot be opened
     assert start().communicate()[0].split() == ["2", "0"]
     assert start().communicate()[0].split() == ["2", "1"]
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """The library in an archive, and the environment of a process that imports it from there."""
+    file = tmp_path / "library.whl"
+    with zipfile.ZipFile(file, "w") as whole:
+        root = Path(safescreen.__file__).parent
+        for path in root.rglob("*.py"):
+            whole.write(path, path.relative_to(root.parent))
+    folder = tmp_path / "cache"
+    return ENVIRONMENT | {"PYTHONPATH": str(file), "NUMBA_CACHE_DIR": str(folder)}, folder
+
+
+@pytest.mark.slow
+def test_kernels_of_an_archive_are_kept(archive):
+    environment, folder = archive
+    command = [sys.executable, "-c", SCREEN]
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "2"
+    assert list(folder.rglob("ball.ball_kernel-*.nbc"))
+
+
+def test_a_kernel_whose_source_cannot_be_read_is_told(fresh, monkeypatch):
+    """Where not everything that it depends on is known, its source decides."""
+
+    def unreadable(kernel):
+        raise NotADirectoryError
+
+    monkeypatch.setattr(_kernel_cache, "_fingerprint", unreadable)
+    with pytest.warns(RuntimeWarning, match="in memory, because .*[.]py cannot be read"):
+        assert fresh()(X) == 3.5

@@ -88,7 +88,7 @@ def test_four_dependencies(wheel):
         for line in lines
         if line.startswith("Requires-Dist:") and "extra ==" not in line
     }
-    assert needed == {"numpy", "scipy", "numba", "scikit-learn"}
+    assert needed == {"joblib", "numba", "numpy", "scikit-learn", "scipy", "threadpoolctl"}
 
 
 def test_it_works_with_them_alone(wheel, tmp_path):

@@ -142,14 +142,16 @@ def cache_of(kernel):
     """Return numba's cache of a kernel, as the kernel and its globals are now."""
     folder = _folder()
     if folder is None:
-        return _NoCache()
+        return _NoCache("this user has no home folder")
     file = kernel.py_func.__code__.co_filename
-    if not os.path.exists(file) and ".zip" not in file:  # typed at a prompt
+    module = sys.modules.get(kernel.py_func.__module__)
+    is_imported = getattr(module, "__spec__", None) is not None  # from an archive, if not a file
+    if not (os.path.exists(file) or is_imported):  # typed at a prompt
         return NullCache()
     try:
         return _Cache(kernel, folder)
-    except OSError:  # its source would have to be read, and cannot be
-        return NullCache()
+    except OSError:
+        return _NoCache(f"{file} cannot be read")
 
 
 def _folder():
@@ -224,8 +226,11 @@ class _Cache(FunctionCache):
 
 
 class _NoCache(NullCache):
+    def __init__(self, reason):
+        self._reason = reason
+
     def save_overload(self, sig, data):
-        _warn_once("this user has no home folder")
+        _warn_once(self._reason)
 
 
 _told = []

@@ -525,8 +525,10 @@ class _Ahead:
 
 def _called(following, solutions):
     """Yield what a function of the solutions so far returns, until that is None."""
+    shown = []
     while True:
-        lam = following(solutions)
+        shown.extend(map(_copied, solutions[len(shown) :]))
+        lam = following(list(shown))
         if lam is None:
             return
         lam = check_scalar(lam, "lams(solutions)", low=0.0, open_low=True)
@@ -550,6 +552,11 @@ def _grid(prob, lams, ratio, max_lams):
     return start * ratio ** np.arange(max_lams)
 
 
+def _copied(solution):
+    """Return a solution that its owner may change."""
+    return replace(solution, x=copy.copy(solution.x), history=list(solution.history))
+
+
 def _settled(solutions):
     if len(solutions) < 2:
         return False
@@ -564,7 +571,7 @@ def _progress(solutions, seconds):
     last = solutions[-1]
     return Progress(
         iteration=len(solutions),
-        x=last.x,
+        x=copy.copy(last.x),
         primal=last.primal,
         gap=last.gap,
         n_terms=len(last.problem) - last.n_L - last.n_R,
@@ -572,5 +579,5 @@ def _progress(solutions, seconds):
         n_R=last.n_R,
         seconds=seconds,
         lam=last.lam,
-        solution=last,
+        solution=_copied(last),
     )

@@ -18,7 +18,7 @@ import copy
 import functools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,10 @@ class Evaluation:
     sums: LossSums
 
     __repr__ = brief_repr
+
+    def __copy__(self):
+        names = ("x", "H", "plus", "minus", "x_alpha")
+        return replace(self, **{name: copy.copy(getattr(self, name)) for name in names})
 
     @property
     def gradient(self) -> ElementLike:
@@ -453,4 +457,4 @@ def evaluated(
     `name` is what they call that lam.
     """
     x = check_problem(prob).cone.check_feasible(x)
-    return prob.evaluate(x, check_lam(lam, name), alpha)
+    return prob.evaluate(copy.copy(x), check_lam(lam, name), alpha)

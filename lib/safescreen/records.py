@@ -68,7 +68,8 @@ class Progress:
     """The record that a callback gets from :func:`safescreen.solve`, paths, Frank-Wolfe and the
     estimators.
 
-    If the callback returns a true value, the work ends, and its result so far is kept.
+    If the callback returns a true value, the work ends, and its result so far is kept. What it
+    writes to the arrays of the record changes nothing: they are copies.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -121,7 +122,7 @@ def screen(
     prob = check_problem(prob)
     lam = check_lam(lam)
     prob.terms.require("singles", by="screen")
-    x = prob.cone.check_feasible(x)
+    x = copy.copy(prob.cone.check_feasible(x))
     names, has_features = without_features(screening, prob)
     tests = parse_screening(names, prob)
     alpha = None if alpha is None else check_vector(alpha, len(prob), "alpha")

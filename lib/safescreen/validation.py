@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -182,7 +183,7 @@ class HeldOut:
         """
         prob = self.problem
         check_kind(solution, Solution, "solution")
-        x = prob.cone.check_feasible(solution.x, "solution.x")
+        x = copy.copy(prob.cone.check_feasible(solution.x, "solution.x"))
         alpha = check_vector(
             solution.alpha, len(prob), "solution.alpha", low=0.0, high=prob.loss.cap
         )

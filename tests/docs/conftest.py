@@ -133,8 +133,12 @@ class Book:
             )
         made = {
             "status": "complete",
+            "experiment": "tiny",
+            "run": name,
+            "profile": "smoke",
+            "started": "2026-01-01T00:00:00+00:00",
             "hashes": item.hashes,
-            "parameters": {"n": 2},
+            "parameters": item.parameters,
             "seconds": {"wall": 1.0},
             "versions": {"python": "3"},
         }

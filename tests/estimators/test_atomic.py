@@ -19,8 +19,10 @@ from safescreen import (
     PairLearner,
     QuadrupletLearner,
     SafeSVC,
+    SafeSVCCV,
     TripletLearner,
     TripletMetric,
+    TripletMetricCV,
 )
 
 LIBRARY = str(Path(safescreen.__file__).parent)
@@ -208,3 +210,146 @@ def test_what_a_subclass_sets_stays():
     model.fit(ROWS[:, 1:], TWO)
     assert model.scaler_.n_features_in_ == 3 and model.n_features_in_ == 3
     assert model.predict(model.scaler_.transform(ROWS[:, 1:])).tolist() == TWO.tolist()
+
+
+OTHER_VALUES = {
+    "C": 3.0,
+    "kernel": "rbf",
+    "gamma": 0.3,
+    "degree": 2,
+    "coef0": 2.0,
+    "loss": "squared_hinge",
+    "smoothing": 0.5,
+    "fit_intercept": False,
+    "intercept": "free",
+    "intercept_scaling": 3.0,
+    "class_weight": "balanced",
+    "tol": 0.1,
+    "with_path": True,
+    "path_ratio": 0.3,
+    "screening": (),
+    "method": "newton",
+    "max_iter": 7,
+    "max_seconds": 1e-9,
+    "max_gigabytes": 1e-6,
+    "warm_start": True,
+    "callback": print,
+    "verbose": False,
+    "n_jobs": 2,
+    "keep_problem": True,
+    "multi_class": "ovo",
+    "penalty": "l1",
+    "probability": True,
+    "dual": True,
+    "shrinking": False,
+    "cache_size": 1,
+    "random_state": 5,
+    "lam": 9.0,
+    "lam_ratio": 0.5,
+    "k": 1,
+    "diagonal": True,
+    "product": True,
+    "active_set": True,
+    "n_neighbors": 25,
+    "n_components": 1,
+    "l1": 0.5,
+    "scale": 7.0,
+    "n_targets": 1,
+    "n_impostors": 1,
+    "triplets": "random",
+    "forward": "exact",
+    "variant": "simple",
+    "early_stopping": True,
+    "validation_fraction": 0.5,
+    "patience": 1,
+    "check_every": 1,
+    "bounds": (0.1, 5.0),
+    "estimator": None,
+    "Cs": 5,
+    "gammas": [1.0, 2.0],
+    "lams": 3,
+    "cv": 2,
+    "scoring": "f1",
+    "refit": False,
+    "error_score": "raise",
+    "intervals": 2,
+}
+"""For each parameter another value than that of the fits below."""
+HOW_TO_PREDICT = {"decision_function_shape", "break_ties", "preprocessor"}
+"""As in SVC; and in which form points are given."""
+MODELS = {
+    **{name: (model, data) for name, (model, (data, *_)) in FITS.items() if "-" not in name},
+    "poly": (SafeSVC(kernel="poly", tol=1e-2), SAME[0]),
+    "precomputed": (SafeSVC(kernel="precomputed", tol=1e-2), (ROWS @ ROWS.T, LABELS)),
+    "search": (SafeSVCCV(SafeSVC(tol=1e-2), [0.1, 1.0], cv=2), SAME[0]),
+    "metrics": (TripletMetricCV(TripletMetric(k=2, tol=1e-2), [10.0, 1.0], cv=2), SAME[0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_change_nothing_that_is_fitted(name):
+    """A parameter that is set after a fit is for the next fit."""
+    model, data = MODELS[name]
+    model = clone(model).fit(*data)
+    before = told(model, data[0])
+    for parameter, value in model.get_params(deep=False).items():
+        if parameter in HOW_TO_PREDICT:
+            continue
+        other = OTHER_VALUES[parameter]
+        if parameter == "kernel" and value == other:
+            other = "linear"
+        after = told(model.set_params(**{parameter: other}), data[0])
+        for one, another in zip(before, after, strict=True):
+            np.testing.assert_array_equal(one, another, err_msg=parameter)
+        model.set_params(**{parameter: value})
+    model.set_params(**{"kernel": "linear"} if hasattr(model, "kernel") else {})
+    np.testing.assert_array_equal(model.predict(data[0]), before[1])
+
+
+def test_a_certificate_is_of_what_was_fitted():
+    """Whatever the parameters are now."""
+    model = SafeSVC(0.1, tol=1e-6).fit(ROWS, TWO)
+    before = safescreen.screen_fitted(model, ROWS, TWO)
+    after = safescreen.screen_fitted(model.set_params(kernel="rbf", smoothing=0.5), ROWS, TWO)
+    assert before.in_R.any()
+    np.testing.assert_array_equal(after.in_R, before.in_R)
+
+
+class Refitting:
+    """Points during whose conversion to an array the model is fitted to other data."""
+
+    def __init__(self, model, data, points):
+        self.model = model
+        self.data = data
+        self.points = points
+        self.shape = points.shape
+
+    def __len__(self):
+        return len(self.points)
+
+    def __array__(self, dtype=None, copy=None):
+        self.model.fit(*self.data)
+        return np.array(self.points, dtype=dtype)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in FITS if "-" not in name])
+def test_predictions_are_of_one_fit(name):
+    """Of the one before a fit that comes in between, of data with other columns."""
+    model, (first, second) = FITS[name]
+    model = clone(model)
+    points = np.asarray(first[0])
+    methods = ("decision_function", "predict", "predict_proba", "transform", "pair_distance")
+    n_asked = 0
+    for method in methods:
+        if not hasattr(model, method) or (method == "pair_distance" and name != "pairs"):
+            continue
+        if method == "transform" and points.ndim == 3:
+            continue
+        said = getattr(model.fit(points, *first[1:]), method)
+        before = said(points)
+        asked = getattr(model, method)(Refitting(model, second, points))
+        np.testing.assert_array_equal(asked, before, err_msg=method)
+        n_asked += 1
+    assert n_asked >= 2 or name in ("triplets", "quadruplets")

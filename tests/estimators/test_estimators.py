@@ -1,5 +1,6 @@
 """The estimators keep scikit-learn's contract and give what the library gives."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -254,3 +255,56 @@ def test_hdsl_stops_early_and_calls_back():
     assert model.score(X[300:600], y[300:600]) > 0.8
     with pytest.raises(ValueError, match="triplets must be 'nearest' or 'random', got 'all'"):
         HDSL(triplets="all").fit(X[:50], y[:50])
+
+
+def pickled(model, version):
+    """Return the pickle of a model, as another version of the library would have written it."""
+    state = model.__getstate__()
+    assert state.pop("_safescreen_version") == ss.__version__
+    if version is not None:
+        state["_safescreen_version"] = version
+    return pickle.dumps(Pickled(type(model), state))
+
+
+class Pickled:
+    """What is read as an estimator of this class with this state."""
+
+    def __init__(self, kind, state):
+        self.kind = kind
+        self.state = state
+
+    def __reduce__(self):
+        return self.kind, (), self.state
+
+
+ESTIMATORS = (
+    ss.SafeSVC,
+    ss.SafeSVCCV,
+    ss.TripletMetric,
+    ss.TripletMetricCV,
+    ss.HDSL,
+    ss.TripletLearner,
+    ss.QuadrupletLearner,
+    ss.PairLearner,
+)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_a_pickle_of_another_version_is_told(kind):
+    """If it is of a fitted estimator."""
+    model = kind()
+    for version in (None, "0.3.0", "99.0"):
+        pickle.loads(pickled(model, version))  # warnings are errors
+    model.classes_ = np.arange(2)  # as a fit does
+    assert pickle.loads(pickle.dumps(model)).classes_.tolist() == [0, 1]
+    assert vars(copy.copy(model)).keys() == vars(model).keys()
+    for version, said in ((None, "0.4.0 or older"), ("0.3.0", "0.3.0"), ("99.0", "99.0")):
+        told = f"^this {kind.__name__} was pickled by safescreen {said}, and this is .*fit it again"
+        with pytest.warns(UserWarning, match=told):
+            assert pickle.loads(pickled(model, version)).classes_.tolist() == [0, 1]
+
+
+def test_a_pickle_of_a_form_that_is_gone_is_refused():
+    old = b"csafescreen.estimators.safe_svc\n_Packed\n."
+    with pytest.raises(ValueError, match="pickled by safescreen 0.3 cannot be read: fit it again"):
+        pickle.loads(old)

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.metrics import make_scorer
+from sklearn.svm import SVC, LinearSVC
 
-from safescreen import HDSL, SafeSVC, TripletMetric
+from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric
 
 X, Y = load_iris(return_X_y=True)
 WEIGHTS = np.where(Y == 1, 0.0, 1.0)
@@ -103,3 +106,56 @@ def test_class_weights_go_by_the_label():
 def test_other_class_weights_are_refused(factors, text):
     with pytest.raises(ValueError, match=text):
         SafeSVC(class_weight=factors).fit(X, Y)
+
+
+def weighted():
+    """Return two classes of 100 and 50 points, and weights of which some are 0."""
+    points, labels = X[50:], np.repeat(["b", "a"], 50)
+    weights = np.where(labels == "a", 3.0, 1.0) * (np.arange(100) % 5 > 0)
+    rows = np.concatenate((np.arange(100), np.arange(50)))
+    return points[rows], labels[rows], weights[rows]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (SafeSVC(kernel="rbf", gamma=0.2, tol=1e-9), SVC(gamma=0.2, tol=1e-9)),
+        (
+            SafeSVC(kernel="poly", degree=2, gamma=0.2, tol=1e-9),
+            SVC(kernel="poly", degree=2, coef0=1.0, gamma=0.2, tol=1e-9),
+        ),
+        (SafeSVC(tol=1e-9), LinearSVC(loss="hinge", tol=1e-9, max_iter=10**6)),
+    ],
+    ids=["rbf", "poly", "linear"],
+)
+def test_balanced_counts_what_scikit_learn_counts(ours, theirs):
+    """Samples with a kernel, those of weight 0 too; weights without one."""
+    points, labels, weights = weighted()
+    expected = clone(theirs).set_params(class_weight="balanced").fit(points, labels, weights)
+    found = clone(ours).set_params(class_weight="balanced").fit(points, labels, weights)
+    values = expected.decision_function(points)
+    np.testing.assert_allclose(found.decision_function(points), values, atol=1e-3)
+    unbalanced = clone(theirs).fit(points, labels, weights).decision_function(points)
+    assert abs(unbalanced - values).max() > 0.05
+
+
+def test_folds_count_the_samples_of_the_fold():
+    """With the weights of 0 and the repeated rows that are in it."""
+    points, labels, weights = weighted()
+    rows = np.arange(150)
+    fold = np.concatenate((rows[rows % 3 > 0], rows[:20])), rows[rows % 3 == 0]
+    model = SafeSVC(kernel="rbf", gamma=0.2, class_weight="balanced", tol=1e-6)
+    scoring = make_scorer(mean_value, response_method="decision_function")
+    search = SafeSVCCV(model, [0.5, 2.0], cv=[fold], scoring=scoring, refit=False)
+    found = search.fit(points, labels, sample_weight=weights).scores_[0]
+    theirs = SVC(gamma=0.2, class_weight="balanced", tol=1e-9)
+    for C, score in zip((0.5, 2.0), found, strict=True):
+        machine = clone(theirs).set_params(C=C)
+        machine.fit(points[fold[0]], labels[fold[0]], weights[fold[0]])
+        values = machine.decision_function(points[fold[1]])
+        assert score == pytest.approx(values.mean(), abs=1e-3)
+
+
+def mean_value(labels, values, sample_weight=None):
+    """Return the mean decision value."""
+    return float(np.mean(values))

@@ -1,6 +1,6 @@
 """Several classes as problems of two classes each, beside SVC attribute by attribute."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.multiclass import _ovr_decision_function
 
 import safescreen as ss
 from safescreen import SafeSVC, screen_fitted
@@ -92,8 +91,14 @@ def test_defaults_are_those_of_svc_with_a_kernel_and_of_linear_svc_without():
 
 def test_classes_are_chosen_by_votes():
     values = np.array(list(product((-1.5, 0.25, 2.0), repeat=6)))
-    ours = _votes.confidences(values, 4)
-    np.testing.assert_allclose(ours, _ovr_decision_function(values < 0, -values, 4), rtol=1e-12)
+    votes, sums = np.zeros((2, len(values), 4))
+    for (first, second), value in zip(combinations(range(4), 2), values.T, strict=True):
+        votes[:, first] += value >= 0.0
+        votes[:, second] += value < 0.0
+        sums[:, first] += value
+        sums[:, second] -= value
+    by_definition = votes + sums / (3.0 * (np.abs(sums) + 1.0))
+    np.testing.assert_allclose(_votes.confidences(values, 4), by_definition, rtol=1e-12)
     counts = _votes.votes(values, 4)
     np.testing.assert_array_equal(counts.sum(axis=1), 6)
     np.testing.assert_array_equal(_votes.ordered(counts).argmax(axis=1), counts.argmax(axis=1))

@@ -199,6 +199,12 @@ def test_the_threshold_may_reject_or_accept_all_and_counts_weights():
             learner.calibrate_threshold(rows, y, **options)
 
 
+LABELS = {
+    TripletLearner: "1 for tuples in the right order and -1 for the others",
+    PairLearner: "1 for similar pairs and -1 for dissimilar ones",
+}
+
+
 @pytest.mark.parametrize("kind", SIZES)
 def test_what_is_wrong_is_named(kind):
     X, rows, y = tuples(kind)
@@ -214,7 +220,7 @@ def test_what_is_wrong_is_named(kind):
             rows,
             2 * y,
             ValueError,
-            "y must hold 1 for tuples in the right order and -1 for the others, found [-]?2",
+            f"y must hold {LABELS.get(kind, LABELS[TripletLearner])}, found [-]?2",
         ),
         (rows, y[1:], ValueError, "y must have shape"),
         (rows - 1, y, ValueError, "rows of the preprocessor, must lie in 0..23, found -1"),

@@ -104,8 +104,28 @@ def test_patience_and_the_best_similarity(make):
         return next(errors)
 
     solver = FrankWolfe(2.0, max_iter=100, check_every=5, patience=3).fit(X, triplets, monitor)
-    assert len(seen) == 5 and solver.similarity_ is seen[1]
+    assert len(seen) == 5
+    np.testing.assert_array_equal(solver.similarity_.weights, seen[1].weights)
     assert [row.error for row in solver.history_ if not np.isnan(row.error)] == [0.5, 0.3, 0.3, 0.4]
+
+
+def test_a_monitor_changes_nothing(make):
+    """Nor does a callback, by writing to the similarity that it is shown."""
+    X, triplets = make(11)
+
+    def spoil(similarity):
+        similarity.atoms[...] = 0
+        similarity.weights[...] = 100.0
+        return 0.5
+
+    def show(progress):
+        spoil(progress.x)
+
+    options = {"max_iter": 20, "check_every": 5}
+    plain = FrankWolfe(2.0, **options).fit(X, triplets, lambda similarity: 0.5).similarity_
+    spoiled = FrankWolfe(2.0, **options).fit(X, triplets, spoil, callback=show).similarity_
+    np.testing.assert_array_equal(spoiled.weights, plain.weights)
+    np.testing.assert_array_equal(spoiled.atoms, plain.atoms)
 
 
 def test_interrupting_leaves_a_model(make):

@@ -219,3 +219,21 @@ def test_the_default_scale_holds_the_dot_product(container):
     np.testing.assert_allclose(M, M[0, 0] * np.diag(X.any(axis=0)), atol=1e-12)
     assert np.median(np.abs(similarity.margins(X, triplets))) == pytest.approx(1.0)
     assert hdsl.default_scale(np.zeros((3, 2)), [[0, 1, 2]]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("of_rows", "of_columns"), [(np.int64, np.int32), (np.int32, np.int64), (np.int64, np.int64)]
+)
+@pytest.mark.parametrize("stored", [0.0, 0.5])
+def test_integers_of_sparse_points(of_rows, of_columns, stored):
+    """Row pointers and column numbers may be of two types."""
+    plain = sparse.random(30, 8, 0.4, format="csr", random_state=0)
+    plain.data[3] = stored
+    X = plain.copy()
+    X.indptr = X.indptr.astype(of_rows)
+    X.indices = X.indices.astype(of_columns)
+    triplets = hdsl.random_triplets(np.arange(30) % 2, 3, 0)
+    expected = hdsl.FrankWolfe(2.0, max_iter=10).fit(plain, triplets).similarity_
+    found = hdsl.FrankWolfe(2.0, max_iter=10).fit(X, triplets).similarity_
+    np.testing.assert_array_equal(found(X), expected(plain))
+    assert X.indptr.dtype == of_rows and X.data[3] == stored

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import safescreen as ss
+from safescreen.solvers.line_search import _line_search
 from safescreen.solvers.newton import Newton
 
 KINDS = ("dense", "csr", "kernel")
@@ -64,7 +65,8 @@ def test_the_ridge_of_a_singular_system_is_raised():
         solution = Newton()._solve(matrix.copy(), 0.0, b)
         assert np.isfinite(solution).all() and solution @ b > 0.0
         whole = np.linalg.pinv(matrix, rcond=1e-6) @ b
-        np.testing.assert_allclose(matrix @ solution, matrix @ whole, atol=0.05)
+        rounding = 6.0 * np.finfo(float).eps * np.max(np.abs(matrix) @ np.abs(solution))
+        np.testing.assert_allclose(matrix @ solution, matrix @ whole, atol=0.05 + rounding)
 
 
 @pytest.mark.parametrize("loss", [ss.SmoothedHinge(0.6), ss.SquaredHinge(0.6)])
@@ -96,3 +98,27 @@ def test_a_few_steps_from_anywhere(kind):
     problem = ss.Problem(terms, ss.SmoothedHinge(0.6))
     found = ss.solve(problem, 0.5, tol=1e-12, screening=(), method="newton")
     assert found.converged and 1 < found.n_iter < 12
+
+
+@pytest.mark.parametrize("method", ["auto", "newton"])
+@pytest.mark.parametrize("C", [1e4, 1e5, 1e6, 1e7])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_columns_of_very_different_scales(seed, C, method):
+    """From 1e-4 to 1e4: the gap that is asked for is reached."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((1000, 10))
+    y = points[:, 0] + 0.5 * rng.standard_normal(1000) > 0.0
+    X = points * 10.0 ** rng.integers(-4, 5, 10)
+    model = ss.SafeSVC(C=C, method=method).fit(X, y)  # warnings are errors
+    assert model.reason_ == "converged" and model.relative_gap_ <= 1e-4
+
+
+def test_a_short_step_is_found():
+    """Of a direction that is 1e20 times as long."""
+    slack = np.array([1.2, -0.1, -0.2])
+    slopes = np.array([1.5, -4.5, -1.7])
+    for size in (1.0, 1e20):
+        t = _line_search(
+            slack, size * slopes, np.ones(1), 0, 0.5, 1.0, -1.5 * size, 1e-12 * size * size
+        )
+        assert size * t == pytest.approx(1.6 / 27.0, rel=1e-9)

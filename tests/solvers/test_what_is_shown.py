@@ -1,12 +1,15 @@
 """What callbacks and histories show holds for the problem that was posed, whatever has left it."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import safescreen as ss
 from instances import points
+from safescreen.solvers.reduction import parse_screening
+from safescreen.solvers.when_fallen import WhenFallen
 
 EXACT = {"rtol": 1e-9, "max_iter": 3000, "screening": ()}
 pytestmark = pytest.mark.filterwarnings("ignore::safescreen.records.ConvergenceWarning")
@@ -95,3 +98,131 @@ def test_features_that_have_left():
     solution = ss.solve(prob, lam, screening=("MGB", "features"), callback=seen.append)
     assert solution.zero_features.any() and {shown.x.size for shown in seen} == {12}
     check(prob, lam, seen, solution)
+
+
+def spoil(shown, seen=None):
+    """Write to all arrays and lists of a record, but not to its problem and space, which are the
+    caller's; return to how many.
+    """
+    seen = set() if seen is None else seen
+    if id(shown) in seen:
+        return 0
+    seen.add(id(shown))
+    if isinstance(shown, np.ndarray):
+        if not shown.flags.writeable:
+            return 1
+        shown[...] = True if shown.dtype == bool else 100
+        return 1
+    if isinstance(shown, ss.Problem | ss.FreeSpace) or type(shown).__name__ == "KernelSpace":
+        return 0
+    if isinstance(shown, list | tuple):
+        n = sum(spoil(part, seen) for part in shown)
+        if isinstance(shown, list):
+            shown.clear()
+        return n
+    if type(shown).__module__.startswith("safescreen"):
+        return sum(spoil(part, seen) for part in vars(shown).values())
+    return 0
+
+
+def said(solution):
+    """Return all that is certified of a solution."""
+    return (
+        np.asarray(solution.x).tolist(),
+        solution.alpha.tolist() if solution.problem.terms.explicit else None,
+        solution.lam,
+        solution.gap,
+        solution.primal,
+        solution.eps,
+        solution.intercept,
+        solution.n_iter,
+        solution.reason,
+        solution.packed and solution.screened.in_R.tolist(),
+    )
+
+
+@dataclass(frozen=True)
+class Spoiler:
+    """A policy that spoils all elements that it is given."""
+
+    policy: object
+    is_automatic = False
+
+    def begin(self, memory):
+        return self.policy.begin(memory)
+
+    def is_due(self, trace):
+        return self.policy.is_due(trace)
+
+    def plan(self, moment):
+        plan = self.policy.plan(moment)
+        e = moment.evaluation
+        assert spoil([e.x, e.H, e.plus, e.minus, e.x_alpha]) > 0
+        assert moment.near is None or spoil(moment.near) > 0
+        return plan
+
+    def learn(self, memory, before, after):
+        return self.policy.learn(memory, before, after)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nobody_can_change_what_is_certified(family, gamma):
+    """By writing to what a callback, a function of lams, or a caller receives, or has given."""
+    prob = ss.Problem(FAMILIES[family](), ss.SmoothedHinge(gamma))
+    lams = np.array([0.5, 0.2, 0.1]) * min(prob.lam_max(), 1e3)
+    options = {"screening": ("MGB",), "freq": 2, "rtol": 1e-7}
+    plain = ss.solve(prob, lams[1], **options)
+    spoiled = ss.solve(prob, lams[1], callback=lambda p: spoil(p) == 0, **options)
+    assert said(spoiled) == said(plain)
+
+    options["keep_masks"] = True
+    plain = [said(s) for s in ss.path(prob, lams, **options)]
+    for callback in (spoil, lambda p: spoil(p.solution)):
+        shown = ss.path(prob, lams, callback=lambda p, spoil=callback: spoil(p) == 0, **options)
+        assert [said(s) for s in shown] == plain
+
+    def following(solutions):
+        n = len(solutions)
+        spoil(solutions)
+        return lams[n] if n < lams.size else None
+
+    assert [said(s) for s in ss.path(prob, following, **options)] == plain
+    policy = WhenFallen(parse_screening(("MGB",), prob))
+    by_policy = ss.path(prob, lams, **options | {"screening": policy})
+    spoiled = ss.path(prob, lams, **options | {"screening": Spoiler(policy)})
+    assert [said(s) for s in spoiled] == [said(s) for s in by_policy]
+    x0 = np.zeros(prob.cone.shape)
+    from_x0 = ss.solve(prob, lams[1], x0=x0, callback=lambda p: spoil(x0) == 0, rtol=1e-7)
+    assert from_x0.converged and np.all(x0 == 100)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"products"}))
+def test_certificates_are_not_changed(family):
+    """By writing to the point or the solution that they were made from."""
+    prob = ss.Problem(FAMILIES[family](), ss.SmoothedHinge(0.05))
+    lam = 0.2 * min(prob.lam_max(), 1e3)
+    solution = ss.solve(prob, lam)
+    x = np.array(solution.x)
+    found = ss.screen(prob, x, lam, screening=("DGB", "MGB"))
+    ball = ss.spheres.duality_gap_bound(prob, x, lam)
+    centers = [np.array(each.center) for each in (*found.balls, ball)]
+    x[...] = 100.0
+    for each, center in zip((*found.balls, ball), centers, strict=True):
+        np.testing.assert_array_equal(each.center, center)
+    held_out = ss.HeldOut(prob, prob.terms)
+    held_out.keep(solution)
+    before = held_out.margins(0.5 * lam, 2.0 * lam)
+    assert spoil(solution) > 0
+    after = held_out.margins(0.5 * lam, 2.0 * lam)
+    np.testing.assert_array_equal(after.low, before.low)
+    np.testing.assert_array_equal(after.high, before.high)
+
+
+@pytest.mark.parametrize("options", [{}, {"with_path": True}, {"kernel": "rbf"}])
+def test_estimators_are_not_changed(options):
+    """By a callback that writes to the record that it is shown."""
+    model = ss.SafeSVC(**options)
+    plain = model.fit(X, Y).decision_function(X)
+    model.set_params(callback=lambda p: spoil(p) == 0)
+    np.testing.assert_array_equal(model.fit(X, Y).decision_function(X), plain)

@@ -1,6 +1,8 @@
-"""A fit is atomic: its attributes are set together at its end, or none is."""
+"""A fit is atomic: its attributes are set together at its end, or none is. What a model says comes
+from one fit.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from types import SimpleNamespace
 from typing import Any
@@ -46,6 +48,36 @@ def atomic(fit: Callable) -> Callable:
 def earlier(model: Any) -> SimpleNamespace:
     """Return the attributes of the fit before the one that is running."""
     return SimpleNamespace(**vars(model).get(EARLIER, {}))
+
+
+PARAMETERS = "_parameters_"
+"""Where an estimator keeps the parameters of its fit that say what was fitted, by name."""
+
+
+def keep_parameters(model: Any, names: Iterable[str]) -> None:
+    """Keep the parameters of these names of an estimator that is being fitted."""
+    vars(model)[PARAMETERS] = {name: getattr(model, name) for name in names}
+
+
+def as_fitted(model: Any) -> Any:
+    """Return the estimator as its last fit has left it: later fits, in other threads too, do not
+    change it, and the parameters are those of the fit.
+    """
+    state = vars(model).copy()
+    state.update(state.get(PARAMETERS, {}))
+    twin = object.__new__(type(model))
+    vars(twin).update(state)
+    return twin
+
+
+def of_one_fit(method: Callable) -> Callable:
+    """Make a method that says something of points read one fit only, the last one."""
+
+    @wraps(method)
+    def ask(self, *args: Any, **options: Any) -> Any:
+        return method(as_fitted(self), *args, **options)
+
+    return ask
 
 
 def _without(model, names):

@@ -359,7 +359,7 @@ def several(scoring: Any, model: Any) -> dict[str, Any]:
 
 
 def _refitted(search):
-    if not search.refit:
+    if not (search.refit or hasattr(search, "best_estimator_")):
         raise AttributeError("refit=False makes no best_estimator_: fit with refit=True")
     return True
 

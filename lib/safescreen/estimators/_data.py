@@ -9,16 +9,10 @@ from datetime import date, timedelta
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing, check_array, get_tags
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_n_features,
-    _check_sample_weight,
-    _num_samples,
-    check_X_y,
-    validate_data,
-)
+from sklearn.utils.validation import check_X_y, validate_data
 
 from safescreen._checks import (
     NO_NUMBERS,
@@ -116,7 +110,10 @@ def read_unnamed(model, X):
     accept = "csr" if get_tags(model).input_tags.sparse else False
     with naming("X"):
         X = check_array(X, accept_sparse=accept, dtype=np.float64, estimator=model, input_name="X")
-    _check_n_features(model, X, reset=False)
+    d = getattr(model, "n_features_in_", X.shape[1])
+    if X.shape[1] != d:
+        name = type(model).__name__
+        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {d} features")
     return X
 
 
@@ -132,7 +129,7 @@ def formed(X, preprocessor, ndim):
     names = np.asarray(X)
     if callable(preprocessor):
         return preprocessor(names)
-    n = _num_samples(preprocessor)
+    n = preprocessor.shape[0] if hasattr(preprocessor, "shape") else len(preprocessor)
     if names.dtype.kind not in "iu":
         raise TypeError(
             "numbers of points, which are rows of the preprocessor, must be integers, "
@@ -143,7 +140,9 @@ def formed(X, preprocessor, ndim):
             f"numbers of points, which are rows of the preprocessor, must lie in 0..{n - 1}, "
             f"found {names.min() if names.min() < 0 else names.max()}"
         )
-    return _safe_indexing(preprocessor, names)
+    if not hasattr(preprocessor, "shape"):
+        return [preprocessor[name] for name in names]
+    return getattr(preprocessor, "iloc", preprocessor)[names]
 
 
 def tuples_of(tuples, size, what, preprocessor):
@@ -202,9 +201,7 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
     weights = as_array(sample_weight, "sample_weight")
     if weights.dtype.kind not in NUMBERS or weights.any():
         with naming("sample_weight"):
-            weights = _check_sample_weight(
-                weights, X, dtype=np.float64, ensure_non_negative=non_negative
-            )
+            weights = _checked_weights(weights, X.shape[0], non_negative)
     weights = np.maximum(weights, 0.0)
     if not weights.any():
         raise ValueError(
@@ -218,6 +215,20 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
             f"{label(y[weights > 0.0][0])}"
         )
     return X, y, None if (weights == 1.0).all() else weights
+
+
+def _checked_weights(weights, n, non_negative):
+    """Return weights of n samples as floats; a number stands for n equal ones."""
+    if weights.ndim == 0:
+        return np.full(n, check_scalar(weights.item(), "sample_weight"))
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), got {weights.shape}")
+    if non_negative and weights.min() < 0.0:
+        raise ValueError(
+            f"Negative values in data passed to `sample_weight`: found {weights.min():g}"
+        )
+    return weights
 
 
 def class_factors(class_weight, classes, y, weights):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._atomic import earlier
+from safescreen.estimators._atomic import earlier, keep_parameters
 from safescreen.estimators._data import class_factors, label
 from safescreen.estimators._features import Features
 from safescreen.estimators._keywords import are_pairs
@@ -123,15 +123,18 @@ class Setup:
         return places[np.argsort(self.codes[places], kind="stable")]
 
 
-def pose(model, X, y, numbers, weights, part=None) -> Setup:
+def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Setup:
     """Return the :class:`Setup` of the training points of these numbers, with their weights;
     None stands for weights of 1. Only classes that have a sample of positive weight are there.
 
     The `classes_` of the model must be set. ``part(numbers)`` returns the features of the points of
-    these numbers; if it is left out, they are computed.
+    these numbers; if it is left out, they are computed. `rows` are all training points, whatever
+    their weights: with a kernel balanced classes count these, as in SVC, and without one the
+    weights, as in LinearSVC.
     """
     if model.class_weight is not None:
-        factors = class_factors(model.class_weight, model.classes_, y[numbers], weights)
+        counted = (y[numbers], weights) if model.kernel == "linear" else (y[rows], None)
+        factors = class_factors(model.class_weight, model.classes_, *counted)
         factors = factors[np.searchsorted(model.classes_, y[numbers])]
         positive = factors > 0.0
         weights = (factors if weights is None else factors * weights)[positive]
@@ -199,10 +202,27 @@ def loss_of(model) -> Loss:
     return SquaredHinge(0.5)
 
 
+DEFINING = (
+    "kernel",
+    "gamma",
+    "degree",
+    "coef0",
+    "loss",
+    "smoothing",
+    "fit_intercept",
+    "intercept",
+    "intercept_scaling",
+    "class_weight",
+    "multi_class",
+)
+"""The parameters that say which problem a fit has solved."""
+
+
 def keep_linear(model, setup, solutions) -> None:
     """Set what a machine without a kernel predicts with, from the solutions of a setup."""
     features = setup.features
     constant = features.constant
+    keep_parameters(model, DEFINING)
     model._present_ = setup.present
     model._are_pairs_ = are_pairs(model, model.classes_.size)
     elements = np.array([np.asarray(s.x) for s in solutions])
@@ -221,6 +241,7 @@ def keep(model, setup, solutions) -> None:
     if model.keep_problem:
         model.solutions_ = solutions
     alphas = [s.alpha for s in solutions]
+    keep_parameters(model, DEFINING)
     model._dual_points_ = [DualPoint(alpha) for alpha in alphas]
     model._present_ = setup.present
     model._are_pairs_ = are_pairs(model, model.classes_.size)

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import NO_NUMBERS, check_lam, need_memory
+from safescreen.estimators._atomic import of_one_fit
 from safescreen.estimators._metric import LinearMap
 from safescreen.estimators._training import quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
@@ -74,6 +75,7 @@ class Posed:
 class Mahalanobis(LinearMap):
     """A metric whose factor L is taken from the solution of a problem."""
 
+    @of_one_fit
     def get_mahalanobis_matrix(self) -> np.ndarray:
         """Return the learned matrix M, shape (d, d).
 

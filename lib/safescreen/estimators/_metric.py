@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
-from safescreen.estimators._atomic import atomic
+from safescreen.estimators._atomic import atomic, of_one_fit
 from safescreen.estimators._data import (
     check_dimensions,
     formed,
@@ -52,6 +52,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _n_features_out(self):
         return self.components_.shape[0]
 
+    @of_one_fit
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return L x for each of the points X, shape (n, rank).
 
@@ -60,6 +61,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         return self._map(self._read_points(X))
 
+    @of_one_fit
     def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
         """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points.
 
@@ -94,6 +96,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         warn(text, FutureWarning)
         return self.pair_distance(pairs)
 
+    @of_one_fit
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function ``metric(x, y, squared=False)`` of two points.
 
@@ -248,6 +251,7 @@ class Metric(ClassifierMixin, LinearMap):
         """
         return self._fit_triplets(*self._read_triplets(X, triplets, triplet_weight))
 
+    @of_one_fit
     def score_triplets(
         self,
         X: ArrayLike,
@@ -272,6 +276,7 @@ class Metric(ClassifierMixin, LinearMap):
         apart = self._score(anchor, closer) - self._score(anchor, farther)
         return float(np.average(0.5 + 0.5 * np.sign(apart), weights=weights))
 
+    @of_one_fit
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return for each of the points X the class of most of its nearest, or most similar,
         training points, shape (n,).

@@ -1,18 +1,28 @@
-"""Keywords that an estimator does not have."""
+"""Keywords that an estimator does not have, and pickles of other versions."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from difflib import get_close_matches
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
 from safescreen._checks import check_flag
+from safescreen._warnings import warn
+
+VERSION: str = sys.modules["safescreen"].__version__  # the package itself is above this module
+"""The version of the library."""
+
+WRITTEN_BY = "_safescreen_version"
+"""Where a pickle has the version of the library that wrote it."""
 
 
 class Estimator(BaseEstimator):
-    """An estimator whose error for an unknown keyword says what to do instead."""
+    """An estimator whose error for an unknown keyword says what to do instead. A fitted one that
+    another version of the library has pickled is read with a warning.
+    """
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         takes_any = cls.__init__.__code__.co_flags & inspect.CO_VARKEYWORDS  # of a subclass
@@ -28,6 +38,18 @@ class Estimator(BaseEstimator):
         for name, parameter in inspect.signature(type(self)).parameters.items():
             if parameter.annotation == "bool":
                 check_flag(getattr(self, name), name)
+
+    def __getstate__(self):
+        return {**super().__getstate__(), WRITTEN_BY: VERSION}
+
+    def __setstate__(self, state):
+        own = {name: value for name, value in state.items() if name != WRITTEN_BY}
+        version = state.get(WRITTEN_BY, "0.4.0 or older")
+        if version != VERSION and any(name.endswith("_") for name in own):
+            text = f"this {type(self).__name__} was pickled by safescreen {version}"
+            advice = "what it has learned may be missing or misread: fit it again"
+            warn(f"{text}, and this is {VERSION}: {advice}", UserWarning)
+        super().__setstate__(own)
 
     @classmethod
     def _instead(cls, name: str) -> str:

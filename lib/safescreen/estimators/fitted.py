@@ -16,6 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
 from safescreen._threads import with_small_blas
+from safescreen.estimators._atomic import as_fitted
 from safescreen.estimators._data import label
 from safescreen.estimators._features import Features
 from safescreen.estimators._machines import Setup, last_point, loss_of, tasks_of, whole_of_fit
@@ -205,8 +206,8 @@ def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
         if not hasattr(model, "best_estimator_"):
             advice = "call model.fit(X, y) first, with refit=True"
             raise ValueError(f"model must have a best_estimator_: {advice}")
-        return model.best_estimator_, X
-    return model, X
+        return as_fitted(model.best_estimator_), X
+    return as_fitted(model) if isinstance(model, SafeSVC) else model, X
 
 
 def _of_metric(model):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from safescreen._checks import check_scalar, need_memory
 from safescreen._warnings import warn
-from safescreen.estimators._atomic import earlier
+from safescreen.estimators._atomic import earlier, of_one_fit
 from safescreen.estimators._data import kept, naming, need_partners, need_points
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import NotConverged, quiet, scaling_hint
@@ -174,10 +174,12 @@ class HDSL(Metric):
         self.preprocessor = preprocessor
 
     @property
+    @of_one_fit
     def components_(self) -> Any:
         """The factor L of ``M = L'L``, shape (n_atoms, d); a CSR array if X was sparse."""
         return self._written(self.similarity_.factor())
 
+    @of_one_fit
     def get_mahalanobis_matrix(self) -> Any:
         """Return the learned matrix M, shape (d, d).
 
@@ -207,6 +209,7 @@ class HDSL(Metric):
         check_is_fitted(self)
         return self._written(self.similarity_.to_sparse())
 
+    @of_one_fit
     def pair_score(self, pairs: ArrayLike) -> np.ndarray:
         """Return the learned similarities ``x'My`` of pairs of points, which are given as for
         :meth:`pair_distance`.
@@ -250,7 +253,7 @@ class HDSL(Metric):
         self._fit_triplets(
             X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor
         )
-        self._neighbors_ = X, codes
+        self._neighbors_ = X, codes, self.n_neighbors
         return self
 
     def _constraints(self, X, codes, seed):
@@ -329,7 +332,5 @@ class HDSL(Metric):
         return np.sum(first * second, axis=1)
 
     def _vote(self, X):
-        points, codes = self._neighbors_
-        return self.classes_[
-            predict_neighbors(self.similarity_(X, points), codes, self.n_neighbors)
-        ]
+        points, codes, n_neighbors = self._neighbors_
+        return self.classes_[predict_neighbors(self.similarity_(X, points), codes, n_neighbors)]

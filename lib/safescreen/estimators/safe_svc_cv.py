@@ -255,7 +255,7 @@ class _Fold(Fold):
             in_pairs = are_pairs(model, model.classes_.size)
             return SharedFeatures.part(features, numbers, test, in_pairs, self.free)
 
-        self.setup = pose(model, X, y, numbers, weights, part)
+        self.setup = pose(model, X, y, numbers, weights, part, self.train)
         options = solver_options(model, "method")
         self.paths = [
             begin_path(self.setup.problem(task), keep_masks=False, **options)

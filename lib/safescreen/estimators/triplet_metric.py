@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from safescreen._checks import check_scalar, need_memory
 from safescreen._warnings import warn
-from safescreen.estimators._atomic import earlier
+from safescreen.estimators._atomic import earlier, of_one_fit
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
 from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense, keep
 from safescreen.estimators._metric import Metric
@@ -198,6 +198,7 @@ class TripletMetric(Mahalanobis, Metric):
         self.preprocessor = preprocessor
         self.l1 = l1
 
+    @of_one_fit
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the fraction of each class among the nearest training points of the points X,
         shape (n, n_classes).

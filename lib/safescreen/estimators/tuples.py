@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import as_array, check_kind, check_scalar, check_vector
 from safescreen._threads import with_small_blas
-from safescreen.estimators._atomic import atomic
+from safescreen.estimators._atomic import atomic, of_one_fit
 from safescreen.estimators._data import kept, naming
 from safescreen.estimators._mahalanobis import Mahalanobis
 from safescreen.problem import Problem
@@ -37,6 +37,7 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
     _size: int
     """Number of points of a tuple."""
     _what: str
+    _labels = "1 for tuples in the right order and -1 for the others"
     """The word for tuples in error messages."""
     _nearer: list[int]
     _farther: list[int]
@@ -105,6 +106,7 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         terms = partial(self._terms, y=y[numbers], weights=weights)
         return self._learn(self._of_tuples(points, rows[numbers], terms), points)
 
+    @of_one_fit
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return by how much the pair that should be farther apart is farther apart, in the learned
         distance, shape (n,).
@@ -134,10 +136,7 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         y = check_vector(y, n, "y")
         if not (np.abs(y) == 1.0).all():
             wrong = y[np.abs(y) != 1.0][0]
-            raise ValueError(
-                "y must hold 1 for tuples in the right order and -1 for the others, "
-                f"found {wrong:g}"
-            )
+            raise ValueError(f"y must hold {self._labels}, found {wrong:g}")
         return y
 
     def _terms(self, points, rows, y, weights):
@@ -244,6 +243,7 @@ class PairLearner(TupleLearner):
 
     _size = 2
     _what = "pairs"
+    _labels = "1 for similar pairs and -1 for dissimilar ones"
 
     __metadata_request__fit = {"calibration_params": metadata_routing.UNUSED}
 
@@ -313,6 +313,7 @@ class PairLearner(TupleLearner):
         with naming("X"):
             return self.pair_score(X)
 
+    @of_one_fit
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return 1 for pairs whose distance is at most `threshold_`, -1 for others, shape (n,)."""
         with naming("X"):

@@ -102,18 +102,17 @@ class Observers:
         if self.monitor is None and self.callback is None:
             return Shown(best)
         training = self.training
-        similarity = training.similarity(iterate)
         error = math.nan
         reason = ""
         if self.monitor is not None:
-            error = float(self.monitor(similarity))
-            best = best.after(similarity, error)
+            error = float(self.monitor(training.similarity(iterate)))
+            best = best.after(training.similarity(iterate), error)
             if best.stale >= training.settings.patience:
                 reason = "stalled"
         if self.callback is not None:
             progress = Progress(
                 iteration=k,
-                x=similarity,
+                x=training.similarity(iterate),
                 primal=training.objective(iterate),
                 gap=gap,
                 n_terms=training.T,

@@ -19,8 +19,9 @@ from safescreen.terms.indices import check_triplets, number_pairs
 
 def check_sparse_points(X: Any, name: str = "X") -> sparse.csr_array:
     """Return points as a CSR array without stored zeros; a dense array is converted."""
-    X = check_points(X, name, allow_sparse=True)
-    X = X.copy() if sparse.issparse(X) and not X.data.all() else sparse.csr_array(X)
+    X = sparse.csr_array(check_points(X, name, allow_sparse=True))
+    parts = (X.data, X.indices, X.indptr)  # with integers of one type, as scipy asks for
+    X = sparse.csr_array(parts, X.shape, copy=not X.data.all())
     X.eliminate_zeros()
     return X
 

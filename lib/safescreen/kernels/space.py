@@ -11,6 +11,7 @@ memory an image is computed where it is wanted; whoever wants more of it gets an
 
 from __future__ import annotations
 
+import copy
 import math
 import numbers
 from collections.abc import Iterable
@@ -83,6 +84,10 @@ class Expansion(Element):
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.coef, dtype=dtype, copy=copy)
+
+    def __copy__(self):
+        near = copy.copy(self.near)
+        return replace(self, coef=self.coef.copy(), image=self.image.copy(), near=near)
 
     def __len__(self):
         return self.coef.size

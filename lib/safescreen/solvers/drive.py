@@ -221,7 +221,7 @@ def screen(reduction: Reduction, policy: Policy, moment: Moment) -> tuple[Ledger
     """Screen as a policy says; return the ledger, the memory of the policy, and the numbers of the
     terms that are kept, None where the problem has not changed.
     """
-    plan = policy.plan(moment)
+    plan = policy.plan(copy.copy(moment))
     if not plan.tests:
         return plan.ledger, plan.memory, None
     at_point = reference(moment.evaluation, moment.near)

@@ -123,7 +123,7 @@ def _line_search(slack, slopes, weights, step, width, cap, down, square):
             return max(following, 0.0)
         if not (following > low and following < high):
             following = 0.5 * (low + high) if high < np.inf else 2.0 * t
-        if following == t or high <= 1e-14:
+        if following == t:
             break
         t = following
     return t

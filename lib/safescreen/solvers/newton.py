@@ -34,7 +34,8 @@ class Newton:
     The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is
     ``lam I + sum_{t in C} w_t/gamma a_t a_t'``, C the terms between their two regions; the method
     ends after finitely many steps (Sun & Han 1997), a handful from a warm start. The system is
-    solved in the smaller of its two forms, d x d or (Woodbury) C x C.
+    solved in the smaller of its two forms, d x d or (Woodbury) C x C; where the latter would lose
+    most digits, as for columns of very different scales, in the former.
 
     Cost of a step: three products with the data, ``|C| d min(|C|, d)`` to build the system and a
     third power to solve it.
@@ -45,10 +46,14 @@ class Newton:
         So many steps in a row that do not lower the objective by more than rounding end a solve.
     largest : int
         Systems up to this size are factorized; larger ones are solved by conjugate gradients.
+    uneven : float
+        The form of Woodbury loses most digits where ``||a_t||^2`` is more than so many times
+        ``lam gamma/w_t``.
     """
 
     stalled: int = 3
     largest: int = 3000
+    uneven: float = 1e11
 
     needs = ("singles", "sweeps")
     pace = 0.1
@@ -102,7 +107,8 @@ class Newton:
             np.full(curved.size, width) if terms.weights is None else width / terms.weights[curved]
         )
         rows = terms.rows(curved) if "rows" in terms.offers else None
-        if rows is None or curved.size <= min(rows.shape[1], self.largest):
+        is_small = rows is None or curved.size <= min(rows.shape[1], self.largest)
+        if is_small and not self._cancels(terms, curved, rows, ridge, lam):
             return self._dual_direction(terms, gradient, curved, rows, ridge, lam)
         if rows.shape[1] <= self.largest:
             if sparse.issparse(rows):
@@ -113,6 +119,15 @@ class Newton:
             slope = slope.toarray() if sparse.issparse(slope) else slope
             return -self._solve(slope, lam, gradient)
         return -_conjugate_gradients(lambda v: lam * v + rows.T @ ((rows @ v) / ridge), gradient)
+
+    def _cancels(self, terms, curved, rows, ridge, lam):
+        """Return whether the form of Woodbury, a difference of two products divided by lam, would
+        lose most digits, and the other form is there.
+        """
+        if rows is None or rows.shape[1] > self.largest:
+            return False
+        longest = float(terms.norms[curved].max())
+        return longest * longest > self.uneven * lam * float(ridge.min())
 
     def _dual_direction(self, terms, gradient, curved, rows, ridge, lam):
         """Solve by Woodbury: ``-(gradient - Z' (lam D + Z Z')^-1 Z gradient)/lam`` with the rows Z

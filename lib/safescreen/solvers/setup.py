@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from safescreen.problem import Evaluation, Problem
@@ -74,6 +75,12 @@ class Moment:
     near: PathReference | None = None
     ledger: Ledger = Ledger()
     memory: Any = None
+
+    def __copy__(self):
+        near = self.near
+        if near is not None:
+            near = replace(near, x0=copy.copy(near.x0))
+        return replace(self, evaluation=copy.copy(self.evaluation), near=near)
 
 
 class Plan(NamedTuple):

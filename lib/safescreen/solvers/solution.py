@@ -29,7 +29,8 @@ class DualPoint:
         self.packed: tuple = ()
         if alpha is not None:
             where = np.flatnonzero((alpha != 0.0) & (alpha != 1.0)).astype(np.int32)
-            self.packed = alpha.size, np.packbits(alpha == 1.0), where, alpha[where]
+            parts = (np.packbits(alpha == 1.0), where, alpha[where])
+            self.packed = alpha.size, *map(read_only, parts)
 
     def unpack(self) -> NDArray:
         """Return alpha, shape (T,)."""
@@ -47,7 +48,14 @@ class DualPoint:
 
 def pack(status: NDArray) -> tuple[int, NDArray, NDArray]:
     """Return in two bits a term which ones are certainly linear (1) and certainly zero (2)."""
-    return status.size, np.packbits(status == 1), np.packbits(status == 2)
+    linear, zero = (read_only(np.packbits(status == part)) for part in (1, 2))
+    return status.size, linear, zero
+
+
+def read_only(array: NDArray) -> NDArray:
+    """Return the array, which nobody can write to any more."""
+    array.setflags(write=False)
+    return array
 
 
 @dataclass(frozen=True)
@@ -61,11 +69,13 @@ class Solution:
         Dual point; screened terms have exactly 0 or 1.
     lam : float
     gap : float
-        Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included.
+        Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included: the
+        exact objective at x is at most so much above the optimum.
     relative_gap : float
         The gap relative to the objective.
     primal, loss : float
-        ``P(x; lam)`` and its loss term.
+        ``P(x; lam)`` and its loss term, as computed. Their rounding errors are not in `gap`, and
+        may be larger: ``primal - gap`` is a lower bound of the optimum up to these.
     n_iter : int
     converged : bool
         Whether the tolerance was reached.
@@ -175,4 +185,4 @@ class Solution:
         dual_point = self.dual_point
         if dual_point is None or not dual_point.packed:
             dual_point = DualPoint(self.alpha) if self.problem.terms.explicit else None
-        return replace(self, problem=None, x=np.asarray(self.x), dual_point=dual_point)
+        return replace(self, problem=None, x=np.array(self.x), dual_point=dual_point)

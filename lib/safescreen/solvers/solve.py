@@ -132,11 +132,11 @@ def solve(
         freq=freq,
         active_set=active_set,
     )
-    x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
+    x = prob.cone.zeros() if x0 is None else copy.copy(prob.cone.check_feasible(x0, "x0"))
     alpha = None
     if alpha0 is not None:
         prob.terms.require("singles", by="alpha0")
-        alpha = check_vector(alpha0, len(prob), "alpha0", low=0.0, high=prob.loss.cap)
+        alpha = check_vector(alpha0, len(prob), "alpha0", low=0.0, high=prob.loss.cap).copy()
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
     keep_interrupted = check_flag(keep_interrupted, "keep_interrupted")
