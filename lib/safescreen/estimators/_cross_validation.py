@@ -163,7 +163,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     def _choose(self, model, data, splits, score_params, scorer):
         """Choose the parameter of a copy of the prototype, which has read the data."""
-        self.check_flags()
+        self._check_flags()
         n_cells = check_count(self.intervals, "intervals", optional=True) or 0
         X, y, _ = data
         is_own = self.scoring is None and type(model).score is ClassifierMixin.score

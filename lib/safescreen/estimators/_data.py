@@ -61,7 +61,7 @@ def read(model, X, *y, reset=False, min_features=1):
     number and the names of the features, and checks its flags.
     """
     if reset:
-        model.check_flags()
+        model._check_flags()
     check_dimensions(X, "X.reshape(len(X), -1) makes one row of each point")
     _check_kinds(X)
     options = {

@@ -33,7 +33,7 @@ class Estimator(BaseEstimator):
                 raise TypeError(f"{text}: {cls._instead(name)}")
         return super().__new__(cls)
 
-    def check_flags(self) -> None:
+    def _check_flags(self) -> None:
         """Raise a TypeError that names a parameter if it should be a bool and is none."""
         for name, parameter in inspect.signature(type(self)).parameters.items():
             if parameter.annotation == "bool":
