@@ -128,7 +128,7 @@ RESULTS = {
 }
 """What the library makes, what takes no argument, and what needs a cluster."""
 
-LEFT = {"_check_flags", "densify", "fit_transform", "sparsify"}
+LEFT = {"densify", "fit_transform", "sparsify"}
 """Methods without an argument of their own."""
 
 
