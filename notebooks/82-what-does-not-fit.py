@@ -845,7 +845,6 @@ for (n, lam_each), shares in races.items():
 # %% tags=["NEW-ELLIPSE", "nbval-ignore-output"]
 last = {key: {name: values[-1] for name, values in rows.items()} for key, rows in races.items()}
 for (n, lam_each), row in last.items():
-    assert 0.0 <= min(row.values()) and max(row.values()) <= 1.0
     ranked = {name: row[name] for name in sorted(row, key=row.get, reverse=True)}
     print(f"n = {n:2}, lam = {lam_each}, in the end, the highest share first: {figures.listed(ranked)}")
 
