@@ -161,9 +161,13 @@ def blas() -> str:
     them. Other kernels round differently, and that decides ties between neighbours.
     """
     np = importlib.import_module("numpy")  # which loads it
-    libraries = (info.get("architecture", "") for info in threadpool_info())
+    numpy_files = str(Path(np.__file__).parent)  # numpy.libs is beside it, .dylibs inside
+    libraries = [info for info in threadpool_info() if info.get("architecture")]
+    libraries.sort(key=lambda info: not info.get("filepath", "").startswith(numpy_files))
+    if libraries:
+        return libraries[0]["architecture"]
     built = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
-    return next(filter(None, libraries), built.get("name", ""))
+    return built.get("name", "")
 
 
 def described() -> list[str]:

@@ -222,6 +222,20 @@ def test_a_blas_that_does_not_tell_its_kernels_is_named(monkeypatch, built, told
     assert f"BLAS       {told or 'unknown'} (numpy)" in fingerprint.described()
 
 
+def test_the_kernels_are_those_of_numpy(monkeypatch):
+    """The wheels of numpy and scipy each bring an OpenBLAS, and two versions may take two kernels
+    on one processor. Whether scipy is loaded, and first, must not matter.
+    """
+    packages = Path(np.__file__).parent.parent
+    loaded = [
+        {"filepath": str(packages / "scipy.libs" / "libopenblas.so"), "architecture": "SkylakeX"},
+        {"filepath": str(packages / "numpy.libs" / "libopenblas.so"), "architecture": "Haswell"},
+    ]
+    for libraries in (loaded, loaded[::-1], loaded[1:]):
+        monkeypatch.setattr(fingerprint, "threadpool_info", lambda found=libraries: found)
+        assert fingerprint.blas() == "Haswell"
+
+
 def test_uses_of_what_is_imported():
     code = (
         "import a.b\nimport c as d\nfrom e import f, g\nfrom h import *\ng(d.x.y, f.z)\ndef "
