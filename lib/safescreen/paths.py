@@ -17,16 +17,16 @@ from safescreen._checks import check_callback, check_count, check_flag, check_gr
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
-from safescreen.problem import Problem, check_problem
+from safescreen.problem import Evaluation, Problem, check_problem
 from safescreen.records import ConvergenceWarning, Progress
-from safescreen.solvers.drive import drive, screen
-from safescreen.solvers.ledger import Ledger
+from safescreen.solvers.drive import drive, finished
 from safescreen.solvers.methods import screening_of, set_up
-from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.setup import Moment, Policy, Setup
+from safescreen.solvers.point import Point
+from safescreen.solvers.reduction import Reduction, reference
+from safescreen.solvers.setup import Policy, Setup
 from safescreen.solvers.solution import Solution
 from safescreen.solvers.solve import shortfall, solution_of
-from safescreen.solvers.trace import Start
+from safescreen.solvers.state import Look, Neighbour, State
 from safescreen.spheres import relaxed_path_bound
 from safescreen.spheres.base import PathReference
 
@@ -252,13 +252,11 @@ def path(
         ratio = check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True)
         grid = _grid(walk.prob, lams, ratio, max_lams)
         n_grid = len(grid)
-    n_given = None if lams is None else n_grid
     try:
         with progress_bar(progress, "path", total=n_grid, unit="lam") as bar:
             for lam in grid:
                 seconds_left = limits.max_seconds - (time.perf_counter() - started)
-                to_come = _lams_to_come(n_given, solutions)
-                solution, rate = walk.step(float(lam), to_come, seconds_left)
+                solution, rate = walk.step(float(lam), seconds_left)
                 solutions.append(solution)
                 rates.append(rate)
                 bar.update()
@@ -320,13 +318,6 @@ def begin_path(
     )
 
 
-def _lams_to_come(n_given, solutions):
-    """Return how many lams follow the one to be solved next: the rest of the `n_given` ones. Where
-    the length of a path is not known, that is as many as are solved.
-    """
-    return float(len(solutions) if n_given is None else n_given - len(solutions) - 1)
-
-
 def _warn_if_not_converged(solved, limits):
     """Warn once of all solutions of a path that have not reached the tolerance."""
     short = [solution for solution in solved if not solution.converged]
@@ -344,38 +335,11 @@ def _warn_if_not_converged(solved, limits):
     warn(f"{text}: take a larger tol, rtol or max_iter", ConvergenceWarning)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Known:
-    """What is carried from lam to lam: the last two solutions, a problem and the evaluation of the
-    last one, whose sums are those of that problem, what was counted and remembered, and how many
-    iterations the last lam took that took any, and who made them.
-    """
-
-    last: Any = None
-    last_but_one: Solution | None = None
-    reference: Any = None
-    ledger: Ledger = Ledger()
-    memory: Any = None
-    n_iter: int = 0
-    solver: str = ""
-
-    def after(self, solution, outcome):
-        """Return what is known after the next lam, its solution and how that solve ended."""
-        has_moved = solution.n_iter > 0
-        return _Known(
-            last=replace(solution, x=copy.copy(solution.x)),  # a caller may change what it is given
-            last_but_one=self.last,
-            reference=(outcome.problem, outcome.evaluation),
-            ledger=outcome.ledger,
-            memory=outcome.memory,
-            n_iter=solution.n_iter if has_moved else self.n_iter,
-            solver=outcome.solver if has_moved else self.solver,
-        )
-
-
 @dataclass
 class _Walk:
-    """One path: how it is solved, and what is known so far."""
+    """One path: how it is solved, the last state of the last lam, and where the one before that
+    ended.
+    """
 
     prob: Problem
     setup: Setup
@@ -383,104 +347,88 @@ class _Walk:
     ranges: bool = False
     extrapolate: bool = True
     keep_masks: bool = True
+    state: State | None = None
+    earlier: State | None = None
 
     def __post_init__(self):
-        self.known = _Known()
         self.ahead = _Ahead(self.prob) if self.ranges else None
 
-    def step(self, lam, lams_to_come=0.0, seconds_left=np.inf):
+    def step(self, lam: float, seconds_left: float = np.inf) -> tuple[Solution, float]:
         """Solve for the next lam; return its solution and the rate of screening before the first
         iteration.
         """
-        known = self.known
-        policy = self.setup.policy if self.before is None else self.before
-        if policy is not None:
-            known = replace(known, memory=policy.begin(known.memory))
-        if known.last is None:
-            reduction = Reduction(self.prob)
-            x = self.prob.cone.zeros()
-            start = Start(x=x, lam=lam, lams_to_come=lams_to_come, memory=known.memory)
-        else:
-            known = replace(known, ledger=known.ledger.at_next_lam(known.n_iter))
-            # the last solution, judged for the new lam
-            problem, evaluation = known.reference
-            at_last = problem.assemble(evaluation.sums, known.last.x, lam)
-            reduction, known = self.screened_before(known, at_last, lams_to_come)
-            start = self._start(known, at_last, reduction, lams_to_come)
-        rate = (reduction.n_L + reduction.n_R) / len(self.prob)
         limits = replace(self.setup.limits, max_seconds=seconds_left)
-        outcome = drive(reduction, replace(self.setup, limits=limits), start)
-        solution = solution_of(reduction, outcome, self.keep_masks)
-        self.known = known.after(solution, outcome)
+        if self.state is None:
+            reduction = Reduction(self.prob)
+            start = State.begin(Point(self.prob.cone.zeros()), lam, limits)
+        else:
+            reduction, start = self._following(self.state, lam, limits)
+        rate = (reduction.n_L + reduction.n_R) / len(self.prob)
+        state = drive(reduction, replace(self.setup, limits=limits), start)
+        state = finished(reduction, state, limits)
+        solution = solution_of(reduction, state, self.keep_masks)
+        # a caller may change what it is given
+        solution = replace(solution, x=copy.copy(solution.x))
+        self.earlier, self.state = self.state, state
         return solution, rate
 
     @property
-    def evaluation(self):
+    def evaluation(self) -> Any:
         """The evaluation of the last solution by the problem; None if terms had left."""
-        problem, evaluation = self.known.reference
-        return evaluation if problem is self.prob else None
+        return self.state.evaluation if self.state.problem is self.prob else None
 
-    def screened_before(self, known, at_last, lams_to_come=0.0):
-        """Return what screening with the last solution as reference leaves of the problem, and what
-        is known then.
+    def _following(self, last, lam, limits):
+        """Return what screening with the last solution leaves of the problem for the next lam, and
+        where to start.
         """
-        last = known.last
+        at_last = last.problem.assemble(last.evaluation.sums, last.evaluation.x, lam)
+        reduction = self.screened_before(last, at_last)
+        n_iter = last.n_iter
+        solver = last.point.solver
+        if not n_iter:  # it has moved nothing, and tells nothing
+            n_iter = last.neighbour.n_iter
+            solver = last.neighbour.solver
+        is_same = self.before is not None and self.before == self.setup.policy
+        start = State.begin(
+            self._start(reduction, last, at_last),
+            lam,
+            limits,
+            neighbour=Neighbour(last.lam, at_last.dual, n_iter, solver),
+            screened=Look(at_last.gap) if is_same else Look(),
+        )
+        return reduction, start
+
+    def screened_before(self, last: State, at_last: Evaluation) -> Reduction:
+        """Return what screening with the last solution as reference leaves of the problem."""
         if self.ahead is None:
-            linear = known.reference[0].linear  # with terms that were linear for the last lam
+            linear = last.problem.linear  # with terms that were linear for the last lam
             reduction = Reduction(self.prob, () if linear is None else (linear,))
         else:
             reduction = self.ahead.reduction(last, at_last.lam, self.setup.limits)
-        if self.before is None:
-            return reduction, known
-        moment = Moment(
-            problem=reduction.problem,
-            evaluation=at_last,
-            enlargement=self.setup.limits.enlargement(at_last),
-            left=last.n_iter + 1,  # the point that the solve starts from is evaluated too
-            lams_to_come=lams_to_come,
-            near=PathReference(x0=last.x, eps=last.eps, lam0=last.lam),
-            ledger=known.ledger,
-            memory=known.memory,
-        )
-        ledger, memory, _ = screen(reduction, self.before, moment)
-        return reduction, replace(known, ledger=ledger, memory=memory)
+        if self.before is not None:
+            near = PathReference(x0=last.evaluation.x, eps=last.eps, lam0=last.lam)
+            tests = self.before.tests(Look(at_last.gap, 0), Look(), reduction.problem.terms)
+            enlargement = self.setup.limits.enlargement(at_last)
+            reduction.screen(tests, reference(at_last, near), enlargement)
+        return reduction
 
-    def _start(self, known, at_last, reduction, lams_to_come):
+    def _start(self, reduction, last, at_last):
         """Return where to start: the line through the last two solutions, or the last one if
         that is no better.
         """
-        last = known.last
         alpha = None
         is_kinked = self.prob.loss.smoothing == 0.0
-        if is_kinked and last.dual_point is not None and self.prob.terms.explicit:
-            alpha = reduction.restrict(last.dual_point.unpack())
-        x = last.x
-        evaluation = None
-        starts_from_alpha = self.setup.starts_from_alpha and last.dual_point is not None
-        if self.extrapolate and known.last_but_one is not None and not starts_from_alpha:
-            before = known.last_but_one
-            factor = (at_last.lam - last.lam) / (last.lam - before.lam)
-            x_ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
-            ahead = reduction.problem.evaluate(x_ahead, at_last.lam)
-            if ahead.gap < at_last.gap:
-                x = x_ahead
-                evaluation = ahead
-        is_same = self.before is not None and self.before == self.setup.policy
-        return Start(
-            x=x,
-            lam=at_last.lam,
-            alpha=alpha,
-            step=last.step,
-            evaluation=evaluation,
-            tried=at_last.gap if is_same else np.inf,
-            expected=known.n_iter,
-            dual=at_last.dual,
-            last_lam=last.lam,
-            lams_to_come=lams_to_come,
-            solver=known.solver,
-            ledger=known.ledger,
-            memory=known.memory,
-        )
+        if is_kinked and last.best_dual is not None and self.prob.terms.explicit:
+            alpha = reduction.restrict(last.best_dual.unpack())
+        x = last.evaluation.x
+        point = Point(x, alpha=alpha, step=last.point.step)
+        starts_from_alpha = self.setup.starts_from_alpha and last.best_dual is not None
+        if not self.extrapolate or self.earlier is None or starts_from_alpha:
+            return point
+        factor = (at_last.lam - last.lam) / (last.lam - self.earlier.lam)
+        x_ahead = self.prob.cone.project(x + factor * (x - self.earlier.evaluation.x))
+        ahead = reduction.problem.evaluate(x_ahead, at_last.lam)
+        return point._replace(x=x_ahead, evaluation=ahead) if ahead.gap < at_last.gap else point
 
 
 class _Ahead:
@@ -505,12 +453,13 @@ class _Ahead:
         where the last one ends.
         """
         if lam < self.end:
-            enlargement = limits.accuracy(last.primal, last.lam)
+            enlargement = limits.accuracy(last.evaluation.primal, last.lam)
             self.start = last.lam
             self.end = self.ratio * lam
             self.base = Reduction(self.prob)
             if last.eps + enlargement < np.inf:
-                ball = relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end)
+                eps = last.eps + enlargement
+                ball = relaxed_path_bound(last.evaluation.x, eps, last.lam, self.end)
                 self.base.apply(ball)
             self.base.enlargement = enlargement
             rate = (self.base.n_L + self.base.n_R) / len(self.prob)

@@ -15,7 +15,6 @@ case of the whole space."""
 from __future__ import annotations
 
 import copy
-import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -399,11 +398,6 @@ class Problem:
             error += 2.0 * UNIT * (magnitude(self.linear) + magnitude(total))
         problem.linear_error = upper(self.linear_error + error, 4)
         return problem
-
-    @functools.cached_property
-    def sample(self) -> Problem:
-        """The problem of a sample of the terms, see :meth:`Terms.sample`; made once."""
-        return self._copy(self.terms.sample(), self.loss)
 
     @with_small_blas
     def lam_max(self) -> float:

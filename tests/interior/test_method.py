@@ -10,11 +10,10 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import safescreen as ss
-from naive.loop import driven
+from naive.loop import begin, driven
 from safescreen.interior import InteriorPoint
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.reduction import Reduction, parse_screening
-from safescreen.solvers.trace import Start, Trace
 from safescreen.solvers.when_fallen import WhenFallen
 
 
@@ -25,15 +24,15 @@ def labelled(load=load_wine, every=1):
 
 def run(problem, lam, x=None, rtol=1e-6, most=40, policy=None):
     """Return the best evaluation and the number of steps."""
-    start = Start(problem.cone.zeros() if x is None else x, lam)
+    start = begin(problem.cone.zeros() if x is None else x, lam)
 
-    def inside(reduction, trace):
-        e = trace.evaluation
+    def inside(reduction, state):
+        e = state.evaluation
         assert problem.cone.violation(e.x) <= e.x_error
 
     limits = Limits(0.0, rtol, most)
-    outcome = driven(Reduction(problem), InteriorPoint(), policy, start, limits, inside)
-    return outcome.evaluation, outcome.n_iter
+    ended = driven(Reduction(problem), InteriorPoint(), policy, start, limits, inside)
+    return ended.evaluation, ended.n_iter
 
 
 # ------------------------------------------------------------------------------------ its solutions
@@ -190,19 +189,19 @@ def test_terms_removed_on_the_way(diagonal, smoothing):
     policy = WhenFallen(parse_screening(("DGB",), problem), 0.5)
     reduction = Reduction(problem)
     left = []
-    start = Start(problem.cone.zeros(), lam)
-    outcome = driven(
+    start = begin(problem.cone.zeros(), lam)
+    ended = driven(
         reduction,
         InteriorPoint(),
         policy,
         start,
         Limits(0.0, 1e-9, 40),
-        lambda reduction, trace: left.append(len(reduction.problem)),
+        lambda reduction, state: left.append(len(reduction.problem)),
     )
-    assert outcome.reason == "converged"
+    assert ended.reason == "converged"
     assert len(set(left)) >= 3 and left[-1] < 0.5 * len(problem)
     plain, _ = run(problem, lam, rtol=1e-9)
-    assert outcome.evaluation.primal == pytest.approx(plain.primal, rel=1e-8)
+    assert ended.evaluation.primal == pytest.approx(plain.primal, rel=1e-8)
 
 
 @pytest.mark.slow
@@ -334,10 +333,9 @@ def test_numbers_out_of_range_end_the_steps(diagonal):
         ss.Triplets.from_labels(*labelled(every=9), k=2, diagonal=diagonal), ss.SmoothedHinge(0.05)
     )
     lam = 0.1 * problem.lam_max()
-    start = Start(problem.cone.zeros(), lam)
-    trace = Trace.begin(start, Limits(0.0, 1e-6, 40))
-    point, state = InteriorPoint().init(problem, start, trace)
-    trace = trace.moved(problem, point)
-    assert InteriorPoint().step(problem, trace, state) is not None
-    wide = replace(state, x=1e160 * state.x, S=1e-160 * state.S)
-    assert InteriorPoint().step(problem, trace, wide) is None
+    state = begin(problem.cone.zeros(), lam, limits=Limits(0.0, 1e-6, 40))
+    point, own = InteriorPoint().init(problem, state)
+    state = state.moved(problem, point)
+    assert InteriorPoint().step(problem, state, own) is not None
+    wide = replace(own, x=1e160 * own.x, S=1e-160 * own.S)
+    assert InteriorPoint().step(problem, state, wide) is None

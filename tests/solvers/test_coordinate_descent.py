@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import safescreen as ss
+from naive.loop import begin
 from safescreen.solvers.coordinate_descent import CoordinateDescent, path_alpha
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.newton import Newton
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import Neighbour
 
 
 def points(n=60):
@@ -26,15 +27,15 @@ def test_where_terms_leave_the_sum_is_that_of_the_dual_point(is_free, loss):
     make = ss.FreeIntercept if is_free else ss.KernelSamples
     whole = ss.Problem(make.from_points(*points(), kernel="rbf", gamma=0.3), loss)
     solver = CoordinateDescent()
-    trace = Trace.begin(Start(whole.cone.zeros(), 1.0), Limits.checked(0.0, 1e-2, 100))
-    point, state = solver.init(whole, trace.start, trace)
-    point, state = solver.step(whole, trace.moved(whole, point), state)
+    state = begin(whole.cone.zeros(), 1.0, limits=Limits.checked(0.0, 1e-2, 100))
+    point, own = solver.init(whole, state)
+    point, own = solver.step(whole, state.moved(whole, point), own)
     status = np.zeros(len(whole), dtype=np.int8)
     status[:10] = 1
     left, kept = whole.reduce_by(status)
-    state = solver.reduce(left, state, kept)
-    H = left.linear + left.terms.weighted_sum(state.alpha)[0]
-    assert np.allclose(state.H.coef, H.coef) and np.allclose(state.H.image, H.image)
+    own = solver.reduce(left, own, kept)
+    H = left.linear + left.terms.weighted_sum(own.alpha)[0]
+    assert np.allclose(own.H.coef, H.coef) and np.allclose(own.H.image, H.image)
 
 
 def test_a_smooth_loss_starts_from_x_alone():
@@ -68,8 +69,8 @@ def test_newton_steps_begin_with_the_slopes_at_x():
     problem = ss.Problem(ss.Samples(*points()), ss.SquaredHinge(0.5))
     x = ss.solve(problem, 2.0).x
     alpha = np.ones(len(problem))
-    start = Start(x, 1.0, alpha, evaluation=problem.evaluate(x, 1.0, alpha))
-    point, _ = Newton().init(problem, start, Trace.begin(start, Limits.checked(0.0, 1e-2, 100)))
+    state = begin(x, 1.0, alpha, evaluation=problem.evaluate(x, 1.0, alpha))
+    point, _ = Newton().init(problem, state)
     slopes = point.evaluated(problem, 1.0).H
     assert np.allclose(slopes, problem.terms.weighted_sum(problem.alpha(x))[0])
 
@@ -115,7 +116,7 @@ def test_a_path_starts_from_the_better_dual_point(fall):
     last = ss.solve(prob, 1.0, rtol=1e-6)
     lam = fall * last.lam
     dual = prob.dual(last.alpha, lam)
-    alpha, H = path_alpha(prob, Start(last.x, lam, last.alpha, dual=dual, last_lam=last.lam))
+    alpha, H = path_alpha(prob, begin(last.x, lam, last.alpha, neighbour=Neighbour(last.lam, dual)))
     is_at_bound = (last.alpha == 0.0) | (last.alpha == 1.0)
     assert 3 < np.count_nonzero(~is_at_bound)
     assert alpha.min() >= 0.0 and alpha.max() <= 1.0 and abs(y @ alpha) < 1e-10

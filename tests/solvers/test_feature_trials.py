@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from naive.loop import driven
-from safescreen.solvers.counted import Counted
+from naive.loop import begin, driven
 from safescreen.solvers.drive import Interrupted
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH, without_features
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.solve import solve_screened
-from safescreen.solvers.trace import Start
+from safescreen.solvers.when_fallen import WhenFallen
 
 BOTH = ("MGB", "features")
 METHODS = ("gradient", "semismooth", "interior", "handover")
@@ -36,7 +35,7 @@ def test_who_is_asked():
     assert without_features("MGB", prob) == (("MGB",), False)
     assert without_features("auto", prob) == ("auto", True)
     assert without_features("auto", problem(penalty=None)) == ("auto", False)
-    policy = Counted()
+    policy = WhenFallen(())
     assert without_features(policy, prob) == (policy, False)
     hinge = ss.Problem(prob.terms, ss.Hinge(), linear=prob.linear)
     assert without_features("auto", hinge) == ("auto", False)
@@ -70,19 +69,19 @@ def test_the_solver_works_with_the_features_that_are_left():
     lam = 1e-3 * prob.lam_max()
     sizes = []
 
-    def watch(reduction, trace):
-        sizes.append(trace.evaluation.x.size)
+    def watch(reduction, state):
+        sizes.append(state.evaluation.x.size)
         assert reduction.problem.cone.d == sizes[-1]
-        assert reduction.embed(trace.evaluation.x).size == 30
+        assert reduction.embed(state.evaluation.x).size == 30
 
     reduction = Reduction(prob)
-    start = Start(prob.cone.zeros(), lam)
+    start = begin(prob.cone.zeros(), lam)
     limits = Limits(tol=0.0, rtol=1e-10, max_iter=500)
-    outcome = driven(reduction, SMOOTH["gradient"], None, start, limits, watch, has_features=True)
-    assert outcome.reason == "converged"
+    ended = driven(reduction, SMOOTH["gradient"], None, start, limits, watch, has_features=True)
+    assert ended.reason == "converged"
     assert sizes[0] == 30 and sizes[-1] < 15
     assert sorted(sizes, reverse=True) == sizes
-    assert outcome.problem is prob and outcome.evaluation.x.size == 30
+    assert ended.problem is prob and ended.evaluation.x.size == 30
     kept = ~reduction.zero_features
     assert kept.sum() <= sizes[-1]
     x = np.arange(30.0)
@@ -149,15 +148,15 @@ def test_ctrl_c_where_features_have_left():
     prob = problem()
     lam = 1e-3 * prob.lam_max()
 
-    def press(reduction, trace):
+    def press(reduction, state):
         if not reduction.has_all_features:
             raise KeyboardInterrupt
 
     limits = Limits(tol=0.0, rtol=1e-12, max_iter=500)
-    start = Start(prob.cone.zeros(), lam)
+    start = begin(prob.cone.zeros(), lam)
     with pytest.raises(Interrupted) as pressed:
         driven(Reduction(prob), SMOOTH["gradient"], None, start, limits, press, has_features=True)
-    e = pressed.value.outcome.evaluation
+    e = pressed.value.state.evaluation
     assert e.x.size == 30 and e.gap == pytest.approx(prob.gap(e.x, lam), rel=1e-6)
 
 

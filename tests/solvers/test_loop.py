@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from naive.loop import driven
+from naive.loop import begin, driven
 from safescreen.rules import Screened
 from safescreen.solvers.drive import ROUNDS, Interrupted
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction, parse_screening
-from safescreen.solvers.setup import Plan
-from safescreen.solvers.trace import Start
 
 X = np.array([[1.0], [1.0], [3.0], [-2.0]])
 SIGNS = np.array([1, -1, 1, -1])
@@ -36,22 +34,22 @@ class Told:
     needs = ()
     pace = None
 
-    def init(self, problem, start, trace):
-        return self.first or Point(start.x, alpha=start.alpha), 0
+    def init(self, problem, state):
+        return self.first or Point(state.point.x, alpha=state.point.alpha), 0
 
-    def step(self, problem, trace, state):
-        self.log.append((len(problem), trace.limits.tol))
-        if state == len(self.points):
+    def step(self, problem, state, own):
+        self.log.append((len(problem), state.limits.tol))
+        if own == len(self.points):
             return None
-        point = self.points[state]
+        point = self.points[own]
         if isinstance(point, BaseException):
             raise point
         point = point if isinstance(point, Point) else Point(np.full(1, float(point)))
-        return point._replace(iterations=1), state + 1
+        return point._replace(iterations=1), own + 1
 
-    def reduce(self, problem, state, kept):
+    def reduce(self, problem, own, kept):
         self.log.append(("kept", kept.tolist()))
-        return state
+        return own
 
 
 @dataclass
@@ -61,28 +59,18 @@ class Due:
     iterations: tuple
     use: tuple
     asked: list = field(default_factory=list)
-    learned: int = 0
-    is_automatic = False
 
-    def begin(self, memory):
-        return memory
-
-    def is_due(self, trace):
-        return trace.n_iter in self.iterations
-
-    def plan(self, moment):
-        self.asked.append(moment)
-        return Plan(self.use, moment.ledger, moment.memory)
-
-    def learn(self, memory, before, after):
-        self.learned += 1
-        return memory
+    def tests(self, now, then, terms):
+        if now.n_iter not in self.iterations:
+            return ()
+        self.asked.append((now.n_iter, then.n_iter))
+        return self.use
 
 
 def run(points, limits, policy=None, observe=None, reduction=None, alpha=None, gamma=0.05):
     reduction = Reduction(problem(gamma)) if reduction is None else reduction
     solver = Told(tuple(points))
-    start = Start(np.zeros(1), 1.0, alpha)
+    start = begin(np.zeros(1), 1.0, alpha)
     return driven(reduction, solver, policy, start, limits, observe), solver.log
 
 
@@ -95,49 +83,49 @@ HARD = Limits(1e-12, 0.0, 99)
 
 def test_it_ends_where_the_solver_does_with_the_best_point():
     points = (0.1, 0.3, 0.2, 0.9)
-    outcome, log = run(points, HARD)
-    assert outcome.reason == "stalled" and outcome.n_iter == 4 and len(log) == 5
-    assert outcome.evaluation.gap == best_gap(points)
-    assert [row.iteration for row in outcome.history] == [0, 1, 2, 3, 4]
+    ended, log = run(points, HARD)
+    assert ended.reason == "stalled" and ended.n_iter == 4 and len(log) == 5
+    assert ended.evaluation.gap == best_gap(points)
+    assert [row.iteration for row in ended.history] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_it_takes_as_many_iterations_as_it_may(most):
-    outcome, log = run([0.1] * 9, Limits(1e-12, 0.0, most))
-    assert outcome.reason == "iterations" and outcome.n_iter == len(log) == most
+    ended, log = run([0.1] * 9, Limits(1e-12, 0.0, most))
+    assert ended.reason == "iterations" and ended.n_iter == len(log) == most
 
 
 def test_it_ends_when_the_time_is_over(monkeypatch):
     """With the first iteration that ends after it, and at no time at all with the first point."""
     ticks = [100.0]
     monkeypatch.setattr(time, "perf_counter", lambda: ticks[0])
-    outcome, log = run([0.1] * 9, Limits(1e-12, 0.0, 99, 0.0))
-    assert outcome.reason == "time" and len(outcome.history) == 1 and not log
+    ended, log = run([0.1] * 9, Limits(1e-12, 0.0, 99, 0.0))
+    assert ended.reason == "time" and len(ended.history) == 1 and not log
 
-    def tick(reduction, trace):
+    def tick(reduction, state):
         ticks[0] += 1.0
 
-    outcome, log = run([0.1] * 9, Limits(1e-12, 0.0, 99, 4.0), observe=tick)
-    assert outcome.reason == "time" and len(outcome.history) == 4
+    ended, log = run([0.1] * 9, Limits(1e-12, 0.0, 99, 4.0), observe=tick)
+    assert ended.reason == "time" and len(ended.history) == 4
 
 
 def test_it_ends_where_the_gap_is_small_or_an_observer_says_so():
     x = ss.solve(problem(), 1.0, tol=1e-12, screening=()).x[0]
-    outcome, _ = run([0.1, x, 0.2], Limits(1e-6, 0.0, 99))
-    assert outcome.reason == "converged" and outcome.n_iter == 2
+    ended, _ = run([0.1, x, 0.2], Limits(1e-6, 0.0, 99))
+    assert ended.reason == "converged" and ended.n_iter == 2
     seen = []
-    observe = lambda reduction, trace: seen.append(trace.n_iter) or len(seen) == 3  # noqa: E731
-    outcome, _ = run([0.1] * 9, HARD, observe=observe)
-    assert outcome.reason == "callback" and seen == [0, 1, 2]
+    observe = lambda reduction, state: seen.append(state.n_iter) or len(seen) == 3  # noqa: E731
+    ended, _ = run([0.1] * 9, HARD, observe=observe)
+    assert ended.reason == "callback" and seen == [0, 1, 2]
 
 
 def test_the_solution_that_roundings_hid_has_converged():
     """What ends for another reason is judged all the same."""
     x = ss.solve(problem(), 1.0, tol=1e-12, screening=()).x[0]
-    outcome, _ = run([x], Limits(1e-6, 0.0, 1), observe=lambda *args: True)
-    assert outcome.reason == "callback"
-    outcome, _ = run([x, x], Limits(1e-6, 0.0, 1))
-    assert outcome.reason == "converged"
+    ended, _ = run([x], Limits(1e-6, 0.0, 1), observe=lambda *args: True)
+    assert ended.reason == "callback"
+    ended, _ = run([x, x], Limits(1e-6, 0.0, 1))
+    assert ended.reason == "converged"
 
 
 def wrong_reduction():
@@ -154,12 +142,12 @@ def wrong_reduction():
 def test_more_is_asked_for_where_screened_terms_cost(goal, n_steps):
     """A tenth of the gap each time, so often; the whole problem judges."""
     reduction, x = wrong_reduction()
-    start = Start(np.full(1, x), 1.0)
+    start = begin(np.full(1, x), 1.0)
     solver = Told((x,) * 40)
-    outcome = driven(reduction, solver, None, start, Limits(goal, 0.0, 99))
+    ended = driven(reduction, solver, None, start, Limits(goal, 0.0, 99))
     assert [tol for _, tol in solver.log] == pytest.approx(goal * 0.1 ** np.arange(1, n_steps + 1))
-    assert outcome.problem is reduction.whole and outcome.evaluation.gap > 0.1
-    assert outcome.reason == ("stalled" if n_steps else "converged")
+    assert ended.problem is reduction.whole and ended.evaluation.gap > 0.1
+    assert ended.reason == ("stalled" if n_steps else "converged")
 
 
 def test_the_best_point_after_more_was_asked_for_is_the_one_that_is_judged():
@@ -168,10 +156,10 @@ def test_the_best_point_after_more_was_asked_for_is_the_one_that_is_judged():
     gaps = [reduction.problem.gap(np.full(1, x * (1.0 + share)), 1.0) for share in shares]
     # the first is good enough for what is left, the second better, not as good as asked for then
     first, second = (x * (1.0 + np.interp(gap, gaps, shares)) for gap in (9e-4, 4e-4))
-    outcome, log = run([first, second], Limits(1e-3, 0.0, 2), reduction=reduction)
+    ended, log = run([first, second], Limits(1e-3, 0.0, 2), reduction=reduction)
     assert [tol for _, tol in log] == pytest.approx([1e-3, 1e-4])
-    assert outcome.reason == "iterations" and outcome.evaluation.x[0] == second
-    assert outcome.evaluation.gap == pytest.approx(problem().gap(np.full(1, second), 1.0), rel=1e-9)
+    assert ended.reason == "iterations" and ended.evaluation.x[0] == second
+    assert ended.evaluation.gap == pytest.approx(problem().gap(np.full(1, second), 1.0), rel=1e-9)
 
 
 @pytest.mark.parametrize("enlargement", [0.0, 1e-9, 1e9])
@@ -179,59 +167,59 @@ def test_what_is_near_enough_is_judged_on_what_is_left(enlargement):
     """Within the enlargement screened terms are where screening says, and cost nothing."""
     reduction, x = wrong_reduction()
     reduction.enlargement = enlargement
-    outcome, _ = run([0.1], HARD, reduction=reduction)
+    ended, _ = run([0.1], HARD, reduction=reduction)
     near = enlargement == 1e9
-    assert outcome.problem is (reduction.problem if near else reduction.whole)
-    expected = outcome.problem.gap(outcome.evaluation.x, 1.0)
-    assert outcome.evaluation.gap == pytest.approx(expected, rel=1e-12)
+    assert ended.problem is (reduction.problem if near else reduction.whole)
+    expected = ended.problem.gap(ended.evaluation.x, 1.0)
+    assert ended.evaluation.gap == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_the_dual_point_is_returned(gamma):
     """For all terms, also those that are screened."""
     alpha = np.array([0.25, 1.0, 0.0, 0.5])
-    outcome, _ = run([], HARD, alpha=alpha, gamma=gamma)
-    assert np.array_equal(outcome.dual_point.unpack(), alpha)
+    ended, _ = run([], HARD, alpha=alpha, gamma=gamma)
+    assert np.array_equal(ended.best_dual.unpack(), alpha)
     expected = problem(gamma).gap(np.zeros(1), 1.0, alpha)
-    assert outcome.evaluation.gap == pytest.approx(expected, rel=1e-12)
+    assert ended.evaluation.gap == pytest.approx(expected, rel=1e-12)
     masks = Screened(np.array([False, True, False, False]), np.array([False, False, True, False]))
     left = Reduction(problem(gamma)).known(masks)
-    outcome, _ = run([], HARD, alpha=alpha[[0, 3]], gamma=gamma, reduction=left)
-    assert np.array_equal(outcome.dual_point.unpack(), alpha)
-    outcome, _ = run([], HARD, gamma=gamma)
-    assert outcome.dual_point is None
+    ended, _ = run([], HARD, alpha=alpha[[0, 3]], gamma=gamma, reduction=left)
+    assert np.array_equal(ended.best_dual.unpack(), alpha)
+    ended, _ = run([], HARD, gamma=gamma)
+    assert ended.best_dual is None
 
 
 @pytest.mark.slow
 def test_a_width_is_returned_in_place_of_a_dual_point():
     blocks = ss.Problem(ss.ProductTriplets(X, [0, 0, 1, 1]), ss.Hinge())
     first, second = (Point(np.full((1, 1), size), width=size) for size in (0.2, 0.01))
-    start = Start(np.zeros((1, 1)), 1.0)
+    start = begin(np.zeros((1, 1)), 1.0)
     whole, left = Reduction(blocks), Reduction(blocks)
     left.problem = ss.Problem(blocks.terms, blocks.loss)
     for reduction in (whole, left):
-        outcome = driven(reduction, Told((second,), first), None, start, HARD)
-        assert outcome.dual_point.width in (0.2, 0.01) and not outcome.dual_point.packed
+        ended = driven(reduction, Told((second,), first), None, start, HARD)
+        assert ended.best_dual.width in (0.2, 0.01) and not ended.best_dual.packed
 
 
 def test_a_point_names_the_solver_that_found_it_or_it_is_the_one_asked():
     for name in ("", "another"):
         solver = Told((), Point(np.zeros(1), solver=name))
-        outcome = driven(Reduction(problem()), solver, None, Start(np.zeros(1), 1.0), HARD)
-        assert outcome.solver == (name or "Told")
+        ended = driven(Reduction(problem()), solver, None, begin(np.zeros(1), 1.0), HARD)
+        assert ended.point.solver == (name or "Told")
 
 
 def test_screening_when_it_is_due():
     use = parse_screening("DGB", problem())
     policy = Due((1, 3), use)
-    outcome, log = run([0.45, 0.5, 0.5, 0.5], HARD, policy=policy)
-    assert [moment.evaluation.x[0] for moment in policy.asked] == [0.45, 0.5]
-    assert policy.learned == 2 and outcome.ledger.evaluations == 4
+    ended, log = run([0.45, 0.5, 0.5, 0.5], HARD, policy=policy)
+    assert policy.asked == [(1, None), (3, 1)]
     plain, _ = run([0.45, 0.5, 0.5, 0.5], HARD)
-    assert outcome.evaluation.gap <= plain.evaluation.gap * (1.0 + 1e-9)
+    assert ended.evaluation.gap <= plain.evaluation.gap * (1.0 + 1e-9)
     policy = Due((0, 1, 2, 3, 4), ())
     _, log = run([0.45, 0.5, 0.5, 0.5], HARD, policy=policy)
-    assert len(policy.asked) == 5 and policy.learned == 0 and all(size == 4 for size, _ in log)
+    assert len(policy.asked) == 5 and all(then is None for _, then in policy.asked)
+    assert all(size == 4 for size, _ in log)
 
 
 def test_terms_that_leave():
@@ -239,20 +227,20 @@ def test_terms_that_leave():
     use = parse_screening("DGB", problem())
     x = ss.solve(problem(), 1.0, tol=1e-14, rtol=0.0, screening=()).x[0]
     policy = Due((1,), use)
-    outcome, log = run([x * 1.001, 0.3], HARD, policy=policy)
+    ended, log = run([x * 1.001, 0.3], HARD, policy=policy)
     kept = [entry for entry in log if entry[0] == "kept"]
     assert len(kept) == 1 and 0 < len(kept[0][1]) < 4
     assert [size for size, _ in log if size != "kept"] == [4, *[len(kept[0][1])] * 2]
-    assert outcome.history[-1].n_terms == len(kept[0][1])
+    assert ended.history[-1].n_terms == len(kept[0][1])
 
 
 def test_ctrl_c():
     """After the first point how far the solve was is kept; before it there is nothing to keep."""
     with pytest.raises(Interrupted) as caught:
         run([0.1, 0.3, KeyboardInterrupt()], HARD)
-    outcome = caught.value.outcome
-    assert outcome.reason == "interrupted" and outcome.n_iter == 2
-    assert outcome.evaluation.gap == best_gap([0.1, 0.3])
+    ended = caught.value.state
+    assert ended.reason == "interrupted" and ended.n_iter == 2
+    assert ended.evaluation.gap == best_gap([0.1, 0.3])
 
     class Pressed(Reduction):
         @property

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import safescreen as ss
+from naive.loop import begin
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.line_search import best_multiple
 from safescreen.solvers.newton import Newton
 from safescreen.solvers.proximal_hinge import ProximalHinge, around, evaluate_hinge
 from safescreen.solvers.proximal_intercept import ProximalIntercept, penalised
-from safescreen.solvers.trace import Start, Trace
 
 LAM = 0.5
 HINGE = ss.Hinge()
@@ -96,14 +96,13 @@ def test_a_penalised_problem_has_its_intercept_around_the_center():
 def test_a_few_rounds_find_the_intercept(loss):
     problem = free_intercept(loss)
     solver = ProximalIntercept(Newton() if loss.smoothing else ProximalHinge(Newton()))
-    start = Start(problem.cone.zeros(), LAM)
-    trace = Trace.begin(start, Limits(0.0, 1e-8, 100_000))
-    point, state = solver.init(problem, start, trace)
-    trace = trace.moved(problem, point)
+    state = begin(problem.cone.zeros(), LAM, limits=Limits(0.0, 1e-8, 100_000))
+    point, own = solver.init(problem, state)
+    state = state.moved(problem, point)
     n = 1
-    while not trace.limits.reached(trace.evaluation):
-        point, state = solver.step(problem, trace, state)
-        trace = trace.moved(problem, point)
+    while not state.limits.reached(state.evaluation):
+        point, own = solver.step(problem, state, own)
+        state = state.moved(problem, point)
         n += 1
         assert n <= 20
     assert n <= 10

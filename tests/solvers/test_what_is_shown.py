@@ -1,15 +1,12 @@
 """What callbacks and histories show holds for the problem that was posed, whatever has left it."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import safescreen as ss
 from instances import points
-from safescreen.solvers.reduction import parse_screening
-from safescreen.solvers.when_fallen import WhenFallen
 
 EXACT = {"rtol": 1e-9, "max_iter": 3000, "screening": ()}
 pytestmark = pytest.mark.filterwarnings("ignore::safescreen.records.ConvergenceWarning")
@@ -141,30 +138,6 @@ def said(solution):
     )
 
 
-@dataclass(frozen=True)
-class Spoiler:
-    """A policy that spoils all elements that it is given."""
-
-    policy: object
-    is_automatic = False
-
-    def begin(self, memory):
-        return self.policy.begin(memory)
-
-    def is_due(self, trace):
-        return self.policy.is_due(trace)
-
-    def plan(self, moment):
-        plan = self.policy.plan(moment)
-        e = moment.evaluation
-        assert spoil([e.x, e.H, e.plus, e.minus, e.x_alpha]) > 0
-        assert moment.near is None or spoil(moment.near) > 0
-        return plan
-
-    def learn(self, memory, before, after):
-        return self.policy.learn(memory, before, after)
-
-
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nobody_can_change_what_is_certified(family, gamma):
@@ -188,10 +161,6 @@ def test_nobody_can_change_what_is_certified(family, gamma):
         return lams[n] if n < lams.size else None
 
     assert [said(s) for s in ss.path(prob, following, **options)] == plain
-    policy = WhenFallen(parse_screening(("MGB",), prob))
-    by_policy = ss.path(prob, lams, **options | {"screening": policy})
-    spoiled = ss.path(prob, lams, **options | {"screening": Spoiler(policy)})
-    assert [said(s) for s in spoiled] == [said(s) for s in by_policy]
     x0 = np.zeros(prob.cone.shape)
     from_x0 = ss.solve(prob, lams[1], x0=x0, callback=lambda p: spoil(x0) == 0, rtol=1e-7)
     assert from_x0.converged and np.all(x0 == 100)

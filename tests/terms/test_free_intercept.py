@@ -10,14 +10,13 @@ from scipy import sparse
 
 import safescreen as ss
 from naive.free_intercept import ExactMachine, instance
-from naive.loop import driven
+from naive.loop import begin, driven
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.every import Every
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH
 from safescreen.solvers.proximal_intercept import Centre, ProximalIntercept
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
-from safescreen.solvers.trace import Start
 from safescreen.terms._intercepts import balance, balanced_sum, certain_bound, root_interval
 
 LOSSES = (ss.Hinge(), ss.SmoothedHinge(0.5), ss.SquaredHinge(0.5))
@@ -396,7 +395,7 @@ def test_sweeps_alone_solve_samples_with_a_kernel(loss, weighted):
     for lam in (2.0, 0.2, 0.02):
         expected = ss.solve(problem, lam, method="newton", tol=0.0, rtol=1e-8, max_iter=5000)
         for policy in (None, Every(parse_screening("MGB", problem), 1)):
-            start = Start(x=problem.cone.zeros(), lam=lam)
+            start = begin(problem.cone.zeros(), lam)
             limits = Limits(0.0, 1e-7, 400)
             found = driven(Reduction(problem), solver, policy, start, limits)
             assert found.reason == "converged"

@@ -276,10 +276,6 @@ class ShardedTriplets(Terms):
         undecided = self._with(shards, np.diff(self._offsets) - decided)
         return BlockScreening(remaining=undecided, total=total, error=error, n_L=n_L, n_R=n_R)
 
-    def sample(self) -> Self:
-        """Return the first shard."""
-        return self._with(self._shards[:1], np.diff(self._offsets)[:1])
-
     def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same triplets with another threshold, one number."""
         if np.ndim(threshold):

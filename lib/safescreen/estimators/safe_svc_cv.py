@@ -275,9 +275,7 @@ class _Fold(Fold):
         if self.paths is None:
             self._pose()
         seconds = self.paths[0].setup.limits.max_seconds
-        self.solutions = [
-            path.step(1.0 / float(value), n_to_come, seconds)[0] for path in self.paths
-        ]
+        self.solutions = [path.step(1.0 / float(value), seconds)[0] for path in self.paths]
         self.evaluations = [path.evaluation for path in self.paths]
         machine = copy.copy(self.model)
         machine.C = float(value)

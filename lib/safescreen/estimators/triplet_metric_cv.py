@@ -260,7 +260,7 @@ class _Fold(Fold):
         if self.path is None:
             self._pose()
         lam = float(value * self.unit)
-        solution, _ = self.path.step(lam, n_to_come, self.path.setup.limits.max_seconds)
+        solution, _ = self.path.step(lam, self.path.setup.limits.max_seconds)
         self.solutions = [solution]
         self.evaluations = [self.path.evaluation]
         keep(self.model, self.posed, solution)

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from safescreen.interior import _dual_kernels as kernels
 from safescreen.interior.newton_system import Effort, NewtonSystem
-from safescreen.interior.pair_system import PairSystem, n_rows, pair_system
+from safescreen.interior.pair_system import PairSystem, pair_system
 from safescreen.interior.scalings import Scaling, central, scaling_of
 from safescreen.problem import Problem
 from safescreen.solvers.point import Point
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 __all__ = ["InteriorPoint"]
 
 
 @dataclass(frozen=True)
-class State:
+class PrimalDual:
     """Where the method is: x and its slack S inside the cone, three numbers a term (see
     :mod:`safescreen.interior._dual_kernels`), and the budget of the next system.
 
@@ -133,40 +133,31 @@ class InteriorPoint:
 
     pace = 0.1
 
-    def work(self, problem: Problem) -> float:
-        """Return the operations, of about a nanosecond, that a step takes on average.
-
-        A quarter of the factorization of all terms, and thirty products with them. A solve takes
-        some 20 steps, one from the solution of the last lam of a path some 6. Gradient steps, of
-        one evaluation each, are the better method until they have cost as much."""
-        width = problem.cone.n_coordinates
-        system = 0.005 * width * width * (n_rows(problem.terms) + width / 3.0)
-        return system + 30.0 * problem.terms.costs().evaluation
-
     def is_able(self, problem: Problem) -> bool:
         """Return whether the method can be used for a problem, and has enough memory."""
         is_offered = problem.terms.offers.issuperset(self.needs)
         return is_offered and problem.cone.n_coordinates <= self.largest
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, State]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, PrimalDual]:
         """Begin at the start; the products of the state are equal, and the equations solved but
         for that of H, and what is kept of a dual point; O(n d^2 + pairs d + T + d^3).
         """
+        start = state.point
         point = Point(start.x, alpha=start.alpha, evaluation=start.evaluation)
         system = pair_system(problem.terms)
         if not len(system.terms):
-            return point, State(start.x, start.x, np.empty((3, 0)), self.budget, system)
+            return point, PrimalDual(start.x, start.x, np.empty((3, 0)), self.budget, system)
         parts = _Parts.of(problem, system)
-        e = point.evaluated(problem, start.lam)
+        e = point.evaluated(problem, state.lam)
         dual, towards = _best_scaled(problem, e, start.alpha)
         if problem.cone.norm(start.x) > 0.0 and dual.gap <= self.near * abs(e.primal):
             mu = self.back * dual.gap / parts.count
-            x, S = central(problem.cone, start.lam * e.x - dual.minus, start.lam, parts.unit * mu)
+            x, S = central(problem.cone, state.lam * e.x - dual.minus, state.lam, parts.unit * mu)
         else:
             towards = None
-            x, S, mu = self._cold(problem, parts, start.lam)
-        state = State(x, S, _central(parts, x, mu, self.pull, towards), self.budget, system)
-        return point._replace(evaluation=e), state
+            x, S, mu = self._cold(problem, parts, state.lam)
+        duals = _central(parts, x, mu, self.pull, towards)
+        return point._replace(evaluation=e), PrimalDual(x, S, duals, self.budget, system)
 
     def _cold(self, problem, parts, lam):
         """Return the best multiple of the identity, a slack for it, and mu."""
@@ -194,26 +185,27 @@ class InteriorPoint:
         margins = self.slack / largest if largest > 0.0 else np.inf
         return min(margins, self.slack * cone.norm(H) / (lam * cone.norm(unit)))
 
-    def step(self, problem: Problem, trace: Trace, state: State) -> tuple[Point, State] | None:
+    def step(
+        self, problem: Problem, state: State, own: PrimalDual
+    ) -> tuple[Point, PrimalDual] | None:
         """Take a step; None where rounding or the range of numbers allows none any more. Without
         terms it leads to the optimum.
         """
         if not len(problem.terms):
-            return Point(trace.evaluation.x_alpha, iterations=1), state
-        if trace.n_iter - trace.fall.fell_at >= self.hopeless and trace.is_rounding:
+            return Point(state.evaluation.x_alpha, iterations=1), own
+        if state.n_iter - state.fall.fell_at >= self.hopeless and state.is_rounding:
             return None
-        system = pair_system(problem.terms) if state.system is None else state.system
+        system = pair_system(problem.terms) if own.system is None else own.system
         parts = _Parts.of(problem, system)
-        if state.duals is None:
-            mu = problem.cone.inner(state.x, state.S) / (parts.unit * problem.cone.d)
-            state = replace(state, duals=_central(parts, state.x, mu))
+        if own.duals is None:
+            mu = problem.cone.inner(own.x, own.S) / (parts.unit * problem.cone.d)
+            own = replace(own, duals=_central(parts, own.x, mu))
         try:
             with np.errstate(over="raise", invalid="raise"):
-                moved = self._moved(_Step(self, parts, trace.lam, state))
+                moved = self._moved(_Step(self, parts, state.lam, own))
         except (np.linalg.LinAlgError, FloatingPointError):
             return None
-        others = int(self.work(problem) / problem.terms.costs().evaluation)
-        return _point(problem, moved)._replace(others=others), moved
+        return _point(problem, moved), moved
 
     def _moved(self, step):
         """Return the state after a step: predictor, corrector, and what makes it longer."""
@@ -234,12 +226,12 @@ class InteriorPoint:
             way = longer
         return step.moved(way, min(1.0, self.fraction * way.longest), effort.next_budget)
 
-    def reduce(self, problem: Problem, state: State, kept: Any) -> State:
+    def reduce(self, problem: Problem, own: PrimalDual, kept: Any) -> PrimalDual:
         """Go on with the numbers of the terms that are kept."""
         duals = None
-        if problem.terms.explicit and state.duals is not None:
-            duals = np.ascontiguousarray(state.duals[:, kept])
-        return State(state.x, state.S, duals, state.budget)
+        if problem.terms.explicit and own.duals is not None:
+            duals = np.ascontiguousarray(own.duals[:, kept])
+        return PrimalDual(own.x, own.S, duals, own.budget)
 
 
 def _central(parts, x, mu, pull=0.0, towards=None):
@@ -432,7 +424,7 @@ class _Step:
             raise np.linalg.LinAlgError("a direction is not finite")
         state = self.state
         S = state.S + length * way.S
-        return State(
+        return PrimalDual(
             x=state.x + length * way.x,
             S=0.5 * (S + S.T),
             duals=state.duals + length * way.duals,

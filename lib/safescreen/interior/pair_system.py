@@ -161,8 +161,3 @@ def pair_system(terms: Terms) -> PairSystem:
 
     Products of lists are listed first: ValueError beyond 50 million triplets."""
     return PairSystem(terms.differences())
-
-
-def n_rows(terms: Terms) -> int:
-    """Return about how many rows :meth:`PairSystem.rows` has for all terms."""
-    return min(len(terms), terms.n_pairs)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from safescreen._blocks import row_length, squares
+from safescreen._blocks import squares
 from safescreen._checks import PointsLike
 from safescreen._numba import njit
 from safescreen._threads import share
@@ -47,8 +47,6 @@ path asks again and again.
 
 class GivenMatrix:
     """A kernel matrix in memory, a C-contiguous array of shape (n, n), which is not copied."""
-
-    entry_work = 0.5
 
     def __init__(self, K: NDArray):
         self.K = K
@@ -164,7 +162,6 @@ class KernelRows:
         n, d = X.shape
         self.gigabytes = gigabytes
         self.squares = squares(X)
-        length = row_length(X)
         n_roundings = roundings(X)
         self._has_few = has_few(X)
         self.X = X = X if self._has_few else dense_if_full(X)
@@ -187,7 +184,6 @@ class KernelRows:
                 f"{text} at least, {gigabytes:.3g} GB are allowed: raise max_gigabytes, "
                 "free memory, or take fewer points"
             )
-        self.entry_work = 1.0 + length / 16.0
         self.shape = (n, n)
         self.most_rows = numbers // n
         self._dtype = np.float32 if single else np.float64

@@ -28,7 +28,7 @@ from safescreen.kernels.working_sets import improve
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 from safescreen.terms.free_intercept import WITH_CONSTANT, constant_for
 
 ROUNDS = 20
@@ -214,14 +214,6 @@ class KernelSamples(Terms):
 
     def __repr__(self):
         return f"<{len(self)} samples with a kernel, in the span of {self.cone.signs.size}>"
-
-    def costs(self) -> Costs:
-        """Return how many operations the samples take. Updates leave many samples out anyway, so an
-        evaluation counts as a part of n full updates. If the kernel matrix is not kept, the
-        entries that a pass of screening needs are computed for it.
-        """
-        n = float(len(self))
-        return Costs(evaluation=0.3 * n**2, screening=12.0 * n + self.cone.matrix.entry_work * n**2)
 
     @property
     def norms(self) -> NDArray:

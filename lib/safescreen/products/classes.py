@@ -4,7 +4,6 @@ import numpy as np
 
 from safescreen.products import class_kernels as kernels
 from safescreen.products.listed import SERIAL_WORK, ListedProducts
-from safescreen.terms.base import Costs
 from safescreen.terms.neighbors import AnchorLists
 
 BLOCK_BYTES = 1 << 26
@@ -56,19 +55,6 @@ class ClassProducts:
         self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
         # an entry of X'W and a degree are sums over the anchors; the last product has length n
         self.length = n + rows.size + 24
-
-    def costs(self):
-        """Return the counted operations; what a screening needs first are lists."""
-        n_pairs = float(self.p.sum() + self.q.sum())
-        d = self.points.d
-        listing = 10.0 * n_pairs if self._listed is None else 0.0
-        if n_pairs > LISTED_PAIRS:
-            listing = np.inf
-        return Costs(
-            evaluation=n_pairs * (0.2 * d + 14.0),
-            screening=n_pairs * (1.5 * d + 42.0),
-            preparation=listing,
-        )
 
     def part(self, numbers):
         """Return the products of some of the anchors."""

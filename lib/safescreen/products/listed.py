@@ -4,7 +4,6 @@ import numpy as np
 
 from safescreen.products import listed_kernels as kernels
 from safescreen.products import screening as screening
-from safescreen.terms.base import Costs
 from safescreen.terms.neighbors import AnchorLists
 
 SERIAL_WORK = 2_000_000
@@ -90,12 +89,6 @@ class ListedProducts:
     def n_bytes(self):
         """Bytes of memory of the lists."""
         return 4 * (self.lists.same.size + self.lists.other.size)
-
-    def costs(self):
-        """Return the counted operations."""
-        n_pairs = float(self.p.sum() + self.q.sum())
-        d = self.points.d
-        return Costs(evaluation=n_pairs * (1.7 * d + 42.0), screening=n_pairs * (1.5 * d + 42.0))
 
     def part(self, numbers):
         """Return the products of some of the anchors."""

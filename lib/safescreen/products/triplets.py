@@ -15,7 +15,7 @@ from safescreen.products.classes import ClassProducts
 from safescreen.products.listed import ListedProducts
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._triplet_kernels import fill_products
-from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms
+from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.triplets import Triplets, check_coordinates, labelled_codes, labelled_lists
@@ -126,22 +126,6 @@ class ProductTriplets(Terms):
     def anchors(self) -> NDArray:
         """The numbers of the points that have triplets, an int32 array."""
         return self._products.anchors
-
-    def costs(self) -> Costs:
-        """Return the operations of an evaluation, of :meth:`screen_blocks`, and of listing the
-        pairs, which are infinite if there are too many pairs to list.
-        """
-        return self._products.costs()
-
-    def sample(self) -> ProductTriplets:
-        """Return the triplets of a hundred anchors."""
-        sample = ProductTriplets.of(
-            self._products.part(
-                np.unique(np.linspace(0, self.anchors.size - 1, 100).astype(np.int64))
-            )
-        )
-        sample.threshold = self.threshold
-        return sample
 
     @property
     def n_bytes(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safescreen.problem import Problem
 from safescreen.solvers.point import Point
 from safescreen.solvers.projected_gradient import ProjectedGradient, Walk
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 
 class Active(NamedTuple):
@@ -49,48 +49,48 @@ class ActiveSet:
     needs = ()
     pace = None
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Active]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, Active]:
         """Begin as the solver does."""
-        point, walk = self.solver.init(problem, start, trace)
+        point, walk = self.solver.init(problem, state)
         return point, Active(walk, np.zeros(len(problem), dtype=np.bool_))
 
-    def step(self, problem: Problem, trace: Trace, state: Active) -> tuple[Point, Active] | None:
+    def step(self, problem: Problem, state: State, own: Active) -> tuple[Point, Active] | None:
         """Take `freq` steps, all but the first with the active terms only; fewer where these are
         solved, or the time is up.
         """
-        objective = trace.evaluation.primal
-        has_fallen = objective < state.lowest
-        members = self._active(problem, trace.evaluation.x)
+        objective = state.evaluation.primal
+        has_fallen = objective < own.lowest
+        members = self._active(problem, state.evaluation.x)
         if not has_fallen:
-            members |= state.members
-        walk = state.walk
-        most = min(self.freq, trace.limits.max_iter - trace.n_iter)
+            members |= own.members
+        walk = own.walk
+        most = min(self.freq, state.limits.max_iter - state.n_iter)
         active = problem
         if not has_fallen and members.all():
             most = 1
         else:  # objective values are of the active terms from here on
             walk = walk._replace(recent=())
             active = problem.reduce(np.zeros_like(members), ~members)
-        following = self.solver.step(problem, trace, walk)
+        following = self.solver.step(problem, state, walk)
         if following is None:
             return None
         point, walk = following
         n_steps = 1
-        while n_steps < most and not trace.is_late:
-            inner = trace.moved(active, point._replace(iterations=0, others=0))
-            if trace.limits.reached(inner.evaluation):
+        while n_steps < most and not state.is_late:
+            inner = state.moved(active, point._replace(iterations=0))
+            if state.limits.reached(inner.evaluation):
                 break
             following = self.solver.step(active, inner, walk)
             if following is None:
                 break
             point, walk = following
             n_steps += 1
-        state = Active(walk, members, min(objective, state.lowest))
-        return point._replace(iterations=n_steps, evaluation=None), state
+        own = Active(walk, members, min(objective, own.lowest))
+        return point._replace(iterations=n_steps, evaluation=None), own
 
-    def reduce(self, problem: Problem, state: Active, kept: Any) -> Active:
+    def reduce(self, problem: Problem, own: Active, kept: Any) -> Active:
         """Go on as the solver does, with what is left of the working set."""
-        return Active(self.solver.reduce(problem, state.walk, kept), state.members[kept])
+        return Active(self.solver.reduce(problem, own.walk, kept), own.members[kept])
 
     def _active(self, problem, x):
         """Return which terms have a loss that is not zero at x, or near it."""

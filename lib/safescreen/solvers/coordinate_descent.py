@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safescreen.problem import Problem
 from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.point import Point
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Sweeps:
     """The dual point, an element near which ``H(alpha)`` is summed where terms leave, ``H(alpha)``
     itself unless that of the evaluation serves, what part of the limits the next sweeps aim at, the
     state of the generator of orders; after how many sweeps to give up, and whether to do so;
-    whether sweeps have begun from 0 before any gap was looked at.
+    the start, if sweeps have begun there before any gap was looked at.
     """
 
     alpha: NDArray
@@ -30,7 +30,7 @@ class Sweeps:
     tolerance: float = 1.0
     seed: int = 1
     has_given_up: bool = False
-    begins_unseen: bool = False
+    unseen: Point | None = None
 
 
 class Stop(NamedTuple):
@@ -71,9 +71,6 @@ class CoordinateDescent:
         So many are too many anywhere.
     least : float
         What spread of the projected slopes, as a part of the tolerance, ends sweeps all the same.
-    few : int
-        A look before the end, for screening, is worth its evaluation if the neighbouring lam took
-        so many sweeps. If there is none, it is worth it unless terms are costly.
     """
 
     shrinking: bool = True
@@ -83,37 +80,38 @@ class CoordinateDescent:
     squared_patience: int = 10
     most_patience: int = 1000
     least: float = 1e-6
-    few: int = 10
 
     needs = ("singles", "sweeps")
     pace = 0.3
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Sweeps]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, Sweeps]:
         """Begin at the dual point of the start if it has one, or else at one made from x. From 0,
         and along a path where sums are dear, begin with the first sweeps, if nobody looks
         before the end and Newton steps are not the cheaper way.
         """
+        start = state.point
         is_path = start.alpha is not None and problem.terms.costly and problem.loss.smoothing == 0.0
         is_zero = start.alpha is None and problem.cone.magnitude(start.x) == 0.0
-        is_first = start.evaluation is None and not trace.history
+        is_first = start.evaluation is None and not state.history
         if not is_first or not (is_path or is_zero):
-            return self._begin(problem, start)
+            return self._begin(problem, state)
         patience = self._patience(problem)
-        if self._looks_early(problem, trace) or self._is_beaten(problem, start, patience):
-            return self._begin(problem, start)
-        limits = trace.limits
+        if state.screens or self._is_beaten(problem, state, patience):
+            return self._begin(problem, state)
+        limits = state.limits
         stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
         if is_path:
-            alpha, H = path_alpha(problem, start)
+            alpha, H = path_alpha(problem, state)
         else:
-            alpha = first_alpha(problem, start.x, start.lam)
+            alpha = first_alpha(problem, start.x, state.lam)
             H = dual_sum(problem, alpha, start.x)
-        state = Sweeps(alpha, start.x, patience)
-        state.begins_unseen = True
-        return self._swept(problem, trace, state, H, stop) or self._begin(problem, start)
+        own = Sweeps(alpha, start.x, patience)
+        own.unseen = start
+        return self._swept(problem, state, own, H, stop) or self._begin(problem, state)
 
-    def _begin(self, problem, start):
-        lam = start.lam
+    def _begin(self, problem, state):
+        start = state.point
+        lam = state.lam
         is_costly = problem.terms.costly and problem.cone.magnitude(start.x) == 0.0
         begins_at_x = problem.loss.smoothing > 0.0 and not is_costly
         is_given = start.alpha is not None
@@ -122,64 +120,65 @@ class CoordinateDescent:
         else:
             alpha = first_alpha(problem, start.x, lam)
         alpha = problem.terms.balanced(alpha, start.x, problem.loss)
-        state = Sweeps(alpha, start.x, self._patience(problem))
+        own = Sweeps(alpha, start.x, self._patience(problem))
         if begins_at_x:
-            state.has_given_up = self._is_beaten(problem, start, state.patience)
+            own.has_given_up = self._is_beaten(problem, state, own.patience)
             if is_given:  # x is judged by the given dual point, and may be a solution
-                state.H = dual_sum(problem, alpha, start.x)
-            return Point(start.x, alpha=start.alpha, evaluation=start.evaluation), state
-        return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), state
+                own.H = dual_sum(problem, alpha, start.x)
+            return Point(start.x, alpha=start.alpha, evaluation=start.evaluation), own
+        return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), own
 
-    def step(self, problem: Problem, trace: Trace, state: Sweeps) -> tuple[Point, Sweeps] | None:
+    def step(self, problem: Problem, state: State, own: Sweeps) -> tuple[Point, Sweeps] | None:
         """Sweep until the next look; None where sweeps give up."""
-        if state.has_given_up:
+        if own.has_given_up:
             return None
-        e = trace.evaluation
-        begins_unseen, state.begins_unseen = state.begins_unseen, False
-        if begins_unseen and not e.gap <= abs(e.primal):
-            return self._begin(problem, trace.start)  # rounding has left less than there was at 0
-        H = trace.evaluation.H if state.H is None else state.H
-        return self._swept(
-            problem, trace, state, H, self._next_stop(problem, trace, state.tolerance)
-        )
+        e = state.evaluation
+        unseen = own.unseen
+        own.unseen = None
+        if unseen is not None and not e.gap <= abs(e.primal):
+            # rounding has left less than there was at the start
+            return self._begin(problem, state._replace(point=unseen))
+        H = e.H if own.H is None else own.H
+        stop = self._next_stop(problem, state, own.tolerance)
+        return self._swept(problem, state, own, H, stop)
 
-    def _swept(self, problem, trace, state, H, stop):
-        """Return the point after sweeps from the dual point of H, and the state; None where dual
-        variables, which the squared hinge does not bound, have become too large for floats.
+    def _swept(self, problem, state, own, H, stop):
+        """Return the point after sweeps from the dual point of H, and what is known; None where
+        dual variables, which the squared hinge does not bound, have become too large for floats.
         """
-        most = min(state.patience or self.sweeps, trace.limits.max_iter - trace.n_iter)
+        most = min(own.patience or self.sweeps, state.limits.max_iter - state.n_iter)
         options: dict[str, Any] = {"goal": stop.gap}
-        if trace.limits.max_seconds < math.inf:
-            options["is_over"] = lambda: trace.is_late
-        H, spread, n_sweeps, state.seed = problem.terms.sweep(
-            state.alpha,
+        if state.limits.max_seconds < math.inf:
+            options["is_over"] = lambda: state.is_late
+        H, spread, n_sweeps, own.seed = problem.terms.sweep(
+            own.alpha,
             H,
-            trace.lam,
+            state.lam,
             problem.loss,
             stop.spread,
             most,
-            state.seed,
+            own.seed,
             self.shrinking,
             **options,
         )
-        if not np.isfinite(state.alpha).all():
+        if not np.isfinite(own.alpha).all():
             return None
         if n_sweeps < most and spread <= stop.spread:
-            state.tolerance = 0.1 * min(state.tolerance, spread)
+            own.tolerance = 0.1 * min(own.tolerance, spread)
         elif n_sweeps < most and not (stop.is_early and n_sweeps):
-            state.tolerance *= 0.1  # the end: sweeps saw the gap less well than it is seen now
-        is_slow = state.patience is not None and n_sweeps == most
-        state.has_given_up = state.tolerance < 1e-16 or is_slow
-        x = (1.0 / trace.lam) * H
-        state.near = H
-        state.H = None  # the evaluation sums it anew, without what rounding has added up
-        return Point(x, iterations=n_sweeps, alpha=state.alpha), state
+            own.tolerance *= 0.1  # the end: sweeps saw the gap less well than it is seen now
+        is_slow = own.patience is not None and n_sweeps == most
+        own.has_given_up = own.tolerance < 1e-16 or is_slow
+        x = (1.0 / state.lam) * H
+        own.near = H
+        own.H = None  # the evaluation sums it anew, without what rounding has added up
+        return Point(x, iterations=n_sweeps, alpha=own.alpha), own
 
-    def reduce(self, problem: Problem, state: Sweeps, kept: Any) -> Sweeps:
+    def reduce(self, problem: Problem, own: Sweeps, kept: Any) -> Sweeps:
         """Continue with the remaining terms."""
-        state.alpha = np.array(state.alpha[kept])
-        state.H = dual_sum(problem, state.alpha, state.near)
-        return state
+        own.alpha = np.array(own.alpha[kept])
+        own.H = dual_sum(problem, own.alpha, own.near)
+        return own
 
     def _patience(self, problem):
         """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way
@@ -199,38 +198,29 @@ class CoordinateDescent:
             return int(min(self.squared_patience * n_sweeps, self.most_patience))
         return int(min(self.patience * max(1.0, n_sweeps), self.most_patience))
 
-    def _is_beaten(self, problem, start, patience):
+    def _is_beaten(self, problem, state, patience):
         """Return whether Newton steps for the squared hinge are the cheaper way from the start:
         they cost next to nothing, or have solved for the neighbouring lam and are not dear.
         """
         if problem.loss.has_linear_region or not problem.terms.stored or patience is None:
             return False
-        has_won = start.solver not in ("", type(self).__name__)
+        has_won = state.neighbour.solver not in ("", type(self).__name__)
         return patience == 0 or (has_won and patience < self.most_patience)
 
-    def _looks_early(self, problem, trace):
-        """Return whether screening makes a look at the gap before the end worth its cost."""
-        if trace.policy is None or not trace.policy.is_automatic:
-            return trace.policy is not None
-        if trace.start.expected > 0.0:
-            return trace.start.expected >= self.few
-        return not problem.terms.costly
-
-    def _next_stop(self, problem, trace, tolerance):
+    def _next_stop(self, problem, state, tolerance):
         """Return the :class:`Stop` that follows the last evaluation.
 
         Sweeps end by the gap: at half of `tolerance` times the limits, or before that, at a gap
         that is small beside an allowance for rounding, where the limits are below that, or where
         screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide
         little before that is smaller than a width of margins, 1."""
-        e = trace.evaluation
-        limits = trace.limits
+        e = state.evaluation
+        limits = state.limits
         factor = 0.5 * tolerance
-        looks = self._looks_early(problem, trace)
-        longest = float(problem.terms.norms.max(initial=0.0)) if looks else 0.0
+        longest = float(problem.terms.norms.max(initial=0.0)) if state.screens else 0.0
         decides = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
         last = factor * max(limits.tol, limits.rtol * e.dual)
-        last = max(last, 0.25 * trace.allowance_above_goal)
+        last = max(last, 0.25 * state.allowance_above_goal)
         is_early = decides > last and e.gap > 2.0 * decides
         gap = (decides if is_early else last, factor * limits.rtol)
         return Stop(self.least * tolerance, gap, is_early)
@@ -259,22 +249,24 @@ def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
     return np.full(len(problem), min(max(0.0, height / square), 1.0))
 
 
-def path_alpha(problem: Problem, start: Start) -> tuple[NDArray, ElementLike]:
+def path_alpha(problem: Problem, state: State) -> tuple[NDArray, ElementLike]:
     """Return a dual point of the hinge to start from, and its sum: that of the neighbouring lam, or
     what has the same ``alpha_t/lam`` between the bounds and the same alpha_t at them, whichever has
     the larger dual value.
 
     As lam falls samples stay at a bound, and others keep the coefficients that they have in x."""
     terms = problem.terms
+    start = state.point
+    last = state.neighbour
     alpha = np.array(start.alpha)
     between = np.flatnonzero((alpha > 0.0) & (alpha < 1.0))
-    if between.size and start.last_lam > 0.0:
+    if between.size and last.lam > 0.0:
         kept = alpha.copy()
-        kept[between] = np.minimum(alpha[between] * (start.lam / start.last_lam), 1.0)
+        kept[between] = np.minimum(alpha[between] * (state.lam / last.lam), 1.0)
         kept = terms.balanced(kept, start.x, problem.loss)
         H = dual_sum(problem, kept, start.x)
         value = terms.conjugates(problem.loss, kept) + problem.constant
-        if value - 0.5 * problem.cone.inner(H, H) / start.lam > start.dual:
+        if value - 0.5 * problem.cone.inner(H, H) / state.lam > last.dual:
             return kept, H
     alpha = terms.balanced(alpha, start.x, problem.loss)
     return alpha, dual_sum(problem, alpha, start.x)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from safescreen.solvers.named import Named
-from safescreen.solvers.trace import Trace
+from safescreen.solvers.reduction import Test
+from safescreen.solvers.state import Look
+from safescreen.terms.base import Terms
 
 
 @dataclass(frozen=True)
-class Every(Named):
+class Every:
     """Use the tests at the first point and each `freq` iterations (STS19 Algorithm 1).
 
     A first point that has been screened already is passed over, unless its gap is less than
     `fallen` of what it was then: the balls would be nearly the same."""
 
+    use: tuple[Test, ...]
     freq: int = 10
     fallen: float = 0.5
 
-    def is_due(self, trace: Trace) -> bool:
-        """Return whether `freq` iterations have passed."""
-        last = trace.screened
-        if last.n_iter is None and trace.n_iter == 0:
-            return trace.evaluation.gap <= self.fallen * last.gap
-        return trace.n_iter - (last.n_iter or 0) >= self.freq
+    def tests(self, now: Look, then: Look, terms: Terms) -> Iterable[Test]:
+        """Return the tests if `freq` iterations have passed."""
+        if then.n_iter is None and now.n_iter == 0:
+            is_due = now.gap <= self.fallen * then.gap
+        else:
+            is_due = now.n_iter - (then.n_iter or 0) >= self.freq
+        return self.use if is_due else ()

@@ -15,24 +15,29 @@ from safescreen.problem import Problem
 from safescreen.rules.features import can_leave_out, need_features
 from safescreen.solvers.active_set import ActiveSet
 from safescreen.solvers.coordinate_descent import CoordinateDescent
-from safescreen.solvers.counted import Counted
 from safescreen.solvers.every import Every
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.newton import Newton
 from safescreen.solvers.projected_gradient import ProjectedGradient
 from safescreen.solvers.proximal_hinge import ProximalHinge
 from safescreen.solvers.proximal_intercept import ProximalIntercept
-from safescreen.solvers.reduction import parse_screening
+from safescreen.solvers.reduction import Test, parse_screening
 from safescreen.solvers.relay import Relay
 from safescreen.solvers.semismooth import Semismooth
-from safescreen.solvers.setup import Features, Policy, Setup, Solver
+from safescreen.solvers.setup import FeatureTrials, Policy, Setup, Solver
 from safescreen.solvers.when_fallen import WhenFallen
+from safescreen.spheres import SPHERES
+
+AFTER = 600
+"""After so many gradient steps interior-point steps are tried: twenty of them cost about as much,
+if the number of coordinates is moderate.
+"""
 
 SMOOTH: dict[str, Solver] = {
     "gradient": ProjectedGradient(),
     "semismooth": Semismooth(),
     "interior": InteriorPoint(),
-    "handover": Relay(ProjectedGradient(), InteriorPoint(), counted=True),
+    "handover": Relay(ProjectedGradient(), InteriorPoint(), after=AFTER),
     "newton": Newton(),
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -52,7 +57,7 @@ HINGE: dict[str, Solver] = {
     "gradient": ProximalHinge(),
     "semismooth": ProximalHinge(Semismooth()),
     "interior": INTERIOR_HINGE,
-    "handover": Relay(ProximalHinge(), INTERIOR_HINGE, counted=True),
+    "handover": Relay(ProximalHinge(), INTERIOR_HINGE, after=AFTER),
     "newton": NEWTON_HINGE,
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -65,6 +70,16 @@ DUAL = ("coordinate", "unshrunk", "hybrid")
 
 ITERATIVE = ("gradient", "semismooth", "handover")
 """Methods that an active set goes with; a step of the others looks at the terms in C anyway."""
+
+LISTED = frozenset({"singles", "differences"})
+"""What terms offer that ``screening="auto"`` screens: triplets, pairs and quadruplets in a list.
+Sweeps over samples leave out the same ones at no cost.
+"""
+
+AUTO = (Test((SPHERES["MGB"],), "sphere"),)
+"""What "auto" screens them with, each time the gap has halved."""
+
+HALF = 0.5
 
 FEATURES = "features"
 """What the features rule is called among the names of `screening`."""
@@ -106,12 +121,12 @@ def screening_of(
     solver: Solver,
     freq: int,
     name: str = "screening",
-) -> tuple[Policy | None, Features | None]:
+) -> tuple[Policy | None, FeatureTrials | None]:
     """Return when terms are screened, and when features are left out, from a user's `screening`,
     the argument `name`.
     """
     names, has_features = without_features(screening, prob, name)
-    return policy_of(names, prob, solver, freq, name), Features() if has_features else None
+    return policy_of(names, prob, solver, freq, name), FeatureTrials() if has_features else None
 
 
 def check_method(method: str, prob: Problem) -> str:
@@ -174,8 +189,8 @@ def policy_of(
     if not isinstance(screening, str | tuple) and isinstance(screening, Policy):
         return screening
     if isinstance(screening, str) and screening == "auto":
-        fallen = Counted.fallen
-        return Counted(fallen=fallen if solver.pace is None else min(fallen, solver.pace))
+        is_listed = prob.terms.offers.issuperset(LISTED)
+        return WhenFallen(AUTO, min(HALF, solver.pace or HALF)) if is_listed else None
     tests = parse_screening(screening, prob, name)
     if not tests:
         return None

@@ -15,7 +15,7 @@ from safescreen._threads import large_blas
 from safescreen.problem import Problem
 from safescreen.solvers.line_search import line_search
 from safescreen.solvers.point import Point
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 
 @dataclass
@@ -58,25 +58,26 @@ class Newton:
     needs = ("singles", "sweeps")
     pace = 0.1
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Descent]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, Descent]:
         """Begin at the start, with the slopes there."""
+        start = state.point
         evaluation = start.evaluation if start.alpha is None else None
         return Point(start.x, evaluation=evaluation), Descent()
 
-    def step(self, problem: Problem, trace: Trace, state: Descent) -> tuple[Point, Descent] | None:
+    def step(self, problem: Problem, state: State, own: Descent) -> tuple[Point, Descent] | None:
         """Take one step; None where no step descends, or none has done so for long."""
-        e = trace.evaluation
-        has_fallen = e.primal < state.lowest * (1.0 - 1e-14)
-        state.n_stalled = 0 if has_fallen else state.n_stalled + 1
-        state.lowest = min(state.lowest, e.primal)
-        if state.n_stalled > self.stalled:
+        e = state.evaluation
+        has_fallen = e.primal < own.lowest * (1.0 - 1e-14)
+        own.n_stalled = 0 if has_fallen else own.n_stalled + 1
+        own.lowest = min(own.lowest, e.primal)
+        if own.n_stalled > self.stalled:
             return None
         step = self._step(problem, e)
         if step is None:
             return None
-        return Point(problem.cone.project(e.x + step), iterations=1), state
+        return Point(problem.cone.project(e.x + step), iterations=1), own
 
-    def reduce(self, problem: Problem, state: Descent, kept: Any) -> Descent:
+    def reduce(self, problem: Problem, own: Descent, kept: Any) -> Descent:
         """Begin anew: the objective is another one."""
         return Descent()
 

@@ -19,8 +19,6 @@ class Point(NamedTuple):
     x : element
     iterations : int
         Iterations since the last point.
-    others : int
-        Evaluations of all terms that went into it besides one an iteration.
     alpha : array, optional
         The dual point of the problem that is left that belongs to x; without it that is
         ``alpha(x)``.
@@ -37,7 +35,6 @@ class Point(NamedTuple):
 
     x: ElementLike
     iterations: int = 0
-    others: int = 0
     alpha: NDArray | None = None
     width: float = 0.0
     evaluation: Evaluation | None = None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike
 from safescreen.solvers.point import Point
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 Jump = Callable[[Evaluation, float], "ElementLike | None"]
 
@@ -31,12 +31,12 @@ class Walk(NamedTuple):
     counted_at: int = 0
     halved_at: int = 0
 
-    def at(self, trace: Trace) -> Walk:
+    def at(self, state: State) -> Walk:
         """Return the walk that has counted how many iterations have not halved the gap."""
         waited = 0
-        if trace.fall.halved_at == self.halved_at:
-            waited = self.waited + trace.n_iter - self.counted_at
-        return self._replace(waited=waited, counted_at=trace.n_iter, halved_at=trace.fall.halved_at)
+        if state.fall.halved_at == self.halved_at:
+            waited = self.waited + state.n_iter - self.counted_at
+        return self._replace(waited=waited, counted_at=state.n_iter, halved_at=state.fall.halved_at)
 
     def forgetting(self) -> Walk:
         """Return the walk without what holds for the last problem, or before a restart, only."""
@@ -75,58 +75,58 @@ class ProjectedGradient:
     needs = ()
     pace = None
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Walk]:
-        """Begin at the start."""
-        return Point(start.x, evaluation=start.evaluation, step=start.step), Walk(start.step)
+    def init(self, problem: Problem, state: State) -> tuple[Point, Walk]:
+        """Begin at the point of the state."""
+        return state.point._replace(alpha=None), Walk(state.point.step)
 
     def step(
-        self, problem: Problem, trace: Trace, state: Walk, jump: Jump | None = None
+        self, problem: Problem, state: State, own: Walk, jump: Jump | None = None
     ) -> tuple[Point, Walk] | None:
         """Take one step; ``jump(evaluation, s)`` may return another point to go on to."""
-        e = trace.evaluation
-        if state.origin is not None and self._is_too_high(e, state):
-            back = state.origin[0]
+        e = state.evaluation
+        if own.origin is not None and self._is_too_high(e, own):
+            back = own.origin[0]
             halfway = back + 0.5 * (e.x - back)
-            halved = state._replace(n_halvings=state.n_halvings + 1, counted_at=trace.n_iter + 1)
-            return Point(halfway, iterations=1, step=state.length), halved
-        if trace.n_iter - trace.fall.fell_at >= self.hopeless and trace.is_rounding:
+            halved = own._replace(n_halvings=own.n_halvings + 1, counted_at=state.n_iter + 1)
+            return Point(halfway, iterations=1, step=own.length), halved
+        if state.n_iter - state.fall.fell_at >= self.hopeless and state.is_rounding:
             return None
-        state = state.at(trace)
-        if state.waited >= self.patience * (5 if state.is_guarded else 1):
-            e = trace.best.evaluation
-            state = state.forgetting()._replace(is_guarded=True, waited=0)
+        own = own.at(state)
+        if own.waited >= self.patience * (5 if own.is_guarded else 1):
+            e = state.best
+            own = own.forgetting()._replace(is_guarded=True, waited=0)
         gradient = e.gradient
-        length = _length(problem.cone, state, e.x, gradient, e.lam)
+        length = _length(problem.cone, own, e.x, gradient, e.lam)
         ahead = None if jump is None else jump(e, length)
         if ahead is None and length == 1.0 / e.lam:
             ahead = e.x_alpha
         elif ahead is None:
             ahead = problem.cone.project(e.x - length * gradient)
-        following = state._replace(
+        following = own._replace(
             length=length,
             origin=(e.x, gradient),
-            recent=(*state.recent[1 - self.memory :], e.primal),
-            n_steps=state.n_steps + 1,
+            recent=(*own.recent[1 - self.memory :], e.primal),
+            n_steps=own.n_steps + 1,
             n_halvings=0,
         )
         return Point(ahead, iterations=1, step=length), following
 
-    def reduce(self, problem: Problem, state: Walk, kept: Any) -> Walk:
+    def reduce(self, problem: Problem, own: Walk, kept: Any) -> Walk:
         """Go on without what holds for the larger problem only."""
-        return state.forgetting()
+        return own.forgetting()
 
-    def _is_too_high(self, e, state):
-        if not (state.is_guarded and state.recent) or state.n_halvings >= self.halvings:
+    def _is_too_high(self, e, own):
+        if not (own.is_guarded and own.recent) or own.n_halvings >= self.halvings:
             return False
-        return e.primal > max(state.recent) * (1.0 + 1e-14)
+        return e.primal > max(own.recent) * (1.0 + 1e-14)
 
 
-def _length(cone, state, x, gradient, lam):
+def _length(cone, own, x, gradient, lam):
     """Return the length of the next step."""
-    if state.origin is None:
-        return 1.0 / lam if state.length is None else state.length
-    dx = x - state.origin[0]
-    dg = gradient - state.origin[1]
+    if own.origin is None:
+        return 1.0 / lam if own.length is None else own.length
+    dx = x - own.origin[0]
+    dg = gradient - own.origin[1]
     xx = cone.inner(dx, dx)
     xg = cone.inner(dx, dg)
     gg = cone.inner(dg, dg)

@@ -18,7 +18,7 @@ from safescreen.solvers.point import Point
 from safescreen.solvers.projected_gradient import ProjectedGradient
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.setup import Setup, Solver
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,6 @@ class ProximalHinge:
     widest, near, rough : float
         On the way from x = 0: the first width over lam_max/lam, the last width over the first, and
         the relative gap to which those problems are solved.
-    others : int
-        Evaluations that a round takes besides its iterations, as screening counts them.
     """
 
     inner: Solver = ProjectedGradient()
@@ -89,95 +87,94 @@ class ProximalHinge:
     widest: float = 1e-4
     near: float = 0.1
     rough: float = 1e-2
-    others: int = 6
 
     @property
     def needs(self) -> tuple[str, ...]:
         """What the inner solver needs."""
         return self.inner.needs
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Rounds]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, Rounds]:
         """Solve the first smoothed problem."""
-        state = Rounds(x=start.x, alpha=start.alpha, width=self.width, step=start.step)
+        start = state.point
+        own = Rounds(x=start.x, alpha=start.alpha, width=self.width, step=start.step)
         if not problem.cone.is_whole_space:
-            largest = self.widest * problem.lam_max() / start.lam
+            largest = self.widest * problem.lam_max() / state.lam
             if self.width < largest < np.inf:
-                state = replace(state, width=max(self.width, self.near * largest))
-                if state.alpha is None and problem.cone.norm(start.x) == 0.0:
-                    state = self._come_near(problem, trace, state, largest)
-        alpha = state.alpha
+                own = replace(own, width=max(self.width, self.near * largest))
+                if own.alpha is None and problem.cone.norm(start.x) == 0.0:
+                    own = self._come_near(problem, state, own, largest)
+        alpha = own.alpha
         if not problem.terms.explicit:
             alpha = None
         elif alpha is None:
             alpha = np.full(len(problem), 0.5)
-        state = replace(state, alpha=alpha)
-        return self._solve(problem, trace, state, trace.limits.tol, rtol=1e-3)
+        own = replace(own, alpha=alpha)
+        return self._solve(problem, state, own, state.limits.tol, rtol=1e-3)
 
-    def step(self, problem: Problem, trace: Trace, state: Rounds) -> tuple[Point, Rounds] | None:
+    def step(self, problem: Problem, state: State, own: Rounds) -> tuple[Point, Rounds] | None:
         """Solve the next smoothed problem; None after many that brought nothing."""
-        gap = trace.evaluation.gap
-        is_slow = state.lowest is not None and not gap < self.slow * state.lowest
-        has_stalled = state.lowest is not None and not gap < 0.99 * state.lowest
-        n_stalled = state.n_stalled + 1 if has_stalled else 0
+        gap = state.evaluation.gap
+        is_slow = own.lowest is not None and not gap < self.slow * own.lowest
+        has_stalled = own.lowest is not None and not gap < 0.99 * own.lowest
+        n_stalled = own.n_stalled + 1 if has_stalled else 0
         if n_stalled >= self.stalled:
             return None
-        width = state.width
+        width = own.width
         explicit = problem.terms.explicit
         if is_slow or not explicit:
             least = self.narrowest if explicit else 1e-3 * self.narrowest
             width = max(width * self.narrower, least)
-        lowest = gap if state.lowest is None else min(gap, state.lowest)
-        state = replace(state, width=width, lowest=lowest, n_stalled=n_stalled)
-        best = trace.best.evaluation
-        limits = trace.limits
+        lowest = gap if own.lowest is None else min(gap, own.lowest)
+        own = replace(own, width=width, lowest=lowest, n_stalled=n_stalled)
+        best = state.best
+        limits = state.limits
         least_gap = 10.0 * max(limits.tol, limits.rtol * abs(best.primal))
-        return self._solve(problem, trace, state, self.accuracy * max(best.gap, least_gap))
+        return self._solve(problem, state, own, self.accuracy * max(best.gap, least_gap))
 
-    def reduce(self, problem: Problem, state: Rounds, kept: Any) -> Rounds:
+    def reduce(self, problem: Problem, own: Rounds, kept: Any) -> Rounds:
         """Continue with the remaining terms."""
-        return state if state.alpha is None else replace(state, alpha=state.alpha[kept])
+        return own if own.alpha is None else replace(own, alpha=own.alpha[kept])
 
-    def _solve(self, problem, trace, state, tol, rtol=0.0):
+    def _solve(self, problem, state, own, tol, rtol=0.0):
         """Solve the smoothed problem around the dual point, and take its dual point."""
-        smoothed = around(problem, state.alpha, state.width)
-        state = self._solve_smoothed(smoothed, trace, state, tol, rtol)
+        smoothed = around(problem, own.alpha, own.width)
+        own = self._solve_smoothed(smoothed, state, own, tol, rtol)
         explicit = problem.terms.explicit
-        alpha = smoothed.alpha(state.x) if explicit else None
-        evaluation = evaluate_hinge(problem, state.x, trace.lam, alpha, state.width)
+        alpha = smoothed.alpha(own.x) if explicit else None
+        evaluation = evaluate_hinge(problem, own.x, state.lam, alpha, own.width)
         point = Point(
             evaluation.x,
-            iterations=state.iterations,
-            others=self.others,
+            iterations=own.iterations,
             alpha=alpha,
-            width=0.0 if explicit else state.width,
+            width=0.0 if explicit else own.width,
             evaluation=evaluation,
-            step=state.step,
+            step=own.step,
         )
-        return point, replace(state, alpha=alpha, iterations=0)
+        return point, replace(own, alpha=alpha, iterations=0)
 
-    def _solve_smoothed(self, smoothed, trace, state, tol, rtol):
-        """Solve one smoothed problem from the last solution on; return the state with its
+    def _solve_smoothed(self, smoothed, state, own, tol, rtol):
+        """Solve one smoothed problem from the last solution on; return what is known with its
         solution.
         """
-        left = trace.limits_left
-        limits = Limits(tol, rtol, left.max_iter - state.iterations, left.max_seconds)
-        start = Start(x=state.x, lam=trace.lam, step=state.step)
-        outcome = drive(Reduction(smoothed), Setup(limits=limits, solver=self.inner), start)
-        iterations = state.iterations + outcome.n_iter
-        return replace(state, x=outcome.evaluation.x, step=outcome.step, iterations=iterations)
+        left = state.limits_left
+        limits = Limits(tol, rtol, left.max_iter - own.iterations, left.max_seconds)
+        start = State.begin(Point(own.x, step=own.step), state.lam, limits)
+        last = drive(Reduction(smoothed), Setup(limits=limits, solver=self.inner), start)
+        iterations = own.iterations + last.n_iter
+        return replace(own, x=last.evaluation.x, step=last.point.step, iterations=iterations)
 
-    def _come_near(self, problem, trace, state, largest):
-        """Return a state near the solution, by smoothed hinges from the largest width down, with
+    def _come_near(self, problem, state, own, largest):
+        """Return a own near the solution, by smoothed hinges from the largest width down, with
         the dual point of the last one.
         """
-        n_problems = int(np.ceil(np.log(largest / state.width) / -np.log(self.narrower)))
-        rtol = max(self.rough, trace.limits.rtol)
+        n_problems = int(np.ceil(np.log(largest / own.width) / -np.log(self.narrower)))
+        rtol = max(self.rough, state.limits.rtol)
         for k in range(n_problems, -1, -1):
-            smoothed = around(problem, None, state.width * self.narrower**-k)
-            state = self._solve_smoothed(smoothed, trace, state, trace.limits.tol, rtol)
-            if trace.is_late:
+            smoothed = around(problem, None, own.width * self.narrower**-k)
+            own = self._solve_smoothed(smoothed, state, own, state.limits.tol, rtol)
+            if state.is_late:
                 break
-        return replace(state, alpha=smoothed.alpha(state.x)) if problem.terms.explicit else state
+        return replace(own, alpha=smoothed.alpha(own.x)) if problem.terms.explicit else own
 
 
 def evaluate_hinge(problem, x, lam, alpha, width):

@@ -15,7 +15,7 @@ from safescreen.solvers.limits import Limits
 from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.setup import Setup, Solver
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 
 @dataclass(frozen=True)
@@ -77,62 +77,60 @@ class ProximalIntercept:
     needs = ("singles", "intercept")
     pace = 1.0
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Centre]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, Centre]:
         """Solve the problem around the best intercept of the start."""
+        start = state.point
         b = problem.terms.intercept(start.x, problem.loss) or 0.0
-        state = Centre(b=b, x=start.x, alpha=start.alpha)
-        rough = max(self.rough, trace.limits.rtol)
-        return self._solve(problem, trace, state, trace.limits.tol, rough)
+        own = Centre(b=b, x=start.x, alpha=start.alpha)
+        rough = max(self.rough, state.limits.rtol)
+        return self._solve(problem, state, own, state.limits.tol, rough)
 
-    def step(self, problem: Problem, trace: Trace, state: Centre) -> tuple[Point, Centre] | None:
+    def step(self, problem: Problem, state: State, own: Centre) -> tuple[Point, Centre] | None:
         """Solve around the next center; None after many rounds that brought nothing."""
-        gap = trace.evaluation.gap
-        n_stalled = 0 if gap < 0.9 * state.lowest else state.n_stalled + 1
-        state = replace(state, n_stalled=n_stalled, lowest=min(gap, state.lowest))
+        gap = state.evaluation.gap
+        n_stalled = 0 if gap < 0.9 * own.lowest else own.n_stalled + 1
+        own = replace(own, n_stalled=n_stalled, lowest=min(gap, own.lowest))
         if n_stalled:  # of solutions that were not accurate enough
-            state = replace(state, low=-math.inf, high=math.inf)
-        if trace.ends_at_rounding:
+            own = replace(own, low=-math.inf, high=math.inf)
+        if state.ends_at_rounding:
             return None
-        if n_stalled > self.stalled or not gap <= self.lost * trace.best.evaluation.gap:
+        if n_stalled > self.stalled or not gap <= self.lost * state.best.gap:
             return None
-        goal = trace.limits.goal(trace.best.evaluation.primal)
+        goal = state.limits.goal(state.best.primal)
         accuracy = self.accuracy ** (1 + n_stalled)
-        return self._solve(problem, trace, state, accuracy * max(state.lowest, goal))
+        return self._solve(problem, state, own, accuracy * max(own.lowest, goal))
 
-    def reduce(self, problem: Problem, state: Centre, kept: Any) -> Centre:
+    def reduce(self, problem: Problem, own: Centre, kept: Any) -> Centre:
         """Continue with the remaining terms."""
-        return state if state.alpha is None else replace(state, alpha=state.alpha[kept])
+        return own if own.alpha is None else replace(own, alpha=own.alpha[kept])
 
-    def _solve(self, problem, trace, state, tol, rtol=0.0):
+    def _solve(self, problem, state, own, tol, rtol=0.0):
         """Solve around the center, and choose the next one."""
-        around = penalised(problem, state.b)
-        left = trace.limits_left
+        around = penalised(problem, own.b)
+        left = state.limits_left
         limits = Limits(tol, rtol, left.max_iter, left.max_seconds)
-        start = Start(x=state.x, lam=trace.lam, alpha=state.alpha)
-        outcome = drive(Reduction(around), Setup(limits=limits, solver=self.inner), start)
-        x = outcome.evaluation.x
-        if outcome.dual_point is None:
-            alpha = around.alpha(x)
-        else:
-            alpha = outcome.dual_point.unpack()
+        start = State.begin(Point(own.x, alpha=own.alpha), state.lam, limits)
+        last = drive(Reduction(around), Setup(limits=limits, solver=self.inner), start)
+        x = last.evaluation.x
+        alpha = around.alpha(x) if last.best_dual is None else last.best_dual.unpack()
         terms = problem.terms
         s = terms.residual(alpha)[0]
-        step = terms.constant * terms.constant * s / trace.lam
-        state = replace(self._moved(state, s, step), x=x)
+        step = terms.constant * terms.constant * s / state.lam
+        own = replace(self._moved(own, s, step), x=x)
         balanced = terms.balanced(alpha, x, problem.loss)
-        point = Point(x, iterations=outcome.n_iter, alpha=balanced)
-        return point, replace(state, alpha=alpha)
+        point = Point(x, iterations=last.n_iter, alpha=balanced)
+        return point, replace(own, alpha=alpha)
 
-    def _moved(self, state, s, step):
-        """Return the state with the center where the line through the last two residuals is 0, as
-        far as that may be the best one; s is the last residual, and `step` the proximal step.
+    def _moved(self, own, s, step):
+        """Return what is known with the center where the line through the last two residuals is
+        0, as far as that may be the best one; s is the last residual, and `step` the proximal step.
         """
-        center = state.b
+        center = own.b
         nearest = center + step
-        low = max(state.low, nearest) if s > 0.0 else state.low
-        high = state.high if s > 0.0 else min(state.high, nearest)
+        low = max(own.low, nearest) if s > 0.0 else own.low
+        high = own.high if s > 0.0 else min(own.high, nearest)
         b = nearest
-        last = state.last
+        last = own.last
         if last is not None and (center - last[0]) * (s - last[1]) < 0.0:
             root = center + s * (center - last[0]) / (last[1] - s)
             most = self.far * abs(step)
@@ -140,7 +138,7 @@ class ProximalIntercept:
         if not low <= b <= high and low < high:
             middle = 0.5 * (low + high)
             b = middle if math.isfinite(middle) else nearest
-        return replace(state, b=b, last=(center, s), low=low, high=high)
+        return replace(own, b=b, last=(center, s), low=low, high=high)
 
 
 def penalised(problem: Problem, b: float) -> Problem:

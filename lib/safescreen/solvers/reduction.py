@@ -20,6 +20,9 @@ from safescreen.spheres.families import SphereFamily
 SHRINK = 0.05
 """Screened terms leave the arrays once they are this part of what is left; so do features."""
 
+LAST = SPHERES["MGB"]
+"""The ball that looks at a solution: it needs the evaluation alone, and lies in that of DGB."""
+
 
 @dataclass(frozen=True)
 class Test:
@@ -155,18 +158,34 @@ class Reduction:
             masks = RULES[rule](self.problem, *balls)
         else:
             masks = intersection(self.problem, *balls)
-        status = self.status if self._ids is None else self.status[self._ids]
-        new_L, new_R, n_decided = _merge(status, masks.in_L, masks.in_R)
-        self.n_L += new_L
-        self.n_R += new_R
-        if self._ids is not None:
-            self.status[self._ids] = status
+        status, n_decided = self._merged(masks)
         if n_decided < max(1.0, SHRINK * status.size):
             return None
         problem, kept = self.problem.reduce_by(status, (balls[0].center, *self._sums))
         ids = kept if self._ids is None else self._ids[kept]
         self.problem, self._ids = problem, ids  # together: Ctrl-C may come between statements
         return kept
+
+    def decide(self, reference_of: Callable[[Problem], Reference]) -> None:
+        """Decide terms with the ball of a reference, the sphere rule and one pass; no term leaves
+        the problem.
+        """
+        if len(self.problem):
+            ball = LAST.build(reference_of(self.problem))
+            if ball.decides:
+                self._merged(RULES["sphere"](self.problem, ball))
+
+    def _merged(self, masks):
+        """Add what masks over the remaining terms say; return their status, and how many of them
+        are decided.
+        """
+        status = self.status if self._ids is None else self.status[self._ids]
+        new_L, new_R, n_decided = _merge(status, masks.in_L, masks.in_R)
+        self.n_L += new_L
+        self.n_R += new_R
+        if self._ids is not None:
+            self.status[self._ids] = status
+        return status, n_decided
 
     def _apply_blocks(self, ball):
         terms, total, error, n_L, n_R = self.problem.terms.screen_blocks(ball, self.problem.loss)

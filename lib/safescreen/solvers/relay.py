@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from safescreen.problem import Problem
 from safescreen.solvers.point import Point
 from safescreen.solvers.setup import Solver
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 
 class Leg(NamedTuple):
-    """The number of the solver whose turn it is, and its state."""
+    """The number of the solver whose turn it is, and what that knows."""
 
     number: int
-    state: Any
+    own: Any
 
 
 @dataclass(frozen=True)
@@ -23,30 +23,21 @@ class Relay:
     """The cheap solver until it gives up, then the dear one from the best point, unless its gap is
     an allowance for rounding.
 
-    If `counted`, the cheap solver also hands over once it has cost as much as the dear one would,
-    and would cost as much again: both together then cost at most about twice what the better one
-    alone does, if the dear one takes no more steps than expected. Costs are counted operations; how
-    many iterations are left follows from how fast the gap falls. Along a path the dear solver keeps
-    what it has won: where it solved the neighbouring lam it goes on at once. The cheap one takes
-    back what rounding keeps the dear one from solving.
+    With `after`, the cheap solver also hands over after so many iterations. Along a path the dear
+    solver keeps what it has won: where it solved the neighbouring lam it goes on at once. The cheap
+    one takes back what rounding keeps the dear one from solving.
 
     Attributes
     ----------
-    cheap : Solver
-    dear : Solver
-        If `counted`, an :class:`~safescreen.interior.InteriorPoint`, which knows what its
-        steps cost.
-    counted : bool
-    cold, warm : int
-        Steps that the dear solver is expected to take from anywhere, and from a point of a relative
-        gap of at most its `near`.
+    cheap, dear : Solver
+        With `after`, `dear` is an :class:`~safescreen.interior.InteriorPoint`, which knows what it
+        is able to solve.
+    after : int, optional
     """
 
     cheap: Solver
     dear: Any
-    counted: bool = False
-    cold: int = 20
-    warm: int = 8
+    after: int | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -60,50 +51,40 @@ class Relay:
 
     @property
     def _legs(self):
-        return (self.cheap, self.dear, self.cheap) if self.counted else (self.cheap, self.dear)
+        legs = (self.cheap, self.dear)
+        return legs if self.after is None else (*legs, self.cheap)
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Leg]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
         """Begin with the cheap solver."""
-        return self._on(0, self.cheap.init(problem, start, trace))
+        return self._on(0, self.cheap.init(problem, state))
 
-    def step(self, problem: Problem, trace: Trace, state: Leg) -> tuple[Point, Leg] | None:
+    def step(self, problem: Problem, state: State, own: Leg) -> tuple[Point, Leg] | None:
         """Take a step of the solver whose turn it is; none where rounding allows none."""
-        if trace.ends_at_rounding:
+        if state.ends_at_rounding:
             return None
-        number = state.number
+        number = own.number
         following = None
-        if number > 0 or not self._is_beaten(problem, trace):
-            following = self._legs[number].step(problem, trace, state.state)
-        if following is None and number + 1 < len(self._legs) and not trace.is_rounding:
+        if number > 0 or not self._goes_over(problem, state):
+            following = self._legs[number].step(problem, state, own.own)
+        if following is None and number + 1 < len(self._legs) and not state.is_rounding:
             number += 1
-            following = self._legs[number].init(problem, trace.best_start(), trace)
+            following = self._legs[number].init(problem, state.at_best())
         return None if following is None else self._on(number, following)
 
-    def reduce(self, problem: Problem, state: Leg, kept: Any) -> Leg:
+    def reduce(self, problem: Problem, own: Leg, kept: Any) -> Leg:
         """Continue as the solver whose turn it is does."""
-        solver = self._legs[state.number]
-        return Leg(state.number, solver.reduce(problem, state.state, kept))
+        solver = self._legs[own.number]
+        return Leg(own.number, solver.reduce(problem, own.own, kept))
 
     def _on(self, number, following):
-        """Return a point and a state with the number and the name of their solver."""
-        point, state = following
+        """Return a point and what is known with the number and the name of their solver."""
+        point, own = following
         name = type(self._legs[number]).__name__
-        return point._replace(solver=name), Leg(number, state)
+        return point._replace(solver=name), Leg(number, own)
 
-    def _is_beaten(self, problem, trace):
-        """Return whether the dear solver is the cheaper way on."""
-        if not self.counted:
+    def _goes_over(self, problem, state):
+        """Return whether the dear solver is to go on although the cheap one has not given up."""
+        if self.after is None or not self.dear.is_able(problem):
             return False
-        has_won = trace.start.solver == type(self.dear).__name__
-        n_iter = max(trace.n_iter, trace.start.expected)  # of this lam, or of the one before
-        if not (has_won or n_iter >= self.cold) or not self.dear.is_able(problem):
-            return False
-        if has_won:
-            return True
-        best = trace.best.evaluation
-        is_near = best.gap <= self.dear.near * abs(best.primal)
-        price = (self.warm if is_near else self.cold) * self.dear.work(problem)
-        work = problem.terms.costs().evaluation
-        if n_iter * work < price:
-            return False
-        return trace.iterations_left(trace.limits.goal(best.primal)) * work >= price
+        has_won = state.neighbour.solver == type(self.dear).__name__
+        return has_won or state.n_iter >= self.after

@@ -14,7 +14,7 @@ from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.line_search import line_search
 from safescreen.solvers.point import Point
 from safescreen.solvers.projected_gradient import ProjectedGradient, Walk
-from safescreen.solvers.trace import Start, Trace
+from safescreen.solvers.state import State
 
 
 @dataclass
@@ -76,77 +76,77 @@ class Semismooth:
     needs = ("curvature",)
     pace = None
 
-    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, NewtonWalk]:
+    def init(self, problem: Problem, state: State) -> tuple[Point, NewtonWalk]:
         """Begin with gradient steps."""
-        point, walk = self.gradient.init(problem, start, trace)
+        point, walk = self.gradient.init(problem, state)
         return point, NewtonWalk(walk, products=self.usual, next=self.first)
 
     def step(
-        self, problem: Problem, trace: Trace, state: NewtonWalk
+        self, problem: Problem, state: State, own: NewtonWalk
     ) -> tuple[Point, NewtonWalk] | None:
         """Go on with a Newton step, a gradient step, or part of the last Newton step."""
-        e = trace.evaluation
-        if state.first_gap is None:
-            state.first_gap = e.gap
-        origin = state.origin
-        state.origin = None
-        if origin is not None and not self._is_good(e, origin, state):
-            return self._part(problem, e, origin, state)
+        e = state.evaluation
+        if own.first_gap is None:
+            own.first_gap = e.gap
+        origin = own.origin
+        own.origin = None
+        if origin is not None and not self._is_good(e, origin, own):
+            return self._part(problem, e, origin, own)
 
         def jump(e, length):
-            return self._jump(problem, trace, state, e, length)
+            return self._jump(problem, state, own, e, length)
 
-        following = self.gradient.step(problem, trace, state.walk, jump)
+        following = self.gradient.step(problem, state, own.walk, jump)
         if following is None:
             return None
-        point, state.walk = following
-        return point, state
+        point, own.walk = following
+        return point, own
 
-    def reduce(self, problem: Problem, state: NewtonWalk, kept: Any) -> NewtonWalk:
+    def reduce(self, problem: Problem, own: NewtonWalk, kept: Any) -> NewtonWalk:
         """Go on from the last point, wherever it came from."""
-        state.walk = self.gradient.reduce(problem, state.walk, kept)
-        state.origin = None
-        return state
+        own.walk = self.gradient.reduce(problem, own.walk, kept)
+        own.origin = None
+        return own
 
-    def _is_good(self, e, origin, state):
-        return e.primal < origin.primal or e.gap < 0.5 * state.gap_before
+    def _is_good(self, e, origin, own):
+        return e.primal < origin.primal or e.gap < 0.5 * own.gap_before
 
-    def _part(self, problem, e, origin, state):
+    def _part(self, problem, e, origin, own):
         """Go back to the best point on the way of the last Newton step."""
         way = e.x - origin.x
         slack = problem.terms.threshold - problem.terms.margins(origin.x)
         t = line_search(problem, origin, slack, way)
         if t < self.short:
-            state.next = state.walk.n_steps + state.wait
-            state.wait *= 2
+            own.next = own.walk.n_steps + own.wait
+            own.wait *= 2
         else:
-            state.wait = 1
-        return Point(origin.x + min(t, 1.0) * way, step=state.walk.length), state
+            own.wait = 1
+        return Point(origin.x + min(t, 1.0) * way, step=own.walk.length), own
 
-    def _jump(self, problem, trace, state, e, length):
+    def _jump(self, problem, state, own, e, length):
         """Return the point a Newton step leads to from an evaluated one, or None where gradient
         steps are as good.
         """
-        n_steps = state.walk.n_steps
-        if n_steps < state.next or not e.gap < math.inf:
+        n_steps = own.walk.n_steps
+        if n_steps < own.next or not e.gap < math.inf:
             return None
-        fallen = math.log(state.first_gap / e.gap)
-        left = math.log(e.gap / max(trace.limits.goal(e.primal), TINY))
+        fallen = math.log(own.first_gap / e.gap)
+        left = math.log(e.gap / max(state.limits.goal(e.primal), TINY))
         if n_steps * left <= 2 * self.steps * fallen:  # that many gradient steps will do
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
         curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
         # of a product, over that of a gradient step
         cost = 0.25 + 0.25 * curved.size / max(1, len(problem))
-        if n_steps * left <= self.steps * (2.0 + cost * state.products) * fallen:
-            state.next = n_steps + self.first
+        if n_steps * left <= self.steps * (2.0 + cost * own.products) * fallen:
+            own.next = n_steps + self.first
             return None
         product = problem.terms.curvature(curved, problem.loss.smoothing)
-        y, state.products = self.newton_point(problem, e, length, product)
+        y, own.products = self.newton_point(problem, e, length, product)
         if not problem.cone.norm(y) < math.inf:  # products of lam and squares have overflowed
             return None
-        state.origin = e
-        state.gap_before = trace.best.evaluation.gap
+        own.origin = e
+        own.gap_before = state.best.gap
         return problem.cone.project(y)
 
     def newton_point(

@@ -66,7 +66,7 @@ class Solution:
     ----------
     x : element of the cone
     alpha : array of shape (T,)
-        Dual point; screened terms have exactly 0 or 1.
+        Dual point that `gap` belongs to; terms that left during the solve have exactly 0 or 1.
     lam : float
     gap : float
         Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included: the
@@ -85,11 +85,12 @@ class Solution:
     history : list of Iteration
         What was certain of the optimum at each evaluated point.
     n_terms, n_L, n_R : int
-        How many terms there are, and of how many screening proved that they lie in the linear
-        region and in the zero region.
+        How many terms there are, and of how many it is proved that they lie in the linear region
+        and in the zero region at the optimum: by screening during the solve, whose own numbers are
+        in `history`, or by the ball of the solution, which looks at all terms once at the end.
     screened : Screened or None
-        Which terms those are. None where a path did not keep the masks, or where terms are screened
-        in blocks.
+        Which terms those are. None where a path did not keep the masks, or where terms have no
+        numbers of their own.
     step : float or None
         The length of the last step, from which a solve for a neighbouring lam starts.
     eps : float
@@ -102,8 +103,6 @@ class Solution:
         The problem that was solved. None where an estimator did not keep it.
     solver : str
         Which solver made the last point.
-    decisions : tuple of Decision
-        What ``screening="auto"`` decided, see :class:`safescreen.solvers.counted.Decision`.
     """
 
     x: ElementLike
@@ -125,7 +124,6 @@ class Solution:
     intercept: float | None = None
     zero_features: NDArray | None = field(default=None, repr=False)
     solver: str = field(default="", repr=False)
-    decisions: tuple = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"{brief_repr(self)[:-1]}, relative_gap={self.relative_gap:.2g})"
@@ -156,12 +154,7 @@ class Solution:
                 "alpha of terms in blocks is computed from the problem, which this solution does "
                 "not hold: estimators keep it with keep_problem=True"
             )
-        alpha = self.problem.alpha(self.x)
-        screened = self.screened
-        if screened is not None:
-            alpha[screened.in_L] = 1.0
-            alpha[screened.in_R] = 0.0
-        return alpha
+        return self.problem.alpha(self.x)
 
     @property
     def screened(self) -> Screened | None:
@@ -173,7 +166,7 @@ class Solution:
 
     @property
     def screening_rate(self) -> float:
-        """Fraction of all terms that was screened."""
+        """Fraction of all terms that is certain."""
         return (self.n_L + self.n_R) / max(1, self.n_terms)
 
     def without_problem(self) -> Self:

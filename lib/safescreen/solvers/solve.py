@@ -15,13 +15,14 @@ from safescreen.problem import Problem, check_problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
-from safescreen.solvers.drive import Interrupted, Observe, Outcome, drive, judged_later
+from safescreen.solvers.drive import Interrupted, Observe, drive, finished, judged_later
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import set_up
+from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.setup import Policy
 from safescreen.solvers.solution import Solution, pack
-from safescreen.solvers.trace import Start
+from safescreen.solvers.state import State
 
 
 @with_small_blas
@@ -41,7 +42,8 @@ def solve(
     keep_interrupted: bool = True,
     alpha0: NDArray | None = None,
 ) -> Solution:
-    """Solve a problem for one lam, screening as it goes.
+    """Solve a problem for one lam, screening as it goes, and look at the solution with its own ball
+    at the end.
 
     STS19 Algorithm 1. Over a cone it takes projected gradient steps (Barzilai-Borwein), and goes
     over to an interior-point method where those are slow. Over the whole space it takes sweeps of
@@ -60,8 +62,8 @@ def solve(
     x0 : element of the cone, optional
         Where to start; zero if left out.
     screening : "auto" or tuple of str
-        "auto" counts operations to decide when to screen, and with which ball; a
-        :class:`safescreen.solvers.counted.Counted` does the same with other options. A tuple names
+        "auto" screens listed triplets, pairs and quadruplets with "MGB" each time the gap has
+        halved, and no other terms: sweeps leave the same ones out at no cost. A tuple names
         spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` takes another rule,
         ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens nothing. The name
         "features" leaves out coordinates that are certainly 0, see
@@ -140,14 +142,15 @@ def solve(
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
     keep_interrupted = check_flag(keep_interrupted, "keep_interrupted")
+    start = State.begin(Point(x, alpha=alpha), lam, setup.limits)
     try:
-        outcome = drive(reduction, setup, Start(x, lam, alpha), observe)
+        state = drive(reduction, setup, start, observe)
     except Interrupted as pressed:
         if not keep_interrupted:
             raise
-        outcome = pressed.outcome
+        state = pressed.state
         warn("the solve was interrupted: the best point so far is returned", RuntimeWarning)
-    return _finished(reduction, setup, outcome)
+    return _finished(reduction, setup, state)
 
 
 @with_small_blas
@@ -196,12 +199,13 @@ def solve_screened(
     reduction = Reduction(prob).known(screened)
     alpha = None if alpha0 is None else reduction.restrict(alpha0)
     x = prob.cone.zeros() if x0 is None else x0
-    return _finished(reduction, setup, drive(reduction, setup, Start(x, lam, alpha)))
+    start = State.begin(Point(x, alpha=alpha), lam, setup.limits)
+    return _finished(reduction, setup, drive(reduction, setup, start))
 
 
-def _finished(reduction, setup, outcome):
+def _finished(reduction, setup, state):
     """Return the solution that a solve has ended with; warn if it has not converged."""
-    solution = solution_of(reduction, outcome)
+    solution = solution_of(reduction, finished(reduction, state, setup.limits))
     warn_if_not_converged(solution, setup.limits)
     return solution
 
@@ -211,38 +215,38 @@ def observer(callback: Callable[[Progress], Any] | None) -> Observe | None:
     if callback is None:
         return None
 
-    def observe(reduction, trace):
-        now = trace.history[-1]
-        values = judged_later(reduction, trace)
+    def observe(reduction, state):
+        now = state.history[-1]
+        values = judged_later(reduction, state)
         return callback(
             Progress(
                 iteration=now.iteration,
-                x=copy.copy(reduction.embed(trace.evaluation.x)),
+                x=copy.copy(reduction.embed(state.evaluation.x)),
                 primal=lambda: values().primal,
                 gap=lambda: values().gap,
                 n_terms=now.n_terms,
                 n_L=now.n_L,
                 n_R=now.n_R,
                 seconds=now.seconds,
-                lam=trace.lam,
+                lam=state.lam,
             )
         )
 
     return observe
 
 
-def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True) -> Solution:
-    """Return the solution that a solve has ended with; with `keep_masks` those of screening."""
+def solution_of(reduction: Reduction, state: State, keep_masks: bool = True) -> Solution:
+    """Return the solution of a finished state; with `keep_masks` those of screening."""
     whole = reduction.whole
     cone = whole.cone
-    evaluation = outcome.evaluation
+    evaluation = state.evaluation
     x = evaluation.x
     # linear parts of screened terms included
     loss = evaluation.primal - 0.5 * evaluation.lam * cone.inner(x, x)
     if whole.linear is not None:
         loss += cone.inner(whole.linear, x)
     intercept = evaluation.sums.intercept
-    if outcome.problem is not whole or intercept is None:
+    if state.problem is not whole or intercept is None:
         intercept = whole.terms.intercept(x, whole.loss)
     return Solution(
         x=x,
@@ -250,19 +254,18 @@ def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True)
         gap=evaluation.gap,
         primal=evaluation.primal,
         loss=loss,
-        n_iter=outcome.n_iter,
-        reason=outcome.reason,
-        history=outcome.history,
+        n_iter=state.n_iter,
+        reason=state.reason,
+        history=state.history,
         n_terms=len(whole),
         n_L=reduction.n_L,
         n_R=reduction.n_R,
-        eps=outcome.eps,
-        step=outcome.step,
-        solver=outcome.solver,
-        decisions=getattr(outcome.memory, "decisions", ()),
+        eps=state.eps,
+        step=state.point.step,
+        solver=state.point.solver,
         problem=whole,
         packed=pack(reduction.status) if keep_masks and reduction.explicit else None,
-        dual_point=outcome.dual_point,
+        dual_point=state.best_dual,
         intercept=intercept,
         zero_features=reduction.zero_features,
     )

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from safescreen.solvers.named import Named
-from safescreen.solvers.trace import Trace
+from safescreen.solvers.reduction import Test
+from safescreen.solvers.state import Look
+from safescreen.terms.base import Terms
 
 
 @dataclass(frozen=True)
-class WhenFallen(Named):
+class WhenFallen:
     """Use the tests when the gap is less than `factor` of what it was the last time.
 
     The radius of a ball is the root of the gap, up to a factor: between two screenings it shrinks
     by the root of `factor`. This is for solvers of few iterations, each of which costs as much as
     screening."""
 
+    use: tuple[Test, ...]
     factor: float = 0.3
 
-    def is_due(self, trace: Trace) -> bool:
-        """Return whether the gap has fallen that far."""
-        return trace.evaluation.gap < self.factor * trace.screened.gap
+    def tests(self, now: Look, then: Look, terms: Terms) -> Iterable[Test]:
+        """Return the tests if the gap has fallen that far."""
+        return self.use if now.gap < self.factor * then.gap else ()

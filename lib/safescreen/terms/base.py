@@ -11,7 +11,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,12 +38,6 @@ CHUNK = 1 << 15
 """How many terms a rule reads at a time, so that its temporary arrays stay in the processor's
 cache.
 """
-
-SAMPLE = 2048
-"""How many terms :meth:`Terms.sample` takes."""
-
-RUN = 32
-"""How many neighbouring terms a sample takes at a time, because neighbours share pairs."""
 
 
 @dataclass(frozen=True)
@@ -95,24 +89,6 @@ class InnerProducts:
         return cls(lambda start, stop: (values[start:stop], errors[start:stop]))
 
 
-class Costs(NamedTuple):
-    """Counted operations; one takes about a nanosecond.
-
-    Attributes
-    ----------
-    evaluation : float
-        Of an iteration, as far as their number falls with the number of terms.
-    screening : float
-        Of one pass of the sphere rule, and of removing the terms that it screens.
-    preparation : float
-        Of what only screening needs and is computed once, such as the norms; 0 once it is there.
-    """
-
-    evaluation: float
-    screening: float
-    preparation: float = 0.0
-
-
 class Terms(ABC):
     """A finite family of elements a_t of a Euclidean space, one for each loss term.
 
@@ -144,25 +120,6 @@ class Terms(ABC):
     def explicit(self) -> bool:
         """Whether terms are screened one by one; otherwise they are screened in whole blocks."""
         return "singles" in self.offers
-
-    def costs(self) -> Costs:
-        """Return how many operations the terms take."""
-        return Costs(4.0 * len(self), 12.0 * len(self))
-
-    def sample(self) -> Terms:
-        """Return some thousand of the terms in short runs that are spread evenly, or all terms if
-        there are fewer.
-        """
-        where = self._spread()
-        keep = np.zeros(len(self), dtype=np.bool_)
-        keep[where] = True
-        return self.select(keep)
-
-    def _spread(self):
-        if len(self) <= 2 * SAMPLE:
-            return np.arange(len(self))
-        starts = np.linspace(0, len(self) - RUN, SAMPLE // RUN).astype(np.int64)
-        return (starts[:, None] + np.arange(RUN)).ravel()
 
     def require(self, *capabilities: str, by: str, instead: str = "") -> None:
         """Raise a TypeError if these terms do not offer the capabilities; it names them, `by`,

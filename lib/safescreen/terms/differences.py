@@ -18,7 +18,7 @@ from safescreen.losses import Loss
 from safescreen.rounding import FLOOR, UNIT, ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms
+from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
 
@@ -273,28 +273,6 @@ class PairDifferences(Terms):
         undecided = self._part(same, other, norms, numbers)
         total, error = self._gram(*weights)
         return undecided, total, error, numbers
-
-    def costs(self) -> Costs:
-        """Return the operations of an evaluation (two products with the points, two passes over the
-        pairs and one over the terms), of a pass of the sphere rule, and of the norms.
-
-        ``benchmarks/fit_counts.py`` measures them.
-        """
-        d = self.points.d
-        # a diagonal metric is not multiplied with the points
-        products = 0.0 if self.points.diagonal else 0.06 * self.points.X.size * d
-        return Costs(
-            evaluation=products + (d + 4.0) * self.n_pairs + 2.0 * len(self),
-            screening=products + (d + 8.0) * self.n_pairs + 4.0 * len(self),
-            preparation=(4.0 * d + 8.0) * len(self) if self._norms is None else 0.0,
-        )
-
-    def sample(self) -> Self:
-        """Return some of the terms as :meth:`Terms.sample` does, with norms computed for them
-        alone.
-        """
-        numbers = self._spread()
-        return self._part(self.same[numbers], self.other[numbers], None, numbers)
 
     @property
     def feature_norms(self) -> NDArray:

@@ -22,7 +22,6 @@ from safescreen.rounding import UNIT, ElementLike, gamma, upper
 from safescreen.terms._intercepts import balanced_sum, best_intercept, certain_bound
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import (
-    Costs,
     InnerProducts,
     LossSums,
     Terms,
@@ -168,17 +167,6 @@ class FreeIntercept(Terms):
 
     def __repr__(self):
         return f"<{self.penalised_terms!r} with a free intercept>"
-
-    def costs(self) -> Costs:
-        """Return the operations of the penalised samples, of the sorting in an evaluation, of the
-        two sortings that the bounds of the intercept need, and of the distances from the mean.
-        """
-        penalised = self.penalised_terms.costs()
-        return Costs(
-            evaluation=penalised.evaluation + 20.0 * len(self),
-            screening=penalised.screening + 200.0 * len(self),
-            preparation=penalised.screening if self._spreads is None else 0.0,
-        )
 
     @property
     def norms(self) -> NDArray:
@@ -470,14 +458,6 @@ class FreeIntercept(Terms):
         keep = check_mask(keep, len(self), "keep")
         part = self.penalised_terms.select(keep)
         return self._part(part, keep, self.offset, self._offset_error)
-
-    def sample(self) -> FreeIntercept:
-        """Return some thousand of the samples. Their offset is their share of the offset."""
-        keep = np.zeros(len(self), dtype=np.bool_)
-        keep[self._spread()] = True
-        part = self.select(keep)
-        part.offset = self.offset * len(part) / max(len(self), 1)
-        return part
 
     def partition(
         self, status: NDArray, near: Iterable[Any] = ()

@@ -16,7 +16,7 @@ from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms._sample_kernels import begin, sweep
-from safescreen.terms.base import Costs, InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
 PIECE = 1e7
 """So many numbers are read between two looks at the clock: some hundredths of a second."""
@@ -85,16 +85,6 @@ class Samples(Terms):
     def stored(self) -> int:
         """How many numbers a pass over all samples reads."""
         return self._Z.nnz if sparse.issparse(self._Z) else self._Z.size
-
-    def costs(self) -> Costs:
-        """Return how many operations the samples take. Sweeps leave many samples out anyway, so an
-        evaluation counts as a part of a full sweep.
-        """
-        a_number = 2.0 if sparse.issparse(self._Z) else 1.5
-        return Costs(
-            evaluation=0.6 * self.stored + 5.0 * len(self),
-            screening=a_number * self.stored + 8.0 * len(self),
-        )
 
     @property
     def norms(self) -> NDArray:

@@ -21,7 +21,6 @@ import numpy as np
 import safescreen as ss
 from safescreen._checks import check_count, check_scalar
 from safescreen.solvers.methods import check_method, policy_of, solver_of
-from safescreen.solvers.setup import Plan
 from safescreen_book import datasets
 
 K_OF_PAPER = {
@@ -91,9 +90,7 @@ class TimedPolicy:
 
     def __init__(self, policy):
         self.policy = policy
-        self.is_automatic = policy is not None and policy.is_automatic
         self.seconds = 0.0
-        self._started = 0.0
 
     @classmethod
     def of(cls, screening, prob):
@@ -101,29 +98,17 @@ class TimedPolicy:
         method = check_method(algorithm(prob)["method"], prob)
         return cls(policy_of(screening, prob, solver_of(method, prob)))
 
-    def is_due(self, trace):
-        """Ask the policy."""
-        return self.policy is not None and self.policy.is_due(trace)
+    def tests(self, now, then, terms):
+        """Ask the policy; the time is taken while its tests are used, one after the other."""
+        tests = () if self.policy is None else self.policy.tests(now, then, terms)
+        return self._timed(tests) if tests else ()
 
-    def begin(self, memory):
-        """Ask the policy."""
-        return memory if self.policy is None else self.policy.begin(memory)
-
-    def plan(self, moment):
-        """Ask the policy, and look at the clock."""
-        if self.policy is None:
-            return Plan((), moment.ledger, moment.memory)
-        self._started = time.process_time()
-        plan = self.policy.plan(moment)
-        if not plan.tests:
-            self.seconds += time.process_time() - self._started
-        return plan
-
-    def learn(self, memory, before, after):
-        """Look at the clock: the tests are done."""
-        memory = self.policy.learn(memory, before, after)
-        self.seconds += time.process_time() - self._started
-        return memory
+    def _timed(self, tests):
+        started = time.process_time()
+        try:
+            yield from tests
+        finally:
+            self.seconds += time.process_time() - started
 
 
 def algorithm(prob):
@@ -250,10 +235,11 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
             path, seconds = solve(name, grid.lams)
             paths.setdefault(name, path)
             frame = path.to_frame()
-            share = len(prob) / np.maximum(grid.removable, 1)
+            removable = np.maximum(grid.removable, 1)
+            last = [solution.history[-1] for solution in path]
             rates = {
-                "path_rate": frame["path_rate"] * share,
-                "final_rate": frame["screening_rate"] * share,
+                "path_rate": frame["path_rate"] * len(prob) / removable,
+                "final_rate": [now.n_L + now.n_R for now in last] / removable,
             }
             frame = frame.assign(method=name, repeat=repeat, seconds=seconds, **rates)
             frames.append(
