@@ -430,10 +430,11 @@ assert min(counts) > 0
 crowd = questions(np.random.default_rng(5), losses["smoothed hinge"], n=60, d=4)
 for name, (problem, *_) in crowd.items():
     last = ss.path(problem, lams=0.3 * scale(problem) * 0.9 ** np.arange(12), tol=1e-6, screening=("RRPB", "PGB"))[-1]
+    end = last.history[-1]
     margins = problem.terms.margins(ss.solve(problem, last.lam, tol=1e-10).x)
     tau_ = problem.terms.threshold
     possible = np.mean((margins > tau_) | (margins < tau_ - 0.05))
-    share = (last.n_L + last.n_R) / len(problem)
+    share = (end.n_L + end.n_R) / len(problem)
     print(f"{name:18} {len(problem):4} terms: {share:4.0%} screened, {possible:4.0%} possible")
     assert 0.5 < share <= possible
 
@@ -564,7 +565,8 @@ for name in ("iris", "wine"):
             T = np.eye(X.shape[1])
             if pull is not None:
                 solution, problem, T = lmnn(X[train], y[train], pull)
-                decided.append((solution.n_L + solution.n_R) / len(problem))
+                end = solution.history[-1]
+                decided.append((end.n_L + end.n_R) / len(problem))
             each.append(knn_error(X[train] @ T, y[train], X[test] @ T, y[test]))
         errors[label] = np.mean(each)
         share = f", screened while solving {np.mean(decided):4.0%}" if decided else ""

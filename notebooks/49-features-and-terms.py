@@ -336,6 +336,11 @@ print("every feature that left is 0 in solutions to 1e-11, at", len(lams), "lamb
 
 
 # %%
+def decided(solution):
+    last = solution.history[-1]
+    return (last.n_L + last.n_R) / solution.n_terms
+
+
 def zeros(solution):
     return 0.0 if solution.zero_features is None else solution.zero_features.mean()
 
@@ -343,7 +348,7 @@ def zeros(solution):
 fig, axes = figures.panels(2, width=9.0, height=3.2, sharey=True)
 for name, style in (("triplets", "s--"), ("features", "^:"), ("both", "o-")):
     solved = paths[name]
-    axes[0].plot(lams, [100 * s.screening_rate for s in solved], style, label=name, markersize=4)
+    axes[0].plot(lams, [100 * decided(s) for s in solved], style, label=name, markersize=4)
     axes[1].plot(lams, [100 * zeros(s) for s in solved], style, label=name, markersize=4)
 share = [100 * np.mean(s.x <= s.eps) for s in reference]
 axes[1].plot(lams, share, color="black", linewidth=1, label="0 in the solution")

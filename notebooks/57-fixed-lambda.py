@@ -89,10 +89,11 @@ def solve(problems, at, name, active):
 
 
 def row_of(solution):
-    """Return the columns of a solution."""
+    """Return the columns of a solution; `screened` counts what has left during the solve."""
+    last = solution.history[-1]
     return {
         "n_iter": solution.n_iter,
-        "screened": solution.n_L + solution.n_R,
+        "screened": last.n_L + last.n_R,
         "primal": solution.primal,
         "gap": solution.gap,
         "converged": solution.converged,
