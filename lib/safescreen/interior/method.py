@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,11 @@ class State:
     """Where the method is: x and its slack S inside the cone, three numbers a term (see
     :mod:`safescreen.interior._dual_kernels`), and the budget of the next system.
 
-    `system` is that of the terms, None where they have changed; `duals` is None where blocks of
-    terms have left, whose numbers nobody knows."""
+    `system` is that of the terms, None where they have changed."""
 
     x: NDArray
     S: NDArray
-    duals: NDArray | None
+    duals: NDArray
     budget: float
     system: PairSystem | None = None
 
@@ -204,9 +203,6 @@ class InteriorPoint:
             return None
         system = pair_system(problem.terms) if state.system is None else state.system
         parts = _Parts.of(problem, system)
-        if state.duals is None:
-            mu = problem.cone.inner(state.x, state.S) / (parts.unit * problem.cone.d)
-            state = replace(state, duals=_central(parts, state.x, mu))
         try:
             with np.errstate(over="raise", invalid="raise"):
                 moved = self._moved(_Step(self, parts, trace.lam, state))
@@ -236,10 +232,7 @@ class InteriorPoint:
 
     def reduce(self, problem: Problem, state: State, kept: Any) -> State:
         """Go on with the numbers of the terms that are kept."""
-        duals = None
-        if problem.terms.explicit and state.duals is not None:
-            duals = np.ascontiguousarray(state.duals[:, kept])
-        return State(state.x, state.S, duals, state.budget)
+        return State(state.x, state.S, np.ascontiguousarray(state.duals[:, kept]), state.budget)
 
 
 def _central(parts, x, mu, pull=0.0, towards=None):

@@ -17,9 +17,7 @@ from safescreen.solvers.trace import Trace
 from safescreen.spheres import SPHERES
 
 CANDIDATES = tuple(Test((SPHERES[name],), "sphere") for name in ("MGB", "PGB"))
-"""Balls that are built from an evaluation alone; over the whole space and for blocks the first
-one is enough.
-"""
+"""Balls that are built from an evaluation alone; over the whole space the first one is enough."""
 
 
 class Decision(NamedTuple):
@@ -215,5 +213,4 @@ class Counted:
 
 def candidates(problem: Problem) -> tuple[Test, ...]:
     """Return the tests that may pay for a problem."""
-    has_one = problem.cone.is_whole_space or not problem.terms.explicit
-    return CANDIDATES[:1] if has_one else CANDIDATES
+    return CANDIDATES[:1] if problem.cone.is_whole_space else CANDIDATES
