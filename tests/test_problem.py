@@ -137,12 +137,8 @@ def test_declared_errors_are_in_the_gap():
         return lam / 2 * np.sum((x - plus / lam) ** 2) + x @ minus
 
     def found(x, H, cone=None, **errors):
-        changed = problem._with(
-            problem.terms, zero, errors.pop("linear_error", 0.0), 0.0
-        )
-        changed = changed._with(
-            problem.terms, zero, errors.pop("linear_error_2", 0.0), 0.0
-        )
+        changed = problem._with(problem.terms, zero, errors.pop("linear_error", 0.0), 0.0)
+        changed = changed._with(problem.terms, zero, errors.pop("linear_error_2", 0.0), 0.0)
         changed.cone = cone or problem.cone
         return changed.assemble(replace(plain, adjoint=H, fenchel=0.0, **errors), x, lam)
 

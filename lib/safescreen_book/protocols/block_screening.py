@@ -97,8 +97,9 @@ def screen_blocks(terms, ball, loss):
 
 
 def reduced(problem, screening):
-    """Return what is left of a problem without a linear term; those that are certain to be linear are in its
-    linear term, and ``tau - gamma/2`` of each in its constant (STS19 Lemma 1).
+    """Return what is left of a problem without a linear term. The triplets that are certain to be
+    linear are in the linear term now, and ``tau - gamma/2`` of each in the constant (STS19 Lemma
+    1).
     """
     terms = screening.remaining
     constant = screening.n_L * (float(terms.threshold) - 0.5 * problem.loss.smoothing)
