@@ -4,7 +4,8 @@ A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of it
 over a ball. Since ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the
 ball lie between the differences of the ends of its two intervals.
 
-It is safe, and for solving it does not pay. So the library has none of it.
+It is safe. Where it makes a solve faster, listed triplets with screening are faster still. So the
+library has none of it.
 """
 
 from typing import NamedTuple
