@@ -36,7 +36,6 @@ TERMS = {
         "wine, hinge",
         "phishing, triplets",
     ),
-    "products": ("segment, products",),
     "samples": ("shuttle", "ijcnn1", "a9a, sparse", "a9a, hinge", "breast-cancer"),
     "kernels": ("shuttle, kernel", "ijcnn1, kernel, hinge", "satimage, rows of a kernel"),
 }
@@ -68,7 +67,7 @@ def measured(case, small, rng):
     prob, lams, _ = CASES[case](small)
     lam = lams[len(lams) // 2]
     rows = []
-    for part in PARTS if prob.terms.explicit else PARTS[:1]:
+    for part in PARTS:
         keep = rng.random(len(prob)) < part
         terms = prob.terms.select(keep) if part < 1.0 else prob.terms
         if len(terms) < least:
