@@ -17,10 +17,11 @@ RELATIVE, ABSOLUTE = {"tol": 0.0, "rtol": 1e-6}, {"tol": 1e-6}
 METHODS = {"none": (), "auto": "auto", "MGB": ("MGB",), "RRPB+PGB": ("RRPB", "PGB")}
 
 
-def _triplets(name, every, k, stop, length, loss=LOSS, family=ss.Triplets.from_labels):
+def _triplets(name, every, k, stop, length, loss=LOSS):
     def make(small):
         X, y = load(name, every * (4 if small else 1))
-        prob = ss.Problem(family(X.toarray() if hasattr(X, "toarray") else X, y, k), loss)
+        X = X.toarray() if hasattr(X, "toarray") else X
+        prob = ss.Problem(ss.Triplets.from_labels(X, y, k), loss)
         return prob, prob.lam_max() * 0.9 ** np.arange(8 if small else length), stop
 
     return make
@@ -48,7 +49,6 @@ CASES = {
     "wine, relative gap": _triplets("wine", 1, None, RELATIVE, 120),
     "wine, hinge": _triplets("wine", 1, 5, RELATIVE, 30, ss.Hinge()),
     "phishing, triplets": _triplets("phishing", 2, 7, RELATIVE, 40),
-    "segment, products": _triplets("segment", 3, None, RELATIVE, 60, LOSS, ss.ProductTriplets),
     "shuttle": _samples("shuttle", 20),
     "ijcnn1": _samples("ijcnn1", 20),
     "a9a, sparse": _samples("a9a", 12),

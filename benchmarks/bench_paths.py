@@ -19,7 +19,6 @@ METHODS = [
     "plain RRPB",
     *(f"triplets {s}".strip() for s in TRIPLETS),
     "products",
-    "products MGB",
 ]
 
 

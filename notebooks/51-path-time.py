@@ -117,7 +117,7 @@ def timed(problem, name, lams):
     policy = path_runs.TimedPolicy.of(screening_of(name), problem)
     options = {"keep_masks": False, "extrapolate": False, **accuracy, **path_runs.algorithm(problem)}
     started = time.process_time()
-    path = ss.path(problem, lams, screening=policy, **options)
+    path = ss.path(problem, lams, screening=() if policy.policy is None else policy, **options)
     return path, time.process_time() - started, policy.seconds
 
 

@@ -5,8 +5,8 @@
 # every row, screening with `RRPB` and ranges of $\lambda$ (Algorithm 2) on top, or with `RRPB+PGB`. Table 3 has full
 # metrics, Table 4 diagonal ones on data of higher dimension: `diagonal` chooses.
 #
-# Added here: no heuristic at all (`none`), screening without ranges, `MGB`, and triplets as products (`product`,
-# `product+RRPB`).
+# Added here: no heuristic at all (`none`), screening without ranges, `MGB`, and triplets as products (`product`), which are
+# not screened ([`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb)).
 #
 # Run it at another size with `safescreen run 55-active-set-and-diagonal --profile laptop`.
 
@@ -41,7 +41,7 @@ rtol = 0.0
 tol = 1e-6
 methods = (
     "none,ActiveSet,ActiveSet+RRPB,ActiveSet+RRPB+PGB,ActiveSet+RRPB (no ranges),"
-    "ActiveSet+MGB,RRPB+PGB (no active set),product,product+RRPB"
+    "ActiveSet+MGB,RRPB+PGB (no active set),product"
 )
 output_dir = ""
 rows_dir = ""
@@ -86,7 +86,6 @@ OPTIONS = {
     "ActiveSet+MGB": {"screening": ("MGB",), "active_set": True},
     "RRPB+PGB (no active set)": {"screening": ("RRPB", "PGB"), "ranges": True},
     "product": {"screening": ()},
-    "product+RRPB": {"screening": ("RRPB",)},
 }
 unknown = sorted(set(names) - set(OPTIONS))
 if unknown:
@@ -103,10 +102,8 @@ if unknown:
 def chosen_options(draw):
     """Return the options of the rows of a draw, by name."""
     chosen = {name: OPTIONS[name] for name in names}
-    on_products = [name for name in names if name.startswith("product")]
-    if on_products:
-        products = make_problem(ss.ProductTriplets, draw)
-        chosen |= {name: {**OPTIONS[name], "prob": products} for name in on_products}
+    if "product" in names:
+        chosen["product"] = {**OPTIONS["product"], "prob": make_problem(ss.ProductTriplets, draw)}
     return chosen
 
 
@@ -204,9 +201,7 @@ lines = {}
 if curves is None:
     print("These rows are of a version that kept every tenth lam: the figure stays as it was.")
 else:
-    listed = [name for name in names if not name.startswith("product")]
-    screening = [name for name in listed if OPTIONS[name]["screening"]]
-    for name in screening:
+    for name in [name for name in names if OPTIONS[name]["screening"]]:
         curve = curves[curves["method"] == name].iloc[1:]  # the first lam has no solution before it
         lines[name] = curve["lam"].to_numpy(), curve["path_rate"].to_numpy()
     labels = {"title": "before the first iteration", "ylabel": "screening rate"}

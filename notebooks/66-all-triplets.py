@@ -219,8 +219,8 @@ else:
 # ## Learn from all of them
 #
 # On the training part of each split, for two $\lambda$, the smaller one started from the larger, until the duality gap is at most `rtol` of
-# the objective. Whether to screen is left to the library ([`45-when-to-screen`](45-when-to-screen.ipynb)), which counts what looking at
-# all pairs would cost and save. What else one could do:
+# the objective. Products are not screened: with all triplets looking at pairs costs more than it saves
+# ([`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb)). What else one could do:
 #
 # * **k-neighbour triplets**, the k nearest of either kind, at the same parts of *their* $\lambda_{\max}$.
 # * **LMNN** as a problem of the library ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)): these triplets push, a linear

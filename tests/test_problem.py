@@ -137,12 +137,8 @@ def test_declared_errors_are_in_the_gap():
         return lam / 2 * np.sum((x - plus / lam) ** 2) + x @ minus
 
     def found(x, H, cone=None, **errors):
-        changed = problem.with_linear_part(
-            problem.terms, zero, errors.pop("linear_error", 0.0), 0.0
-        )
-        changed = changed.with_linear_part(
-            problem.terms, zero, errors.pop("linear_error_2", 0.0), 0.0
-        )
+        changed = problem._with(problem.terms, zero, errors.pop("linear_error", 0.0), 0.0)
+        changed = changed._with(problem.terms, zero, errors.pop("linear_error_2", 0.0), 0.0)
         changed.cone = cone or problem.cone
         return changed.assemble(replace(plain, adjoint=H, fenchel=0.0, **errors), x, lam)
 
@@ -183,7 +179,7 @@ def test_declared_errors_are_in_the_gap():
     e = found(np.array([10.0, 0.0]), H, Rough(zero, zero, 0.0, feasible=off))
     assert true_gap(np.array([10.0, off]), H) <= e.gap
     # and a reduction hands on what it has found
-    reduced = problem.with_linear_part(problem.terms, zero, off, 0.0)
+    reduced = problem._with(problem.terms, zero, off, 0.0)
     assert reduced.reduce(np.ones(1, dtype=bool), np.zeros(1, dtype=bool)).linear_error >= off
 
 
@@ -206,12 +202,12 @@ def test_rounded_sums_of_the_linear_term_are_in_its_errors():
         off = distance(e.H, c, adjoint)
         assert off <= Fraction(e.H_error) ** 2 and e.H_error <= 1e-15 * np.linalg.norm(e.H)
         assert distance(0.7 * e.x_alpha, c, adjoint) <= Fraction(e.x_alpha_error) ** 2
-        reduced = problem.with_linear_part(of.terms, adjoint, 0.0, 0.0)
+        reduced = problem._with(of.terms, adjoint, 0.0, 0.0)
         assert distance(reduced.linear, c, adjoint) <= Fraction(reduced.linear_error) ** 2
         assert reduced.linear_error <= 1e-15 * (np.linalg.norm(c) + np.linalg.norm(adjoint))
         beyond += off > 0, reduced.linear_error > 0.0
     assert (beyond > 10).all()
-    assert of.problem(0.5).with_linear_part(of.terms, adjoint, 0.0, 0.0).linear_error < 1e-300
+    assert of.problem(0.5)._with(of.terms, adjoint, 0.0, 0.0).linear_error < 1e-300
 
 
 @widths
@@ -286,20 +282,6 @@ def test_masks_become_a_status_of_0_1_and_2(monkeypatch):
     numbers = np.arange(len(problem))
     problem.reduce(numbers % 3 == 1, numbers % 3 == 2)
     assert seen == [(numbers % 3).tolist()]
-
-
-def test_linear_parts_are_counted_for_plain_terms_alone():
-    of = instance("full")
-    zero = of.problem(0.5).cone.zeros()
-    weighted = ss.Triplets(of.X, of.terms.index, weights=np.full(len(of.terms), 2.0))
-    for problem in (
-        ss.Problem(weighted, ss.SmoothedHinge(0.5)),
-        ss.Problem(of.terms, ss.SquaredHinge()),
-    ):
-        with pytest.raises(
-            ValueError, match="a linear region to be reduced by counts, got Problem"
-        ):
-            problem.with_linear_part(problem.terms, zero, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(

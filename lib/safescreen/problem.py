@@ -373,21 +373,6 @@ class Problem:
         problem.cone = terms.cone
         return problem
 
-    def with_linear_part(
-        self, terms: Terms, total: ElementLike, error: float, constant: float
-    ) -> Problem:
-        """Return the problem of `terms` with `total` (known up to `error`) added to the linear
-        term, and a constant.
-
-        The constant is counted by the caller, ``tau - gamma/2`` a term, which is right only for
-        terms without weights and a loss with a linear region: ValueError otherwise."""
-        if self.terms.weights is not None or not self.loss.has_linear_region:
-            raise ValueError(
-                "terms must have no weights and the loss a linear region to be reduced by counts, "
-                f"got {self!r}"
-            )
-        return self._with(terms, total, error, constant)
-
     def _with(self, terms, total, error, constant):
         problem = self._copy(terms, self.loss)
         problem.constant += float(constant)

@@ -103,8 +103,8 @@ def screen(
     Raises
     ------
     ValueError, TypeError
-        x is not in the cone, alpha not a dual point, a name is unknown, or the terms come in
-        blocks.
+        x is not in the cone, alpha not a dual point, a name is unknown, or the terms have no
+        number each, as products of lists.
 
     Notes
     -----

@@ -128,7 +128,7 @@ class HeldOut:
     Raises
     ------
     ValueError, TypeError
-        The terms are of another space or come in blocks, or `weights` is not as described.
+        The terms are of another space or products of lists, or `weights` is not as described.
 
     Notes
     -----

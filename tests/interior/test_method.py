@@ -204,16 +204,6 @@ def test_terms_removed_on_the_way(diagonal, smoothing):
     assert ended.evaluation.primal == pytest.approx(plain.primal, rel=1e-8)
 
 
-@pytest.mark.slow
-def test_blocks_removed_on_the_way():
-    problem = ss.Problem(ss.ProductTriplets(*labelled(every=2), k=5), ss.SmoothedHinge(0.05))
-    lam = 1e-3 * problem.lam_max()
-    one = ss.solve(problem, lam, rtol=1e-8, method="interior", screening=("MGB",))
-    other = ss.solve(problem, lam, rtol=1e-8, method="gradient", screening=())
-    assert one.n_L + one.n_R > 0 and one.converged and one.n_iter < 40
-    assert np.linalg.norm(one.x - other.x) <= one.eps + other.eps
-
-
 @pytest.mark.parametrize("smoothing", [0.05, 0.0])
 def test_slow_gradient_steps_hand_over(smoothing):
     """At a small lam "auto" goes on with interior-point steps, and begins with them at the next

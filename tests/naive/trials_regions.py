@@ -11,6 +11,7 @@ from naive.exact_scenes import DATA, FAMILIES, flat, pair_elements, points_of
 from naive.trials_rules import ROOT, STEPS, Tally, scale_of, scenes
 from safescreen.spheres import SPHERES
 from safescreen.spheres.base import Reference
+from safescreen_book.protocols.block_screening import screen_blocks
 
 
 def around(ends, steps=(-2, 0, 1, 5, 33, 129)):
@@ -153,7 +154,7 @@ def blocks(n, seed=7, kinds=DATA):
                     )
                     tau = float(sign * at + gap)
                     problem = ss.Problem(terms.with_threshold(tau), ss.SmoothedHinge(width))
-                    found = problem.terms.screen_blocks(ball, problem.loss)
+                    found = screen_blocks(problem.terms, ball, problem.loss)
                     left = (
                         [of_term[tuple(row)] for row in found.remaining.index.tolist()]
                         if len(found.remaining)

@@ -1,21 +1,22 @@
-"""Product triplets: the sums of explicit triplets without a list, true error bounds, and
-screening of whole blocks.
-"""
+"""Product triplets: the sums of listed triplets without a list, and true error bounds."""
 
 import itertools
 import tracemalloc
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safescreen.solvers.counted import Counted
 
 import safescreen as ss
+import safescreen.products
 from safescreen.products import ProductTriplets, classes
+from safescreen.products.triplets import products_of
 from safescreen.terms import Triplets
+from safescreen.terms.pairs import Points
 
 WIDTHS = (0.0, 0.05, 1.0, 40.0)
 
@@ -177,8 +178,8 @@ def test_values_of_all_pairs_are_within_their_bound(d, asymmetry):
     )
     terms, x = ProductTriplets(X, y), metric(d, 1.0)
     x = x * (1.0 + asymmetry * np.triu(np.ones((d, d)), 1))
-    points, places = terms.points, np.argsort(terms._products._order)
-    ((W, _),) = terms._products._values(x)
+    points, places = terms.points, np.argsort(terms.products._order)
+    ((W, _),) = terms.products._values(x)
     for i, j, value in exact_values(points.X, x):
         s = points.norms[i] + points.norms[j]
         bound = ss.rounding.gamma(3 * d + 12) * ss.rounding.norm_upper(x) * s * s
@@ -192,83 +193,41 @@ def test_values_of_all_pairs_are_within_their_bound(d, asymmetry):
 def test_norms_of_the_farthest_points(k):
     X, y = labelled("unbalanced")
     terms = ProductTriplets(X, y, k)
-    products, norms = terms._products, terms.points.norms
-    anchors, lists = products.explicit()
+    products, norms = terms.products, terms.points.norms
+    anchors, lists = products.anchors, products.lists
     for m, bound in enumerate(products.farthest()):
         most = [norms[members[ptr[m] : ptr[m + 1]]].max() for ptr, members in lists.sides]
         assert bound >= (1.0 - 1e-15) * sum((norms[anchors[m]] + v) ** 2 for v in most)
     assert products.farthest().max() <= 8.0 * norms.max() ** 2
 
 
-@pytest.mark.slow
-def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
-    products, _ = blobs()
-    ball = SimpleNamespace(center=metric(3, 0.4), radius=0.01)
-    assert products.screen_blocks(ball, ss.Hinge()).n_R > 0
-    products, _ = blobs()
-    monkeypatch.setattr(classes, "LISTED_PAIRS", 36 * 35 - 1)
-    assert products.screen_blocks(ball, ss.Hinge()).remaining is products
-
-
-@pytest.mark.parametrize(("kind", "k"), [("plain", None), ("plain", 4), ("twins", 4)])
-def test_blocks_of_any_size_and_listed_anchors(kind, k, monkeypatch):
-    """Blocks of few anchors; and what is left after screening, whose pairs are listed, has the
-    sums of its list.
-    """
-    X, y = labelled(kind, n=70)
+@pytest.mark.parametrize("k", [None, 4])
+def test_distances_of_few_anchors_at_a_time(k, monkeypatch):
+    X, y = labelled("plain", n=70)
     x, loss = metric(3, size_of(X)), ss.SmoothedHinge(0.05)
-    whole = ProductTriplets(X, y, k)
-    wanted = whole.loss_sums(x, loss)
+    wanted = ProductTriplets(X, y, k).loss_sums(x, loss)
     monkeypatch.setattr(classes, "BLOCK_BYTES", 0)
     found = ProductTriplets(X, y, k).loss_sums(x, loss)
     assert (found.loss, found.alpha_sum) == (wanted.loss, wanted.alpha_sum) and np.array_equal(
         found.adjoint, wanted.adjoint
     )
-    left, total, error, n_L, n_R = whole.screen_blocks(SimpleNamespace(center=x, radius=1e-3), loss)
-    assert 0 < len(left) < len(whole) and left.n_bytes > 0 and n_L > 0 and n_R > 0
-    again, listed = left.to_triplets(), whole.to_triplets()
-    assert len(whole) - len(left) == n_L + n_R and set(map(tuple, again.index.tolist())) < set(
-        map(tuple, whole.index.tolist())
-    )
-    gone = ~np.isin(listed.index @ (70**2, 70, 1), again.index @ (70**2, 70, 1))
-    linear = gone & (listed.margins(x) < 1.0)
-    assert np.count_nonzero(linear) == n_L
-    np.testing.assert_allclose(total, listed.weighted_sum(linear)[0], rtol=0, atol=error + 1e-10)
-    assert_same_sums(left.loss_sums(x, loss), again.loss_sums(x, loss))
-    assert left.max_inner_product(x) == pytest.approx(again.margins(x).max(), rel=1e-12)
-    np.testing.assert_allclose(
-        left.total()[0], again.total()[0], rtol=0, atol=left.total()[1] + again.total()[1]
-    )
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "twins"])
+def test_the_total_is_that_of_the_list(kind):
+    X, y = labelled(kind, n=70)
+    products, listed = ProductTriplets(X, y, 4), Triplets.from_labels(X, y, 4)
+    (total, error), (wanted, other) = products.total(), listed.total()
+    np.testing.assert_allclose(total, wanted, rtol=0, atol=error + other)
+
+
 @pytest.mark.parametrize("k", [None, 7])
-def test_counted_operations_and_samples(k):
-    """A sample is of some anchors and has their triplets; operations are counted, and screening
-    needs lists.
-    """
+def test_operations_are_counted_by_the_pair(k):
     X, y = labelled("plain", n=300)
-    terms = ProductTriplets(X, y, k).with_threshold(0.7)
-    part = terms.sample()
-    assert (
-        part.anchors.size == 100
-        and set(part.anchors) < set(terms.anchors)
-        and part.threshold == 0.7
+    whole, part = (ProductTriplets(X[rows], y[rows], k) for rows in (slice(None), slice(150)))
+    assert whole.costs().evaluation / part.costs().evaluation == pytest.approx(
+        whole.n_pairs / part.n_pairs
     )
-    rows = Triplets.from_labels(X, y, k).index if k else None
-    assert k is None or np.array_equal(part.index, rows[np.isin(rows[:, 0], part.anchors)])
-    assert (
-        2.5 < terms.costs().evaluation / part.costs().evaluation < 3.5
-        and terms.costs().screening > 0.0
-    )
-    assert (terms.costs().preparation > 0.0) == (k is None)
-    terms.screen_blocks(SimpleNamespace(center=metric(3, size_of(X)), radius=0.0), ss.Hinge())
-    assert terms.costs().preparation == 0.0
-
-
-def test_more_pairs_than_can_be_listed_are_not_prepared(monkeypatch):
-    monkeypatch.setattr(classes, "LISTED_PAIRS", 100)
-    assert blobs()[0].costs().preparation == np.inf
 
 
 def test_threshold_is_respected():
@@ -370,203 +329,24 @@ def test_many_triplets_inside_the_band_of_a_wide_range():
 def test_same_bits_for_any_number_of_threads(diagonal, k):
     X, y = labelled("plain", n=520, d=12)
     terms = ProductTriplets(X, y, k, diagonal=diagonal)
-    assert not terms._products.serial
+    assert not terms.products.serial
     x = metric(12, size_of(X), diagonal)
-    ball = SimpleNamespace(center=x, radius=0.01 * float(np.linalg.norm(x)))
     before, found = numba.get_num_threads(), []
     try:
         for threads in (1, min(2, before)):
             numba.set_num_threads(threads)
-            found.append(
-                (
-                    terms.loss_sums(x, ss.SmoothedHinge(0.05)),
-                    terms.screen_blocks(ball, ss.SmoothedHinge(0.05)),
-                )
-            )
+            found.append(terms.loss_sums(x, ss.SmoothedHinge(0.05)))
     finally:
         numba.set_num_threads(before)
-    terms._products.serial = True
-    found.append(
-        (
-            terms.loss_sums(x, ss.SmoothedHinge(0.05)),
-            terms.screen_blocks(ball, ss.SmoothedHinge(0.05)),
-        )
-    )
-    for sums, left in found[1:]:
+    terms.products.serial = True
+    found.append(terms.loss_sums(x, ss.SmoothedHinge(0.05)))
+    for sums in found[1:]:
         for name in ("loss", "adjoint_error", "fenchel", "alpha_sum", "alpha_square"):
-            assert getattr(sums, name) == getattr(found[0][0], name)
-        np.testing.assert_array_equal(sums.adjoint, found[0][0].adjoint)
-        np.testing.assert_array_equal(left.total, found[0][1].total)
-        assert left[3:] == found[0][1][3:]
+            assert getattr(sums, name) == getattr(found[0], name)
+        np.testing.assert_array_equal(sums.adjoint, found[0].adjoint)
 
 
-# ---------------------------------------------------------------------- screening of blocks
-
-
-def blobs(diagonal=False, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.repeat([0, 1, 2], 12)
-    X = 0.5 * rng.standard_normal((36, 3)) + np.array([[0.0, 0, 0], [2.0, 0, 0], [0, 1.0, 0.5]])[y]
-    return ProductTriplets(X, y, diagonal=diagonal), Triplets.from_labels(X, y, diagonal=diagonal)
-
-
-def screened_rows(terms, left):
-    kept = {tuple(row) for row in left.index.tolist()}
-    return np.array([tuple(row) not in kept for row in terms.index.tolist()])
-
-
-@pytest.mark.parametrize("diagonal", [False, True])
-@pytest.mark.parametrize("width", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize("part", [0.0, 0.01, 0.05, 0.2])
-def test_blocks_agree_with_every_point_of_the_ball(part, width, diagonal):
-    products, triplets = blobs(diagonal)
-    loss, rng = ss.SmoothedHinge(width), np.random.default_rng(5)
-    center = metric(3, 0.4, diagonal)
-    radius = part * float(np.linalg.norm(center))
-    left, total, error, n_L, n_R = products.screen_blocks(
-        SimpleNamespace(center=center, radius=radius), loss
-    )
-    assert n_L + n_R + len(left) == len(products)
-    assert n_R > 0 and (n_L > 0 or part == 0.2)
-    gone = screened_rows(products, left) if len(left) else np.ones(len(products), dtype=bool)
-    margins = triplets.margins(center)
-    in_L, in_R = gone & (margins < 1.0 - width), gone & (margins > 1.0)
-    assert (int(in_L.sum()), int(in_R.sum())) == (n_L, n_R)
-    np.testing.assert_allclose(
-        total, triplets.weighted_sum(in_L)[0], rtol=0, atol=2 * error + 1e-300
-    )
-    # exhaustive: the extreme margins over the ball, from the exact norms
-    assert (margins[in_R] - radius * triplets.norms[in_R] > 1.0 - 1e-12).all()
-    assert (margins[in_L] + radius * triplets.norms[in_L] < 1.0 - width + 1e-12).all()
-    # the reduced problem has the same primal value anywhere in the ball
-    whole = ss.Problem(products, loss)
-    reduced = whole.with_linear_part(left, total, error, n_L * (1.0 - 0.5 * width))
-    for _ in range(3):
-        step = rng.standard_normal(center.shape)
-        step = step if diagonal else step + step.T
-        x = products.cone.project(center + radius * step / np.linalg.norm(step))
-        assert reduced.evaluate(x, 3.0).primal == pytest.approx(
-            whole.evaluate(x, 3.0).primal, rel=1e-11
-        )
-
-
-def test_blocks_screen_again_what_is_left():
-    products, _ = blobs()
-    loss, center = ss.SmoothedHinge(0.05), metric(3, 0.4)
-    first = products.screen_blocks(SimpleNamespace(center=center, radius=0.3), loss)
-    second = first.remaining.screen_blocks(SimpleNamespace(center=center, radius=0.01), loss)
-    once = products.screen_blocks(SimpleNamespace(center=center, radius=0.01), loss)
-    assert 0 < len(second.remaining) < len(first.remaining) < len(products)
-    assert first.n_L + second.n_L >= once.n_L and first.n_R + second.n_R >= once.n_R
-    sums = [p.loss_sums(center, loss) for p in (first.remaining, first.remaining.to_triplets())]
-    assert_same_sums(*sums)
-
-
-def test_blocks_never_contradict_the_optimum():
-    products, triplets = blobs()
-    loss, lam = ss.SmoothedHinge(0.05), 40.0
-    problem = ss.Problem(triplets, loss)
-    x = ss.solve(problem, lam, tol=1e-10, screening=()).x
-    best = ss.spheres.duality_gap_bound(problem, x, lam)
-    assert best.radius < 1e-4
-    optimum, slack = triplets.margins(x), best.radius * triplets.norms + 1e-10
-    for far in (1e-4, 1e-2, 0.1, 0.5):
-        center = x + far * np.diag([1.0, -0.5, 0.3])
-        center = 0.5 * (center + center.T)
-        radius = float(np.linalg.norm(center - x)) + best.radius
-        left = products.screen_blocks(SimpleNamespace(center=center, radius=radius), loss)
-        gone = screened_rows(products, left.remaining)
-        inside = (optimum > 0.95 + slack) & (optimum < 1.0 - slack)
-        assert not (gone & inside).any()
-        assert left.n_L == int((gone & (optimum < 0.95 + slack)).sum())
-        assert left.n_R == int((gone & (optimum > 1.0 - slack)).sum())
-    assert gone.size > inside.sum() > 0
-
-
-def test_thresholds_hit_exactly_screen_nothing():
-    X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 0, 1, 1]  # every margin is 1 at x = 1
-    products = ProductTriplets(X, y)
-    ball = SimpleNamespace(center=np.eye(1), radius=0.0)
-    assert products.screen_blocks(ball, ss.SmoothedHinge(0.5)).remaining is products
-    assert products.screen_blocks(ball, ss.SmoothedHinge(0.0)).remaining is products
-    beyond = products.screen_blocks(
-        SimpleNamespace(center=1.01 * np.eye(1), radius=0.0), ss.Hinge()
-    )
-    assert beyond.n_R == len(products) and len(beyond.remaining) == 0
-
-
-@pytest.mark.parametrize("steps", range(-3, 4))
-@pytest.mark.parametrize("bits", [3, 26])
-def test_thresholds_a_few_ulps_from_an_exact_margin(steps, bits):
-    """Balls of radius 0, and triplets whose own class sits on the anchor, where the bound of the
-    norm is exact.
-
-    Points are integers with the mean 0, so that differences are exact. Those of 26 bits lie nearly
-    across the one direction that the metric sees: their squared distances are what is left of much
-    larger numbers."""
-    rng, decided = np.random.default_rng(11), 0
-    for trial in range(40):
-        L = (
-            rng.uniform(1.0, 200.0, (3, 1))
-            if bits == 26
-            else rng.integers(1, 2**8, (3, 3)).astype(float)
-        )
-        X = rng.integers(-(2**bits), 2**bits, (3, 3)).astype(float)
-        if bits == 26:
-            X = np.rint(X - (X @ L) @ L.T / float(np.sum(L * L)))
-        X[1] = X[0] if trial % 2 else X[1]
-        X[2] = -X[0] - X[1]
-        M, radius = L @ L.T, (0.0, 0.1 if bits == 3 else 2.0**-40)[trial % 2] * float(np.sum(L * L))
-        products, width = ProductTriplets(X, [0, 0, 1]), (0.05, 0.7)[trial // 2 % 2]
-        ends = []
-        for i, j, m in products.index.tolist():
-            b, a = (
-                [Fraction(v) - Fraction(w) for v, w in zip(X[i], X[c], strict=True)] for c in (m, j)
-            )
-            value = sum(
-                Fraction(M[k, c]) * (b[k] * b[c] - a[k] * a[c]) for k in range(3) for c in range(3)
-            )
-            reach = Fraction(radius) * (sum(v * v for v in b) + sum(v * v for v in a))
-            ends.append((value - reach, value + reach))
-        side = trial // 4 % 2
-        exact = ends[0][side] + (Fraction(width) if side else 0)
-        threshold = float(exact)
-        for _ in range(abs(steps)):
-            threshold = np.nextafter(threshold, np.inf * np.sign(steps))
-        for away in (0.0, 2.0**-40 * float(np.sum(L * L)) * 4.0**bits):
-            products.threshold = float(threshold + (away if side else -away))
-            found = products.screen_blocks(
-                SimpleNamespace(center=M, radius=radius), ss.SmoothedHinge(width)
-            )
-            gone = (
-                screened_rows(products, found.remaining)
-                if len(found.remaining)
-                else np.ones(2, dtype=bool)
-            )
-            for (low, high), out in zip(ends, gone, strict=True):
-                assert (
-                    not out
-                    or low > Fraction(products.threshold)
-                    or high < Fraction(products.threshold) - Fraction(width)
-                )
-            decided += bool(away and gone[0])
-    assert decided > 30
-
-
-def test_what_is_left_keeps_its_threshold():
-    products, triplets = blobs()
-    products.threshold = triplets.threshold = 0.6
-    center = metric(3, 0.4)
-    found = products.screen_blocks(
-        SimpleNamespace(center=center, radius=0.05), ss.SmoothedHinge(0.05)
-    )
-    assert 0 < len(found.remaining) < len(products) and found.remaining.threshold == 0.6
-    left = ss.Problem(products, ss.SmoothedHinge(0.05)).with_linear_part(
-        found.remaining, found.total, found.error, found.n_L * (0.6 - 0.025)
-    )
-    assert left.evaluate(center, 3.0).primal == pytest.approx(
-        ss.Problem(triplets, ss.SmoothedHinge(0.05)).primal(center, 3.0), rel=1e-11
-    )
+# ---------------------------------------------------------------------- solving
 
 
 @pytest.mark.parametrize("width", [0.0, 0.05])
@@ -583,56 +363,45 @@ def test_triplets_at_their_threshold_are_charged_for_rounding(width):
     assert ProductTriplets(X, y).hinge_sums(np.eye(1), 0.05).fenchel >= 4 * unit
 
 
-@pytest.mark.parametrize("radius", [np.nan, np.inf, -1.0, 1e300])
-def test_useless_radius_screens_nothing(radius):
-    products, _ = blobs()
-    found = products.screen_blocks(
-        SimpleNamespace(center=np.eye(3), radius=radius), ss.SmoothedHinge(0.05)
-    )
-    assert found.n_L == found.n_R == 0 and found.remaining is products and not found.total.any()
+@pytest.mark.parametrize("width", [0.0, 0.05])
+@pytest.mark.parametrize("screening", ["auto", ()])
+def test_the_optimum_is_that_of_listed_triplets(screening, width):
+    X, y = labelled("plain", n=36)
+    X[:, 0] += 2.0 * y
+    problems = [
+        ss.Problem(terms, ss.SmoothedHinge(width))
+        for terms in (ProductTriplets(X, y), Triplets.from_labels(X, y))
+    ]
+    lam = 0.2 * problems[1].lam_max()
+    assert problems[0].lam_max() == pytest.approx(5.0 * lam, rel=1e-12)
+    products, listed = (ss.solve(prob, lam, rtol=1e-9, screening=screening) for prob in problems)
+    assert products.converged and listed.converged
+    assert np.linalg.norm(products.x - listed.x) <= products.eps + listed.eps
+    assert products.n_L == products.n_R == 0 and products.screened is None
 
 
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_nothing_left_is_a_family_of_no_terms(diagonal):
-    products, _ = blobs(diagonal)
-    zero = products.cone.zeros()
-    empty, total, _, n_L, n_R = products.screen_blocks(
-        SimpleNamespace(center=zero, radius=0.0), ss.SmoothedHinge(0.05)
-    )
-    assert (len(empty), n_L, n_R) == (0, len(products), 0)
-    np.testing.assert_allclose(total, products.total()[0], rtol=0, atol=2 * products.total()[1])
-    for sums in (
-        empty.loss_sums(zero, ss.SmoothedHinge(0.05)),
-        empty.loss_sums(zero, ss.Hinge()),
-        empty.loss_sums(zero, ss.Hinge(), np.zeros(0)),
-        empty.hinge_sums(zero, 0.1),
+@pytest.mark.parametrize(
+    "screening", ["PGB", ("RRPB", "PGB"), ("GB+halfspace",), ("MGB&BT2",), Counted()]
+)
+def test_what_asks_for_screening_is_told_what_to_do(screening):
+    X, y = labelled("plain")
+    problem = ss.Problem(ProductTriplets(X, y), ss.SmoothedHinge(0.05))
+    for call in (
+        lambda: ss.solve(problem, 1.0, screening=screening),
+        lambda: ss.path(problem, [1.0], screening=screening),
     ):
-        assert sums.loss == sums.alpha_sum == sums.alpha_square == 0.0 and not sums.adjoint.any()
-        assert 0.0 <= sums.fenchel < 1e-300 and 0.0 <= sums.adjoint_error < 1e-300
-    assert (
-        empty.norms.shape == (0,)
-        and empty.margins(zero).shape == (0,)
-        and empty.index.shape == (0, 3)
-    )
-    assert empty.max_inner_product(zero) == -np.inf
-    assert (
-        empty.screen_blocks(SimpleNamespace(center=zero, radius=0.0), ss.Hinge()).remaining is empty
-    )
+        with pytest.raises(TypeError, match="^screening=.*listed Triplets are; take 'auto' or "):
+            call()
+    with pytest.raises(TypeError, match="^dynamic=.*products of lists and shards are not screened"):
+        ss.path(problem, [1.0], dynamic=screening)
 
 
-def test_solve_with_blocks_reaches_the_optimum_of_explicit_triplets():
-    products, triplets = blobs()
-    loss = ss.SmoothedHinge(0.05)
-    lam = 0.2 * ss.Problem(triplets, loss).lam_max()
-    assert ss.Problem(products, loss).lam_max() == pytest.approx(
-        ss.Problem(triplets, loss).lam_max(), rel=1e-12
-    )
-    a, b = (
-        ss.solve(ss.Problem(t, loss), lam, tol=1e-9, screening=("RRPB", "PGB"))
-        for t in (products, triplets)
-    )
-    assert a.converged and b.converged
-    np.testing.assert_allclose(a.x, b.x, rtol=0, atol=2 * np.sqrt(2e-9 / lam))
+def test_what_went_says_what_to_do():
+    X, y = labelled("plain")
+    with pytest.raises(AttributeError, match="'screen_blocks': products are not screened, to_tri"):
+        ProductTriplets(X, y).screen_blocks  # noqa: B018
+    with pytest.raises(AttributeError, match="BlockScreening went .*: screen listed Triplets"):
+        safescreen.products.BlockScreening  # noqa: B018
 
 
 # ---------------------------------------------------------------------- memory and refusals
@@ -643,19 +412,18 @@ def test_memory_does_not_grow_with_the_number_of_triplets():
     X, y = rng.standard_normal((800, 2)), np.arange(800) % 2
     warm = ProductTriplets(X[:40], y[:40])
     x, loss = 0.3 * np.eye(2), ss.SmoothedHinge(0.05)
-    ball = SimpleNamespace(center=x, radius=0.01)
-    warm.loss_sums(x, loss), warm.screen_blocks(ball, loss), warm.total()
+    warm.loss_sums(x, loss), warm.total()
     tracemalloc.start()
     try:
         terms = ProductTriplets(X, y)
-        sums, left = terms.loss_sums(x, loss), terms.screen_blocks(ball, loss)
+        sums = terms.loss_sums(x, loss)
         terms.total(), terms.max_inner_product(x)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert len(terms) == 800 * 399 * 400
     assert peak < 50e6  # an array of one byte a triplet would be 128e6
-    assert sums.loss > 0.0 and left.n_R > 0
+    assert sums.loss > 0.0
     for refused in (lambda: terms.norms, lambda: terms.index, terms.to_triplets):
         with pytest.raises(ValueError, match="127680000 triplets are too many"):
             refused()
@@ -684,23 +452,6 @@ def test_bad_input_is_named(arguments, error, message):
         ProductTriplets(*arguments)
 
 
-@pytest.mark.parametrize("radius", [0.0, 0.02, 0.2])
-def test_long_lists_count_every_triplet_once_when_screened(radius):
-    rng = np.random.default_rng(7)
-    X, y = rng.normal(size=(150, 4)), np.arange(150) % 3
-    X[:, 0] += 2.0 * y
-    loss = ss.SmoothedHinge(0.05)
-    problem = ss.Problem(ss.ProductTriplets(X, y), loss)
-    x = np.diag([0.5, 0.1, 0.0, 0.0])
-    found = problem.terms.screen_blocks(ss.Sphere(x, radius), loss)
-    assert len(found.remaining) + found.n_L + found.n_R == len(problem)
-    assert found.n_L + found.n_R > 0
-    left = problem.with_linear_part(
-        found.remaining, found.total, found.error, found.n_L * (1.0 - 0.025)
-    )
-    assert np.isclose(left.primal(x, 10.0), problem.primal(x, 10.0), rtol=1e-12)
-
-
 # ---------------------------------------------------------------------- each allowance for rounding
 
 
@@ -709,8 +460,9 @@ def one_anchor(same, other, tau=1.0, bits=None):
     points.
     """
     X = np.concatenate(([0.0], same, other))[:, None]
-    terms = ProductTriplets(X, np.repeat([0, 1], [1 + len(same), len(other)]))
-    terms = ProductTriplets.of(terms._products.part(np.array([0])))
+    codes = np.repeat([0, 1], [1 + len(same), len(other)])
+    points = Points(X, diagonal=False)
+    terms = ProductTriplets.of(products_of(points, np.array([0]), codes))
     terms.threshold, terms._bits = tau, bits or terms._bits
     points = [Fraction(v) for v in terms.points.X[:, 0].tolist()]
     return terms, points
@@ -798,7 +550,7 @@ def test_the_distance_of_a_metric_from_its_cone_is_in_the_errors_of_margins(diag
     """
     X, y = labelled("plain", d=40)
     terms, x = ProductTriplets(X, y, diagonal=diagonal), metric(40, 1.0, diagonal)
-    errors, scales = terms._margin_errors(x, 0.0), terms._products.farthest()
+    errors, scales = terms._margin_errors(x, 0.0), terms.products.farthest()
     pairs = ss.rounding.gamma(3 * 40 + 12) * ss.rounding.norm_upper(x) * scales
     assert (errors >= pairs + terms.cone.feasible_error(x) * scales).all()
 
@@ -811,8 +563,7 @@ def test_lists_of_many_thousands_are_summed_exactly(width):
     rng, n = np.random.default_rng(0), 17_000
     X, y = rng.uniform(-1.0, 1.0, (2 * n, 1)), np.arange(2 * n) % 2
     X[0] = -1.0
-    terms = ProductTriplets(X, y)
-    terms = ProductTriplets.of(terms._products.part(np.array([0])))
+    terms = ProductTriplets.of(products_of(Points(X, diagonal=False), np.array([0]), y))
     assert terms._bits + n.bit_length() <= 58 + 1
     sums, squares = terms.loss_sums(np.eye(1), ss.SmoothedHinge(width)), (X[:, 0] + 1.0) ** 2
     same, other = squares[2::2], np.sort(squares[1::2])
@@ -838,50 +589,10 @@ def test_the_scale_of_the_adjoint_error_is_that_of_all_pairs(n, k):
     """Of ``sum |w_ij| (|x_i| + |x_j|)^2`` no pair may be left out, nor taken for a shorter one."""
     X, y = labelled("plain", n=n)
     terms = ProductTriplets(X, y, k)
-    products, norms, wanted = terms._products, terms.points.norms, 0.0
-    anchors, lists = products.explicit()
+    products, norms, wanted = terms.products, terms.points.norms, 0.0
+    anchors, lists = products.anchors, products.lists
     for m, i in enumerate(anchors):
         sizes = [ptr[m + 1] - ptr[m] for ptr, _ in lists.sides]
         for (ptr, members), weight in zip(lists.sides, sizes[::-1], strict=True):
             wanted += weight * float(((norms[i] + norms[members[ptr[m] : ptr[m + 1]]]) ** 2).sum())
     assert products.total()[1] == pytest.approx(wanted, rel=1e-13)
-
-
-def test_what_leaves_on_either_side_is_counted_for_what_stays():
-    """Pairs that stay carry a weight for each linear triplet they are in with a pair that left."""
-    loss, seen = ss.SmoothedHinge(0.05), set()
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        same, other = 3.0 * rng.random(5), 3.0 * rng.random(5)
-        products, _ = one_anchor(same, other)
-        m = float(rng.uniform(0.2, 0.6))
-        triplets = products.to_triplets()
-        left, total, error, n_L, _ = products.screen_blocks(
-            SimpleNamespace(center=np.array([[m]]), radius=0.02 * m), loss
-        )
-        gone = screened_rows(products, left) if len(left) else np.ones(25, dtype=bool)
-        linear = gone & (triplets.margins(np.array([[m]])) < 0.95)
-        assert linear.sum() == n_L
-        wanted = triplets.weighted_sum(linear)[0]
-        np.testing.assert_allclose(total, wanted, rtol=0, atol=error + 1e-12)
-        if len(left):
-            sides = left._products
-            seen |= {(bool(sides.p[0] < 5), bool(sides.q[0] < 5), n_L > 0)}
-    assert (True, True, True) in seen
-
-
-def test_pairs_whose_ends_overflow_screen_nothing():
-    """A pair whose value and reach are infinite has no ends: no pair may be decided against what
-    is left of the others.
-    """
-    X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [2e4, 1e6]])
-    center, radius = np.diag([1e300, 0.0]), 1e297
-    found = ProductTriplets(X, [0, 0, 1, 1]).screen_blocks(
-        SimpleNamespace(center=center, radius=radius), ss.Hinge()
-    )
-    kept = set(map(tuple, found.remaining.index.tolist()))
-    assert {(0, 1, 3), (1, 0, 3)} <= kept  # at ``center - radius e_2 e_2'`` its margin is below 0
-    near = ProductTriplets(X[:3], [0, 0, 1]).screen_blocks(
-        SimpleNamespace(center=center, radius=radius), ss.Hinge()
-    )
-    assert near.n_R == 2

@@ -211,20 +211,6 @@ def test_methods_are_named_in_errors():
         ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2&PGB",))
     with pytest.raises(ValueError, match="one ball and a rule, or two balls without a rule, got"):
         ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2+halfspace",))
-    blocks = ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05))
-    with pytest.raises(
-        TypeError, match="screening: BT2 needs single terms, .* which ProductTriplets do not offer"
-    ):
-        ss.solve(blocks, 1.0, screening=("BT2",))
-    for name in ("GB+halfspace", "MGB&PGB"):
-        with pytest.raises(
-            ValueError,
-            match=(
-                "ProductTriplets take one ball at a time and the sphere rule, got "
-                f"'{re.escape(name)}'"
-            ),
-        ):
-            ss.solve(blocks, 1.0, screening=(name,))
 
 
 def test_paths_ask_for_the_next_lam():

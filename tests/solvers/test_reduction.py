@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from instances import instance, points
+from instances import points
 from safescreen.rules import Screened
 from safescreen.solvers import reduction as module
-from safescreen.solvers.reduction import Reduction, _merge, parse_screening, reference
+from safescreen.solvers.reduction import (
+    Reduction,
+    _merge,
+    can_be_screened,
+    parse_screening,
+    reference,
+)
 from safescreen.spheres import SPHERES
 
 
@@ -77,16 +83,6 @@ def test_names_of_tests():
             parse_screening(wrong, prob)
 
 
-def test_blocks_take_one_ball_and_the_sphere_rule():
-    X, y = points(n=12)
-    blocks = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.5))
-    (test,) = parse_screening(("PGB",), blocks)
-    assert test.rule == "sphere"
-    for wrong in ("PGB&MGB", "PGB+halfspace"):
-        with pytest.raises(ValueError, match="ProductTriplets take one ball at a time"):
-            parse_screening(wrong, blocks)
-
-
 # ------------------------------------------------------------------ terms
 
 
@@ -95,8 +91,9 @@ def test_nothing_is_known_at_first():
     assert (left.n_L, left.n_R, left.enlargement) == (0, 0, np.inf)
     assert left.status.tolist() == [0] * 20 and len(left.problem) == 20
     X, y = points(n=12)
-    blocks = Reduction(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.5)))
-    assert blocks.status.size == 0 and (blocks.n_L, blocks.n_R) == (0, 0)
+    products = Reduction(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.5)))
+    assert not can_be_screened(products.whole.terms) and can_be_screened(left.whole.terms)
+    assert (products.n_L, products.n_R, products.agrees_within(1.0)) == (0, 0, True)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -253,51 +250,6 @@ def test_the_last_term_is_screened_too(masks):
     assert (left.n_L, left.n_R) == (1, 1) and len(left.problem) == 0
     masks.balls.clear()
     assert left.screen(tests, reference(e)) is None and not masks.balls
-
-
-# ------------------------------------------------------------------ blocks
-
-
-@pytest.mark.parametrize(("n_L", "n_R"), [(0, 0), (3, 3), (4, 0), (0, 5)])
-def test_blocks_that_leave_are_counted_and_their_constant_is_kept(n_L, n_R):
-    """Of a linear term the loss is ``tau - gamma/2`` less its margin."""
-    left = Reduction(instance("dense").problem(0.5))
-    left.explicit = False
-    rest = SimpleNamespace(threshold=2.0)
-    answers = (rest, "total", "error", n_L, n_R)
-    terms = SimpleNamespace(screen_blocks=lambda ball, loss: answers)
-    smaller = object()
-    given = []
-
-    def with_linear_part(*args):
-        given.append(args)
-        return smaller
-
-    left.problem = before = SimpleNamespace(
-        terms=terms, loss=ss.SmoothedHinge(0.5), with_linear_part=with_linear_part
-    )
-    kept = left.apply(ss.Sphere(np.zeros(3), 1.0))
-    assert (left.n_L, left.n_R) == (n_L, n_R)
-    if n_L + n_R == 0:
-        assert kept is None and left.problem is before
-    else:
-        assert kept == slice(None) and left.problem is smaller
-        assert given == [(rest, "total", "error", n_L * 1.75)]
-
-
-def test_all_blocks_are_kept_by_several_tests():
-    X, y = points(n=30, seed=2)
-    blocks = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05))
-    lam = 0.3 * blocks.lam_max()
-    rough = ss.solve(blocks, lam, rtol=1e-2, screening=()).x
-    fine = ss.solve(blocks, lam, rtol=1e-8, screening=()).x
-    left = Reduction(blocks)
-    for x in (rough, fine):
-        e = left.problem.evaluate(x, lam)
-        tests = parse_screening(("DGB", "GB"), blocks)
-        assert left.screen(tests, reference(e)) == slice(None)
-        assert left.problem.primal(fine, lam) == pytest.approx(blocks.primal(fine, lam), rel=1e-10)
-    assert left.n_L > 0 and left.n_R > 0
 
 
 def test_features_leave_by_the_smallest_ball_unless_another_is_asked_for():

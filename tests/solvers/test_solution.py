@@ -104,7 +104,7 @@ def test_screened_terms_have_a_dual_variable_of_0_or_1():
     wide = solution(3, 0, 0, None, problem=problem, dual_point=DualPoint(width=0.1))
     assert wide.alpha.tolist() == [0.25, 0.5, 0.75]
     with pytest.raises(
-        AttributeError, match="alpha of terms in blocks is computed from the problem, which"
+        AttributeError, match="alpha of products of lists is computed from the problem, which"
     ):
         _ = solution(3, 1, 1).alpha
 

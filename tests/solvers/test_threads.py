@@ -24,13 +24,13 @@ def labelled(n, d):
     return rng.standard_normal((n, d)) + 1.5 * np.eye(d)[y], y
 
 
-def answers(terms):
+def answers(terms, screening):
     """Solve for one lam and along a path; return the solutions."""
     prob = ss.Problem(terms, ss.SmoothedHinge(0.05))
     lams = prob.lam_max() * np.array([0.1, 0.07])
     return [
-        ss.solve(prob, lams[-1], tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")),
-        *ss.path(prob, lams, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")),
+        ss.solve(prob, lams[-1], tol=0.0, rtol=1e-8, screening=screening),
+        *ss.path(prob, lams, tol=0.0, rtol=1e-8, screening=screening),
     ]
 
 
@@ -40,18 +40,18 @@ def answers(terms):
 @pytest.mark.slow
 def test_threads_of_the_kernels(diagonal, k):
     terms = ss.ProductTriplets(*labelled(330, 8), k=k, diagonal=diagonal)
-    assert not terms._products.serial
+    assert not terms.products.serial
     before, found = numba.get_num_threads(), []
     try:
         for n in (1, 2):
             numba.set_num_threads(n)
-            found.append(answers(terms))
+            found.append(answers(terms, ()))
     finally:
         numba.set_num_threads(before)
-    assert all(s.converged for s in found[0]) and any(s.n_L + s.n_R for s in found[0])
+    assert all(s.converged for s in found[0])
     for one, two in zip(*found, strict=True):
         assert np.array_equal(one.x, two.x)
-        for name in ("gap", "eps", "primal", "n_iter", "n_L", "n_R"):
+        for name in ("gap", "eps", "primal", "n_iter"):
             assert getattr(one, name) == getattr(two, name)
 
 
@@ -59,7 +59,7 @@ def test_threads_of_the_linear_algebra():
     terms, found = ss.Triplets.from_labels(*labelled(200, 50), k=4), []
     for n in (1, 2):
         with threadpool_limits(n, user_api="blas"):
-            found.append(answers(terms))
+            found.append(answers(terms, ("RRPB", "PGB")))
     for one, two in zip(*found, strict=True):
         assert one.converged and two.converged
         assert np.array_equal(one.x, two.x) and one.gap == two.gap

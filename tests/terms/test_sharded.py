@@ -14,7 +14,6 @@ from instances import ADVERSARIAL, instance
 from naive.exact import minus
 from naive.extremes import exact, norm
 from naive.features import flat
-from naive.harness import truth
 from safescreen.cluster import _shards, sharded
 from safescreen.cluster import workers as _cluster
 from safescreen.cluster.workers import ClusterError
@@ -193,72 +192,21 @@ def test_adding_is_covered_where_it_cancels():
 
 # ---------------------------------------------------------------------- the same answers
 @metrics
-@pytest.mark.parametrize("gamma", [0.0, 0.05])
-def test_same_optimum(here, diagonal, gamma):
+@pytest.mark.parametrize(("gamma", "screening"), [(0.0, "auto"), (0.05, ())])
+def test_same_optimum(here, diagonal, gamma, screening):
     whole, shards = families(here, diagonal)
     prob = ss.Problem(whole, ss.SmoothedHinge(gamma))
     lam = 0.02 * prob.lam_max()
     known = ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     for terms in (shards[0], shards[2]) if gamma else shards[1:2]:
-        found = ss.solve(
-            ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-5, screening=("MGB",), freq=5
-        )
-        assert found.converged and found.n_L > 0 and found.n_R > 0
+        found = ss.solve(ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-5, screening=screening)
+        assert found.converged and found.n_L == found.n_R == 0
         assert np.linalg.norm(found.x - known.x) <= found.eps + known.eps
         assert found.gap <= 1e-5 * found.primal and prob.gap(found.x, lam) >= -known.gap
         assert found.primal - found.gap <= known.primal <= found.primal + known.gap
         if gamma:
             assert np.allclose(found.alpha, prob.alpha(found.x), atol=1e-9)
             assert prob.gap(found.x, lam) == pytest.approx(found.gap, rel=1e-3)
-
-
-@metrics
-def test_screening_is_that_of_one_place(here, diagonal):
-    whole, (terms, *_) = families(here, diagonal)
-    prob, blocks = (ss.Problem(t, ss.SmoothedHinge(0.05)) for t in (whole, terms))
-    lam = 0.02 * prob.lam_max()
-    ball = ss.spheres.midpoint_gap_bound(
-        prob, ss.solve(prob, lam, tol=0.0, rtol=1e-3, screening=("RRPB", "PGB")).x, lam
-    )
-    wanted = ss.rules.sphere(prob, ball)
-    found = terms.screen_blocks(ball, prob.loss)
-    assert wanted.n_L > 0 and wanted.n_R > 0
-    assert (found.n_L, found.n_R) == (wanted.n_L, wanted.n_R)
-    assert np.array_equal(found.remaining.index, whole.index[~(wanted.in_L | wanted.in_R)])
-    total, error = whole.weighted_sum(wanted.in_L)
-    assert np.linalg.norm(found.total - total) <= found.error + error
-    masks = ss.rules.sphere(blocks, ball)
-    assert np.array_equal(masks.in_L, wanted.in_L) and np.array_equal(masks.in_R, wanted.in_R)
-    for radius in (np.nan, np.inf, -1.0):
-        assert terms.screen_blocks(ss.Sphere(ball.center, radius), prob.loss).remaining is terms
-
-
-@pytest.mark.parametrize("kind", ["full", "diagonal"])
-def test_safe(here, kind):
-    """What a shard gives up is where it is at an optimum certified in 50 digits; a radius made
-    too small is noticed.
-    """
-    of = instance(kind)
-    prob, lam = of.problem(0.05), of.lam(0.05)
-    solution, known = truth(prob, of.exact(0.05), lam)
-    terms = ss.ShardedTriplets(here, of.X, of.index, 4, diagonal=kind == "diagonal")
-    seen = 0
-    for x in (0.9 * solution.x, 0.99 * solution.x, solution.x):
-        for ball in (
-            ss.spheres.midpoint_gap_bound(prob, x, lam),
-            ss.spheres.duality_gap_bound(prob, x, lam),
-        ):
-            found = terms.screen_blocks(ball, prob.loss)
-            left = {tuple(row) for row in found.remaining.index}
-            gone = np.array([tuple(row) not in left for row in of.index])
-            assert not (gone & ~(known.may_L | known.may_R)).any()
-            assert (
-                found.n_L <= (gone & known.may_L).sum() and found.n_R <= (gone & known.may_R).sum()
-            )
-            seen += found.n_L + found.n_R
-    assert seen > 0
-    wrong = terms.screen_blocks(ss.Sphere(100.0 * solution.x, 0.0), prob.loss)
-    assert wrong.n_R > known.may_R.sum() or wrong.n_L > known.may_L.sum()
 
 
 # ---------------------------------------------------------------------- the same answers everywhere
@@ -269,24 +217,18 @@ def answers(terms, callback=None):
     prob, out = ss.Problem(terms, ss.SmoothedHinge(0.05)), []
     lams = prob.lam_max() * np.array([0.05, 0.03])
     solutions = [
-        ss.solve(
-            prob, lams[-1], tol=0.0, rtol=1e-4, freq=3, callback=callback, screening=("RRPB", "PGB")
-        ),
-        *ss.path(prob, lams, tol=0.0, rtol=1e-4, screening=("RRPB", "PGB")),
+        ss.solve(prob, lams[-1], tol=0.0, rtol=1e-4, callback=callback),
+        *ss.path(prob, lams, tol=0.0, rtol=1e-4),
     ]
-    assert (
-        all(s.converged for s in solutions)
-        and any(s.n_L for s in solutions)
-        and any(s.n_R for s in solutions)
-    )
+    assert all(s.converged for s in solutions)
     for s in solutions:
-        out += [s.x, s.gap, s.eps, s.n_iter, s.n_L, s.n_R]
+        out += [s.x, s.gap, s.eps, s.n_iter]
     return [np.asarray(v) for v in out]
 
 
 def test_one_worker_and_three_and_one_of_them_killed(here, three):
-    """To the last bit; a worker that holds a shard is killed after screening has begun, and its
-    shards are computed again.
+    """To the last bit; a worker that holds a shard is killed on the way, and its shards are
+    computed again.
     """
     alone = answers(ss.ShardedTriplets.from_labels(here, X, Y, 6, 6))
     terms, killed = ss.ShardedTriplets.from_labels(three.client, X, Y, 6, 6), []
@@ -296,7 +238,7 @@ def test_one_worker_and_three_and_one_of_them_killed(here, three):
     assert len(holders) == 3
 
     def kill(progress):
-        if progress.n_L + progress.n_R > 0 and not killed:
+        if progress.iteration >= 3 and not killed:
             killed.append(three.kill_one(terms._shards[0]))
 
     for callback in (None, kill):
@@ -362,6 +304,10 @@ def test_bad_arrays_are_named(here, monkeypatch):
         terms.with_threshold(np.ones(3))
     with pytest.raises(TypeError, match="linear region"):
         ss.Problem(terms, ss.SquaredHinge())
+    with pytest.raises(
+        TypeError, match="which ShardedTriplets do not offer: products of lists and"
+    ):
+        ss.solve(ss.Problem(terms, ss.Hinge()), 1.0, screening="PGB")
     monkeypatch.setattr(sharded, "EXPLICIT_LIMIT", 100)
     with pytest.raises(ValueError, match="a shard would list 160 triplets, at most 100 are listed"):
         ss.ShardedTriplets.from_labels(here, X, Y, 4, 6)

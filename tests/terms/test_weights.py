@@ -299,12 +299,6 @@ def test_weights_of_one_change_nothing_and_a_common_factor_is_a_factor_of_lam():
             assert other.primal == pytest.approx(factor * plain.primal, rel=1e-10)
 
 
-def test_what_is_counted_has_no_weights():
-    problem = ss.Problem(Repeated("full").terms, ss.SmoothedHinge(0.05))
-    with pytest.raises(ValueError, match="terms must have no weights"):
-        problem.with_linear_part(problem.terms, problem.cone.zeros(), 0.0, 1.0)
-
-
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [

@@ -9,20 +9,15 @@ and all workers compute the same to the last bit.
 """
 
 import pickle
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 
-from safescreen.problem import Problem
 from safescreen.products.triplets import ProductTriplets, products_of
-from safescreen.rules import sphere
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.triplets import Triplets
-
-SHRINK = 0.05
-"""Screened triplets are removed from a shard when they are at least this part of it."""
 
 
 class _Packed:
@@ -114,23 +109,3 @@ def part(shard, own, method):
     number.
     """
     return Shard(getattr(shard.terms, method)(_aligned(own)))
-
-
-def screen(shard, ball, loss):
-    """Return ``(remaining shard, total, error, n_L, n_R)``: total is the sum of the triplets in L,
-    error its error bound, and n_L and n_R are the counts.
-
-    The sphere rule screens listed triplets one by one, and products of lists pair by pair.
-    """
-    terms = shard.terms
-    ball = replace(ball, center=_aligned(ball.center))
-    if not terms.explicit:
-        remaining, *screened = terms.screen_blocks(ball, loss)
-        return Shard(remaining), *screened
-    screened = sphere(Problem(terms, loss), ball)
-    if screened.n_L + screened.n_R < max(1.0, SHRINK * len(terms)):
-        return shard, terms.cone.zeros(), 0.0, 0, 0
-    remaining, total, error, _ = terms.partition(
-        screened.in_L.view(np.int8) + 2 * screened.in_R.view(np.int8)
-    )
-    return Shard(remaining), total, error, screened.n_L, screened.n_R

@@ -6,7 +6,7 @@ import copy
 import math
 from functools import partial
 from itertools import pairwise
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -24,9 +24,8 @@ from safescreen.cluster import _shards
 from safescreen.cluster.workers import check_client, gather
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.losses import Loss
-from safescreen.products.triplets import EXPLICIT_LIMIT, BlockScreening
+from safescreen.products.triplets import EXPLICIT_LIMIT
 from safescreen.rounding import ElementLike, gamma, upper
-from safescreen.spheres import Sphere
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import check_triplets
 from safescreen.terms.neighbors import AnchorLists, class_sizes
@@ -78,15 +77,14 @@ class ShardedTriplets(Terms):
     -----
     Sums over triplets are sums over shards, which this process adds in the order of the shards. An
     evaluation sends x to each shard, O(d^2) numbers, and gets as many back, in one round trip
-    (about 10 ms beside the work). The workers screen their own shards: they get a ball and return
-    the sum of the linear triplets and two counts. As for :class:`~safescreen.ProductTriplets` this
-    process keeps nothing of length T. So a solution has no masks, and every test is the sphere
-    rule. Arrays with a number for each triplet (``margins``, ``norms``, ``alpha``, ``index``, an
-    active set) are gathered on demand.
+    (about 10 ms beside the work). As for :class:`~safescreen.ProductTriplets` this process keeps
+    nothing of length T. So nothing is screened, and a solution has no masks. Arrays with a number
+    for each triplet (``margins``, ``norms``, ``alpha``, ``index``, an active set) are gathered on
+    demand.
 
     The rounding of a result depends on `n_shards`. It does not depend on the number of workers, on
     which of them computes what, or on the loss of one. A shard is a pure function of its part of
-    the index and of the balls that have screened it, so another worker can compute it again. The
+    the index, so another worker can compute it again. The
     scheduler keeps the index (12 bytes a triplet; with :meth:`from_labels` 4 bytes a pair, or 8
     bytes a point without k). Workers hold 16 bytes a triplet, and while a problem is solved 16 or
     24 more for each remaining triplet. Workers should be processes of one thread.
@@ -104,7 +102,7 @@ class ShardedTriplets(Terms):
     (<2 triplets in 2 shards, of 3 points in 2 dimensions, full metric>, [3.0, 4.0])
     """
 
-    offers = frozenset({"blocks"})
+    offers = frozenset()
 
     def __init__(
         self,
@@ -160,7 +158,7 @@ class ShardedTriplets(Terms):
         diagonal : bool
         products : bool
             Keep each shard as products of lists (:class:`~safescreen.ProductTriplets`). Then memory
-            and time depend on the number of pairs, and whole rows and columns are screened.
+            and time depend on the number of pairs.
         patience : float
             Seconds for which the cluster may be without any worker, as in the constructor.
         """
@@ -223,7 +221,7 @@ class ShardedTriplets(Terms):
             f"dimensions, {kind} metric>"
         )
 
-    # --------------------------------------------------- sums and screening, O(d^2) numbers a shard
+    # ------------------------------------------------------------- sums, O(d^2) numbers a shard
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets, in one round trip. With `alpha` T numbers are sent."""
@@ -252,29 +250,6 @@ class ShardedTriplets(Terms):
     def max_inner_product(self, x: ElementLike) -> float:
         """Return ``max_t <H_t, x>``, or ``-inf`` if there are no triplets, in one round trip."""
         return max(self._ask("max_inner_product", x), default=-np.inf)
-
-    def screen_blocks(self, ball: Sphere, loss: Loss) -> BlockScreening:
-        """Screen every shard on its worker by the sphere rule.
-
-        A shard removes its screened triplets when they are at least a twentieth of it. Until then
-        they count as undecided.
-        """
-        center = self.cone.check(ball.center, "ball.center")
-        radius = float(ball.radius)
-        if len(self) == 0 or not 0.0 <= radius < math.inf:
-            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
-        ball = type(ball)(center, radius)  # without its normal, half as much to send
-        results = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
-        shards = self._submit(itemgetter(0), results)
-        facts = self._submit(itemgetter(slice(1, None)), results)
-        totals, errors, *counts = zip(*self._gather(facts), strict=True)
-        decided = np.sum(counts, axis=0)
-        if not decided.any():
-            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
-        total, error = _add_elements(list(zip(totals, errors, strict=True)), self.cone)
-        n_L, n_R = (int(sum(numbers)) for numbers in counts)
-        undecided = self._with(shards, np.diff(self._offsets) - decided)
-        return BlockScreening(remaining=undecided, total=total, error=error, n_L=n_L, n_R=n_R)
 
     def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same triplets with another threshold, one number."""

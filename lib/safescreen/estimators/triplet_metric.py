@@ -58,7 +58,8 @@ class TripletMetric(Mahalanobis, Metric):
         Learn a weight for each feature instead of a full matrix.
     product : bool or "auto"
         Keep the triplets as products of lists and never list them one by one. This is for very many
-        triplets, and needs weights of 1. "auto" does so for more than 10 million triplets.
+        triplets, and needs weights of 1. "auto" does so for more than 10 million triplets. Products
+        are not screened: `screening` must be "auto" or ().
     smoothing : float > 0
         Width of the smoothed hinge.
     tol : float > 0

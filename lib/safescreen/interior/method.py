@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,11 @@ class PrimalDual:
     """Where the method is: x and its slack S inside the cone, three numbers a term (see
     :mod:`safescreen.interior._dual_kernels`), and the budget of the next system.
 
-    `system` is that of the terms, None where they have changed; `duals` is None where blocks of
-    terms have left, whose numbers nobody knows."""
+    `system` is that of the terms, None where they have changed."""
 
     x: NDArray
     S: NDArray
-    duals: NDArray | None
+    duals: NDArray
     budget: float
     system: PairSystem | None = None
 
@@ -197,9 +196,6 @@ class InteriorPoint:
             return None
         system = pair_system(problem.terms) if own.system is None else own.system
         parts = _Parts.of(problem, system)
-        if own.duals is None:
-            mu = problem.cone.inner(own.x, own.S) / (parts.unit * problem.cone.d)
-            own = replace(own, duals=_central(parts, own.x, mu))
         try:
             with np.errstate(over="raise", invalid="raise"):
                 moved = self._moved(_Step(self, parts, state.lam, own))
@@ -228,9 +224,7 @@ class InteriorPoint:
 
     def reduce(self, problem: Problem, own: PrimalDual, kept: Any) -> PrimalDual:
         """Go on with the numbers of the terms that are kept."""
-        duals = None
-        if problem.terms.explicit and own.duals is not None:
-            duals = np.ascontiguousarray(own.duals[:, kept])
+        duals = np.ascontiguousarray(own.duals[:, kept])
         return PrimalDual(own.x, own.S, duals, own.budget)
 
 

@@ -2,6 +2,12 @@
 triplets of a data set).
 """
 
-from safescreen.products.triplets import BlockScreening, ProductTriplets
+from safescreen.products.triplets import ProductTriplets
 
-__all__ = ["BlockScreening", "ProductTriplets"]
+__all__ = ["ProductTriplets"]
+
+
+def __getattr__(name):
+    if name == "BlockScreening":
+        raise AttributeError(f"{name} went with the screening of products: screen listed Triplets")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

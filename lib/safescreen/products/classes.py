@@ -3,14 +3,11 @@
 import numpy as np
 
 from safescreen.products import class_kernels as kernels
-from safescreen.products.listed import SERIAL_WORK, ListedProducts
+from safescreen.products.listed import SERIAL_WORK
 from safescreen.terms.neighbors import AnchorLists
 
 BLOCK_BYTES = 1 << 26
 """Largest memory for the distances of a block of anchors, unless the block has 64 anchors."""
-
-LISTED_PAIRS = 1 << 25
-"""Largest number of pairs that are listed, so that they can be screened."""
 
 
 class ClassProducts:
@@ -39,9 +36,7 @@ class ClassProducts:
         self.q = n - (last - first)
         self.sizes = self.p * self.q
         self.points = points
-        self._codes = codes
         self._order = order
-        self._listed = None
         self._XT = np.ascontiguousarray(points.X[order].T)
         self._norms = points.norms[order]
         longest = np.maximum.reduceat(self._norms, starts[:-1])
@@ -56,17 +51,15 @@ class ClassProducts:
         # an entry of X'W and a degree are sums over the anchors; the last product has length n
         self.length = n + rows.size + 24
 
-    def part(self, numbers):
-        """Return the products of some of the anchors."""
-        return ClassProducts(self.points, self.anchors[numbers], self._codes)
-
-    def explicit(self):
-        """Return the anchors and their lists."""
-        lists = [], []
+    @property
+    def lists(self):
+        """The :class:`AnchorLists`, which are made anew; O(pairs)."""
+        same = []
+        other = []
         for i, low, high in zip(*self._place, strict=True):
-            lists[0].append(np.delete(self._order[low:high], i - low).astype(np.int32))
-            lists[1].append(np.sort(np.delete(self._order, slice(low, high))).astype(np.int32))
-        return self.anchors, AnchorLists.of(*lists)
+            same.append(np.delete(self._order[low:high], i - low).astype(np.int32))
+            other.append(np.sort(np.delete(self._order, slice(low, high))).astype(np.int32))
+        return AnchorLists.of(same, other)
 
     def farthest(self):
         """Return for each anchor an upper bound of ``(|x_i| + |x_j|)^2`` over its one list plus one
@@ -104,16 +97,6 @@ class ClassProducts:
                 row[low:high] = -np.inf
                 widest = max(widest, float(row.max() - nearest))
         return widest
-
-    def screen(self, *ball):
-        """Return what :meth:`ListedProducts.screen` returns. Pairs that leave have to be listed; if
-        they are too many, nothing is decided.
-        """
-        if self._listed is None and self.p.sum() + self.q.sum() <= LISTED_PAIRS:
-            self._listed = ListedProducts(self.points, *self.explicit())
-        if self._listed:
-            return self._listed.screen(*ball)
-        return (self, self.points.cone.zeros(), 0.0, 0, 0)
 
     def _values(self, x):
         """Yield for each block of anchors an array W of the values of its pairs, and the places of

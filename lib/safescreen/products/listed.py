@@ -3,7 +3,6 @@
 import numpy as np
 
 from safescreen.products import listed_kernels as kernels
-from safescreen.products import screening as screening
 from safescreen.terms.neighbors import AnchorLists
 
 SERIAL_WORK = 2_000_000
@@ -52,54 +51,30 @@ class ListedProducts:
         self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 25
 
     def _merge(self):
-        """Set the rows of distinct anchors, their numbers of copies, their lists of rows, and where
-        the pairs of all anchors are in these lists.
-        """
+        """Set the rows of distinct anchors, their lists of rows, and their numbers of copies."""
         self._rows = self.anchors
         self._distinct = self.lists
-        self._where = (slice(None), slice(None))
         self.copies = np.ones(self.anchors.size, dtype=np.int64)
-        if self.points.rows is None or self.anchors.size == 0:
+        rows = self.points.rows
+        if rows is None or self.anchors.size == 0:
             return
-        owners = [np.repeat(np.arange(self.anchors.size), size) for size in self.lists.sizes]
-        members = [self.points.rows[members] for _, members in self.lists.sides]
-        orders = [np.lexsort(keys) for keys in zip(members, owners, strict=True)]
-        lists = [
-            np.split(row[order], ptr[1:-1])
-            for row, order, (ptr, _) in zip(members, orders, self.lists.sides, strict=True)
+        same = _sorted_rows(rows, self.lists.same_ptr, self.lists.same)
+        other = _sorted_rows(rows, self.lists.other_ptr, self.lists.other)
+        keys = [
+            (row, of_same.tobytes(), of_other.tobytes())
+            for row, of_same, of_other in zip(rows[self.anchors].tolist(), same, other, strict=True)
         ]
         numbers = {}
-        rows = self.points.rows[self.anchors]
-        keys = (
-            (row, same.tobytes(), other.tobytes())
-            for row, same, other in zip(rows.tolist(), *lists, strict=True)
-        )
         group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
         first = np.unique(group, return_index=True)[1]
         self.copies = np.bincount(group)
-        self._rows = rows[first]
-        self._distinct = AnchorLists.of(*([side[m] for m in first] for side in lists))
-        self._where = tuple(np.empty(owner.size, dtype=np.int64) for owner in owners)
-        for where, owner, order, (ptr, _), (to, _) in zip(
-            self._where, owners, orders, self.lists.sides, self._distinct.sides, strict=True
-        ):
-            where[order] = to[group[owner]] + np.arange(owner.size) - ptr[owner]
+        self._rows = rows[self.anchors[first]]
+        self._distinct = AnchorLists.of([same[m] for m in first], [other[m] for m in first])
 
     @property
     def n_bytes(self):
         """Bytes of memory of the lists."""
         return 4 * (self.lists.same.size + self.lists.other.size)
-
-    def part(self, numbers):
-        """Return the products of some of the anchors."""
-        sides = [
-            [members[ptr[m] : ptr[m + 1]] for m in numbers] for ptr, members in self.lists.sides
-        ]
-        return ListedProducts(self.points, self.anchors[numbers], AnchorLists.of(*sides))
-
-    def explicit(self):
-        """Return the anchors and their lists."""
-        return self.anchors, self.lists
 
     def farthest(self):
         """Return for each anchor an upper bound of ``(|x_i| + |x_j|)^2`` over its one list plus one
@@ -128,58 +103,38 @@ class ListedProducts:
 
     def total(self):
         """Return ``sum_t a_t`` and the scale of its error."""
-        return self._gram(
-            np.repeat(self.q, self.p).astype(float), np.repeat(self.p, self.q).astype(float)
-        )
+        points = self.points
+        same_weights = np.repeat(self.q, self.p).astype(float)
+        other_weights = np.repeat(self.p, self.q).astype(float)
+        rows = kernels.Rows(points.X, points.X, points.norms, points.diagonal)
+        Y = points.zero_rows()
+        scale = kernels.gram(rows, self._arrays, same_weights, other_weights, Y)
+        return points.close(Y), scale
 
     def widest_margin(self, x):
         """Return ``max_t <a_t, x>``."""
-        X, Z, *_ = self._rows_at(x)
-        values = []
-        for ptr, members in self._distinct.sides:
-            values.append(np.empty(members.size))
-            kernels.pair_values(X, Z, self._rows, ptr, members, values[-1])
-        nearest = np.minimum.reduceat(values[0], self._distinct.same_ptr[:-1])
-        return float(
-            np.max(np.maximum.reduceat(values[1], self._distinct.other_ptr[:-1]) - nearest)
-        )
-
-    def screen(self, center, *fixed):
-        """Return the products that are left, the sum of the linear triplets, the scale of the error
-        of that sum, and the numbers of linear and of zero triplets.
-        """
         lists = self._distinct
-        outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
-        weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
-        counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
-        run = screening.screen.alone if self.serial else screening.screen
-        run(
-            self._rows_at(center),
-            self._arrays,
-            self._bounds,
-            *fixed,
-            (*outs, *weights),
-            counts,
-        )
-        n_L, n_R = (int(c) for c in counts.sum(axis=0))
-        return (self._without(*outs) if n_L + n_R else self), *self._gram(*weights), n_L, n_R
+        rows = self._rows_at(x)
+        same = self._values(rows, lists.same_ptr, lists.same)
+        other = self._values(rows, lists.other_ptr, lists.other)
+        nearest = np.minimum.reduceat(same, lists.same_ptr[:-1])
+        farthest = np.maximum.reduceat(other, lists.other_ptr[:-1])
+        return float(np.max(farthest - nearest))
 
-    def _without(self, *outs):
-        parts = []
-        for (ptr, members), where, out in zip(self.lists.sides, self._where, outs, strict=True):
-            out = out[where]
-            remaining_before = np.concatenate(([0], np.cumsum(~out)))
-            parts += remaining_before[ptr], members[~out]
-        return ListedProducts(self.points, self.anchors, AnchorLists(*parts))
+    def _values(self, rows, ptr, members):
+        """Return the values of the pairs of all anchors with the members of their lists."""
+        values = np.empty(members.size)
+        kernels.pair_values(rows.X, rows.Z, self._rows, ptr, members, values)
+        return values
 
     def _rows_at(self, x):
         points = self.points
         Z = points.X * x if points.diagonal else points.X @ x
         return kernels.Rows(points.X, Z, points.norms, points.diagonal)
 
-    def _gram(self, *weights):
-        points = self.points
-        Y = points.zero_rows()
-        rows = kernels.Rows(points.X, points.X, points.norms, points.diagonal)
-        scale = kernels.gram(rows, self._arrays, *weights, Y)
-        return points.close(Y), scale
+
+def _sorted_rows(rows, ptr, members):
+    """Return the rows of the members of each list, sorted."""
+    owners = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+    of_members = rows[members]
+    return np.split(of_members[np.lexsort((of_members, owners))], ptr[1:-1])

@@ -4,7 +4,7 @@ them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.triplets import Triplets, check_coordinates, labelled_codes, labelled_lists
 
-__all__ = ["BlockScreening", "ProductTriplets"]
+__all__ = ["ProductTriplets"]
 
 EXPLICIT_LIMIT = 50_000_000
 """The largest number of triplets that are listed one by one."""
@@ -44,6 +44,8 @@ class ProductTriplets(Terms):
     Attributes
     ----------
     points : Points
+    products : ListedProducts or ClassProducts
+        Its `anchors` and their `lists`.
 
     Raises
     ------
@@ -55,9 +57,9 @@ class ProductTriplets(Terms):
     Notes
     -----
     Cost: a sum over all triplets takes O(pairs (d + log n) + n d^2) time, and O(n d) memory beside
-    the lists. With k the lists take 4 bytes a pair. Without k they take no memory until triplets
-    are screened: 1.9e13 triplets of 60,000 points need less than 0.5 GB. Without k nothing is
-    screened beyond 2**25 pairs.
+    the lists. With k the lists take 4 bytes a pair. Without k they take no memory: 1.9e13 triplets
+    of 60,000 points need less than 0.5 GB. Products are not screened, and ``screening="auto"``
+    screens nothing: where screening pays, listed Triplets are faster (notebook 25b).
 
     Rounding: the margins of an anchor are rounded to a grid of 2**-49 of their range; the grid is
     coarser for lists of more than 255 points. The bound of the margins' error includes this. Sums
@@ -76,7 +78,7 @@ class ProductTriplets(Terms):
     [3.0, 4.0]
     """
 
-    offers = frozenset({"blocks", "differences"})
+    offers = frozenset({"differences"})
 
     def __init__(
         self,
@@ -108,7 +110,7 @@ class ProductTriplets(Terms):
         return self
 
     def _set(self, products):
-        self._products = products
+        self.products = products
         self.points = products.points
         self.cone = products.points.cone
         self._size = int(products.sizes.sum())
@@ -125,12 +127,16 @@ class ProductTriplets(Terms):
     @property
     def anchors(self) -> NDArray:
         """The numbers of the points that have triplets, an int32 array."""
-        return self._products.anchors
+        return self.products.anchors
+
+    def __getattr__(self, name):
+        hint = ": products are not screened, to_triplets() are" if name == "screen_blocks" else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     @property
     def n_bytes(self) -> int:
         """Bytes of memory that the data of the pairs take."""
-        return self._products.n_bytes
+        return self.products.n_bytes
 
     # ------------------------------------------------------------------ sums, never a list
 
@@ -150,7 +156,7 @@ class ProductTriplets(Terms):
             loss=sums[0],
             adjoint=adjoint,
             adjoint_error=error,
-            fenchel=upper(fenchel, self._products.length),
+            fenchel=upper(fenchel, self.products.length),
             alpha_sum=alpha_sum,
             alpha_square=sums[2],
         )
@@ -177,62 +183,28 @@ class ProductTriplets(Terms):
             loss=loss,
             adjoint=adjoint,
             adjoint_error=error,
-            fenchel=upper(fenchel, self._products.length),
+            fenchel=upper(fenchel, self.products.length),
             alpha_sum=alpha_sum,
             alpha_square=sums[2],
         )
 
     def _run(self, x, gamma_, near):
-        adjoint, scale, sums = self._products.sums(
+        adjoint, scale, sums = self.products.sums(
             x, float(self.threshold), gamma_, near, self._bits
         )
         return adjoint, self._error(scale), sums
 
     def _error(self, scale):
-        return upper(gamma(self._products.length) * scale, self._products.length)
+        return upper(gamma(self.products.length) * scale, self.products.length)
 
     def total(self) -> tuple[NDArray, float]:
         """Return ``(sum_t a_t, bound of its rounding error)``; O(pairs d + n d^2)."""
-        total, scale = self._products.total()
+        total, scale = self.products.total()
         return total, self._error(scale)
 
     def max_inner_product(self, x: ElementLike) -> float:
         """Return ``max_t <a_t, x>``, ``-inf`` if there are no triplets; O(pairs d)."""
-        return self._products.widest_margin(x) if len(self) else -np.inf
-
-    def screen_blocks(self, ball: Any, loss: Loss) -> BlockScreening:
-        """Screen whole blocks. A block is one pair with all remaining pairs of the anchor's other
-        list; it is screened if all its triplets are certain. No triplet is looked at by itself.
-
-        Returns
-        -------
-        BlockScreening
-            Its remaining triplets are products of lists again. A ball whose radius is NaN, infinite
-            or negative screens nothing.
-
-        Notes
-        -----
-        The sphere rule (STS19 equation 4.1) with the bound
-        ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2`` separates: it follows from one interval for
-        each of the two distances. A pair is compared with the extreme ends of the other list's
-        intervals, so a call costs O(pairs d). Comparisons are strict, and the intervals include the
-        rounding errors of distances, sizes and differences.
-        """
-        center = self.cone.check(ball.center, "ball.center")
-        radius = float(ball.radius)
-        if len(self) == 0 or not (0.0 <= radius < np.inf):
-            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
-        relative = upper(gamma(3 * self.points.d + 12) * norm_upper(center), 4)
-        tau = float(self.threshold)
-        limits = np.nextafter(tau - loss.smoothing, -np.inf), tau
-        products, total, scale, n_L, n_R = self._products.screen(center, radius, relative, *limits)
-        if n_L + n_R == 0:
-            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
-        undecided = ProductTriplets.of(products)
-        undecided.threshold = self.threshold
-        return BlockScreening(
-            remaining=undecided, total=total, error=self._error(scale), n_L=n_L, n_R=n_R
-        )
+        return self.products.widest_margin(x) if len(self) else -np.inf
 
     # --------------------------------------------------------- what needs a number for each triplet
 
@@ -243,10 +215,11 @@ class ProductTriplets(Terms):
         if len(self) > EXPLICIT_LIMIT:
             raise ValueError(
                 f"{len(self)} triplets are too many to be listed, at most {EXPLICIT_LIMIT} are: "
-                "screen blocks first"
+                "take fewer points or a smaller k"
             )
         same, other = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
-        anchors, lists = self._products.explicit()
+        anchors = self.anchors
+        lists = self.products.lists
         fill_products(lists.same_ptr, lists.other_ptr, same, other)
         same_pairs, other_pairs = (PairTable(self.points, pairs) for pairs in lists.pairs(anchors))
         triplets = Triplets.of(self.points, same_pairs, other_pairs, same, other)
@@ -260,7 +233,7 @@ class ProductTriplets(Terms):
     @property
     def n_pairs(self) -> int:
         """The number of pairs of all lists."""
-        return int(self._products.p.sum() + self._products.q.sum())
+        return int(self.products.p.sum() + self.products.q.sum())
 
     @property
     def index(self) -> NDArray:
@@ -315,7 +288,7 @@ class ProductTriplets(Terms):
         rounds away at most ``2**(2 - bits)`` of that.
         """
         if self._scales is None:
-            self._scales = self._products.farthest()
+            self._scales = self.products.farthest()
         grid = 2.0 ** (2 - self._bits)
         relative = (gamma(35 * self.points.d + 12) + 4.0 * grid) * norm_upper(x)
         absolute = (gamma(8) + 2.0 * grid) * (gamma_ + abs(float(self.threshold)))
@@ -325,30 +298,8 @@ class ProductTriplets(Terms):
         # loss(m) + loss*(-a) + a m if m is off by at most e: it grows linearly in e, and for
         # gamma > 0 quadratically at first
         return float(
-            np.sum(self._products.sizes * np.minimum(errors, errors * errors / (2.0 * gamma_)))
+            np.sum(self.products.sizes * np.minimum(errors, errors * errors / (2.0 * gamma_)))
         )
-
-
-class BlockScreening(NamedTuple):
-    """What :meth:`ProductTriplets.screen_blocks` has decided.
-
-    Attributes
-    ----------
-    remaining : Terms
-        The undecided triplets, as products of shorter lists; there are none if its length is 0.
-    total : element of the space
-        The sum of the triplets that are certain to be linear.
-    error : float
-        Bound of the rounding error of `total`.
-    n_L, n_R : int
-        How many triplets are certain to be in the linear and in the zero region.
-    """
-
-    remaining: Terms
-    total: NDArray
-    error: float
-    n_L: int
-    n_R: int
 
 
 def products_of(

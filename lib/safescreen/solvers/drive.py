@@ -14,7 +14,7 @@ import numpy as np
 
 from safescreen._threads import stop_if_asked
 from safescreen.solvers.limits import Limits
-from safescreen.solvers.reduction import Reduction, reference
+from safescreen.solvers.reduction import Reduction, can_be_screened, reference
 from safescreen.solvers.setup import Setup
 from safescreen.solvers.solution import DualPoint
 from safescreen.solvers.state import State
@@ -129,7 +129,7 @@ def finished(reduction: Reduction, state: State, limits: Limits) -> State:
 
     Where the limits were not reached, ``alpha(x)`` of a smooth loss may be the better dual point,
     and so may 0, whose gap is at most the objective if there is no linear term."""
-    if "singles" not in reduction.whole.terms.offers:
+    if not can_be_screened(reduction.whole.terms):
         return state
     reduction.decide(reference(state.best))
     if limits.reached(state.evaluation):

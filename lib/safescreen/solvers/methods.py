@@ -21,7 +21,7 @@ from safescreen.solvers.newton import Newton
 from safescreen.solvers.projected_gradient import ProjectedGradient
 from safescreen.solvers.proximal_hinge import ProximalHinge
 from safescreen.solvers.proximal_intercept import ProximalIntercept
-from safescreen.solvers.reduction import Test, parse_screening
+from safescreen.solvers.reduction import Test, can_be_screened, parse_screening
 from safescreen.solvers.relay import Relay
 from safescreen.solvers.semismooth import Semismooth
 from safescreen.solvers.setup import FeatureTrials, Policy, Setup, Solver
@@ -80,6 +80,12 @@ AUTO = (Test((SPHERES["MGB"],), "sphere"),)
 """What "auto" screens them with, each time the gap has halved."""
 
 HALF = 0.5
+
+UNSCREENED = (
+    "products of lists and shards are not screened, listed Triplets are; take 'auto' or (), which "
+    "screen nothing here"
+)
+"""What to do where terms that are not screened are to be."""
 
 FEATURES = "features"
 """What the features rule is called among the names of `screening`."""
@@ -185,7 +191,13 @@ def policy_of(
     """Return the policy of a user's `screening`: ``"auto"``, names as for
     :func:`parse_screening`, or one that is to be used; None if no term is to be screened. `name` is
     the argument's.
+
+    TypeError where terms that cannot be screened are to be.
     """
+    if not can_be_screened(prob.terms):
+        if screening not in ("auto", ()):
+            prob.terms.require("singles", by=f"{name}={screening!r}", instead=UNSCREENED)
+        return None
     if not isinstance(screening, str | tuple) and isinstance(screening, Policy):
         return screening
     if isinstance(screening, str) and screening == "auto":

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from safescreen.rules.features import zero_features
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.families import SphereFamily
+from safescreen.terms.base import Terms
 
 SHRINK = 0.05
 """Screened terms leave the arrays once they are this part of what is left; so do features."""
@@ -30,6 +32,11 @@ class Test:
 
     spheres: tuple[SphereFamily, ...]
     rule: str
+
+
+def can_be_screened(terms: Terms) -> bool:
+    """Return whether terms are screened: only those are that have a number each."""
+    return "singles" in terms.offers
 
 
 def parse_screening(
@@ -61,11 +68,6 @@ def parse_screening(
             raise ValueError(
                 f"{argument}: unknown rule {rule!r}, the known ones are {', '.join(RULES)}"
             )
-        if not prob.terms.explicit and (rule != "sphere" or len(spheres) > 1):
-            raise ValueError(
-                f"{argument}: {type(prob.terms).__name__} take one ball at a time and the "
-                f"sphere rule, got {name!r}"
-            )
         prob.terms.require(*RULES[rule].needs, by=f"{argument}: {rule}")
         tests.append(Test(tuple(SPHERES[sphere] for sphere in spheres), rule))
     return tuple(tests)
@@ -84,7 +86,7 @@ class Reduction:
         The problem passed in, and the one that is left. Sums of terms that leave as linear are
         computed from `sums` where that saves work, see :meth:`Terms.sum_near`.
     status : int8 array of shape (T,)
-        0 undecided, 1 certainly linear, 2 certainly zero; empty when terms are screened in blocks.
+        0 undecided, 1 certainly linear, 2 certainly zero; made when it is first asked for.
     enlargement : float
         Least enlargement of all balls used so far.
     n_L, n_R : int
@@ -95,14 +97,19 @@ class Reduction:
 
     def __init__(self, whole: Problem, sums: Iterable[ElementLike] = ()):
         self.whole = self.problem = whole
-        self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
         self.enlargement = np.inf
         self._ids = None
         self._sums = tuple(sums)
-        self.status = np.zeros(len(whole) if self.explicit else 0, dtype=np.int8)
         self.zero_features: NDArray | None = None
         self._columns: dict[int, NDArray] = {}  # those that were left, by their number
+
+    @cached_property
+    def status(self) -> NDArray:
+        """What is known of each term; no term has an entry before one is screened, because some
+        families have too many.
+        """
+        return np.zeros(len(self.whole), dtype=np.int8)
 
     def known(self, screened: Screened) -> Self:
         """Begin with the masks of a test, whose ball was not enlarged; return this reduction."""
@@ -143,17 +150,13 @@ class Reduction:
             enlarged = [replace(ball, radius=upper(ball.radius + enlargement, 2)) for ball in balls]
             following = self.apply(*enlarged, rule=test.rule)
             if following is not None:
-                kept = following if kept is None or not self.explicit else kept[following]
+                kept = following if kept is None else kept[following]
         return kept
 
     def apply(self, *balls: Sphere, rule: str = "sphere") -> Any:
         """Screen the remaining terms with one ball, or with the points that two balls share. Return
-        which of them are kept, by their numbers, or None if the problem has not changed. Terms in
-        blocks are all kept, as ``slice(None)``: their blocks get smaller.
+        which of them are kept, by their numbers, or None if the problem has not changed.
         """
-        if not self.explicit:
-            (ball,) = balls
-            return self._apply_blocks(ball)
         if len(balls) == 1:
             masks = RULES[rule](self.problem, *balls)
         else:
@@ -186,16 +189,6 @@ class Reduction:
         if self._ids is not None:
             self.status[self._ids] = status
         return status, n_decided
-
-    def _apply_blocks(self, ball):
-        terms, total, error, n_L, n_R = self.problem.terms.screen_blocks(ball, self.problem.loss)
-        if n_L + n_R == 0:
-            return None
-        self.n_L += n_L
-        self.n_R += n_R
-        constant = n_L * (float(terms.threshold) - 0.5 * self.problem.loss.smoothing)
-        self.problem = self.problem.with_linear_part(terms, total, error, constant)
-        return slice(None)
 
     def leave_out(self, evaluation: Evaluation, enlargement: float = 0.0) -> NDArray | None:
         """Leave out features that are 0 at the optimum, given an evaluation of the problem that is

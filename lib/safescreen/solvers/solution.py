@@ -21,8 +21,8 @@ class DualPoint:
     """A dual point as it is stored, most of whose entries are 0 or 1: two bits a term and the
     fractional ones.
 
-    Terms in blocks have no numbers of their own: there it is ``alpha(x)`` of the smoothed hinge of
-    some width, and the width is stored."""
+    Products of lists have no number for each term: there it is ``alpha(x)`` of the smoothed hinge
+    of some width, and the width is stored."""
 
     def __init__(self, alpha: NDArray | None = None, *, width: float = 0.0):
         self.width = width
@@ -151,7 +151,7 @@ class Solution:
             return self.dual_point.unpack()
         if self.problem is None:
             raise AttributeError(
-                "alpha of terms in blocks is computed from the problem, which this solution does "
+                "alpha of products of lists is computed from the problem, which this solution does "
                 "not hold: estimators keep it with keep_problem=True"
             )
         return self.problem.alpha(self.x)
@@ -173,7 +173,7 @@ class Solution:
         """Return the same without its problem, and so without its data: x is an array, of an
         expansion its coefficients.
 
-        Nor has it an alpha where terms come in blocks, which are too many to have a number each.
+        Nor has it an alpha of products of lists, whose terms are too many to have a number each.
         """
         dual_point = self.dual_point
         if dual_point is None or not dual_point.packed:

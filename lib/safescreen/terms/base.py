@@ -23,7 +23,6 @@ from safescreen.rounding import ElementLike, gamma, upper
 
 CAPABILITIES = {
     "singles": "single terms, a number for each",
-    "blocks": "terms in blocks that are screened whole",
     "elements": "terms that can be written out singly",
     "sweeps": "terms over the whole space, such as Samples",
     "rows": "terms with coordinates",
@@ -118,7 +117,7 @@ class Terms(ABC):
 
     @property
     def explicit(self) -> bool:
-        """Whether terms are screened one by one; otherwise they are screened in whole blocks."""
+        """Whether each term has a number: a norm, an entry in masks, a dual variable."""
         return "singles" in self.offers
 
     def require(self, *capabilities: str, by: str, instead: str = "") -> None:
@@ -353,15 +352,6 @@ class Terms(ABC):
         return height - 0.5 * loss.smoothing * n
 
     # --------------------------------------------------------------- what only some families can do
-
-    def screen_blocks(self, ball: Any, loss: Loss) -> Any:
-        """Screen whole blocks of terms with a ball ("blocks").
-
-        Returns
-        -------
-        :class:`~safescreen.products.triplets.BlockScreening`
-        """
-        self.require("blocks", by="screening in blocks")
 
     def elements(self, numbers: NDArray) -> Any:
         """Return ``(a, errors)``: some terms written out, one a row, and bounds of their rounding
