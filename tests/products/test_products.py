@@ -221,15 +221,6 @@ def test_the_total_is_that_of_the_list(kind):
     np.testing.assert_allclose(total, wanted, rtol=0, atol=error + other)
 
 
-@pytest.mark.parametrize("k", [None, 7])
-def test_operations_are_counted_by_the_pair(k):
-    X, y = labelled("plain", n=300)
-    whole, part = (ProductTriplets(X[rows], y[rows], k) for rows in (slice(None), slice(150)))
-    assert whole.costs().evaluation / part.costs().evaluation == pytest.approx(
-        whole.n_pairs / part.n_pairs
-    )
-
-
 def test_threshold_is_respected():
     X, y = labelled("plain")
     a, b = ProductTriplets(X, y), Triplets.from_labels(X, y)
