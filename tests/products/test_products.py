@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safescreen.solvers.counted import Counted
 
 import safescreen as ss
 import safescreen.products
 from safescreen.products import ProductTriplets, classes
 from safescreen.products.triplets import products_of
+from safescreen.solvers.methods import AUTO
+from safescreen.solvers.when_fallen import WhenFallen
 from safescreen.terms import Triplets
 from safescreen.terms.pairs import Points
 
@@ -372,7 +373,7 @@ def test_the_optimum_is_that_of_listed_triplets(screening, width):
 
 
 @pytest.mark.parametrize(
-    "screening", ["PGB", ("RRPB", "PGB"), ("GB+halfspace",), ("MGB&BT2",), Counted()]
+    "screening", ["PGB", ("RRPB", "PGB"), ("GB+halfspace",), ("MGB&BT2",), WhenFallen(AUTO)]
 )
 def test_what_asks_for_screening_is_told_what_to_do(screening):
     X, y = labelled("plain")
