@@ -5,7 +5,7 @@
 # each solution started from the last one. How much of the time does screening save, with which ball?
 #
 # The rows of the paper are `none`, `GB`, `PGB`, `DGB`, `RRPB` and `RRPB+PGB`. Added here: the midpoint
-# gap bound (`MGB`), what counted operations choose (`auto`), and triplets kept as the products they are
+# gap bound (`MGB`), what the library does by itself (`auto`), and triplets kept as the products they are
 # made of (`product`). All of them solve the same problems to the same accuracy, in one process, one thread.
 #
 # The paper iterates until the duality gap is below $10^{-6}$; the program of its authors divides the gap by

@@ -554,7 +554,7 @@ print(f"{len(names)} combinations: {', '.join(names)}")
 # %% [markdown]
 # ## Which to take
 #
-# `screening="auto"`, the default, weighs what a test costs against what it saves ([`45-when-to-screen`](45-when-to-screen.ipynb)).
+# `screening="auto"`, the default, screens listed triplets, pairs and quadruplets with MGB, and no other terms ([`45-when-to-screen`](45-when-to-screen.ipynb)).
 # Fixed choices that did well:
 #
 # * **A path**: RRPB from the last $\lambda$ before the first iteration, then MGB while the solver runs. MGB costs nothing beyond what the solver has

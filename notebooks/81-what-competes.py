@@ -456,7 +456,7 @@ for factor in (0.97, 0.9, 0.7):
 # | terms that cost much to look at, or to store | safe screening: what has gone need not be kept for a check |
 #
 # The library has both: `method="coordinate"`, the default for machines, shrinks, which is a guess that the gap of the whole problem checks in the end; kernel machines have working sets; `active_set=True` is one for triplets.
-# Screening goes on top where counted operations say that it pays ([`45-when-to-screen`](45-when-to-screen.ipynb)).
+# By default screening goes on top for lists of triplets, pairs and quadruplets ([`45-when-to-screen`](45-when-to-screen.ipynb)).
 #
 # ## Exercise
 #

@@ -107,8 +107,8 @@ class SafeSVC(ClassifierMixin, Estimator):
     path_ratio : float > 1
     screening : "auto", str or tuple of str
         When to screen, and with which spheres, as in :func:`safescreen.solve`; ``()`` screens
-        nothing. With a kernel "auto" hardly ever screens, and spheres by name mostly cost more than
-        they save: up to 2.7 times the seconds of a path.
+        nothing during the fit, and neither does "auto". With a kernel spheres by name mostly cost
+        more than they save: up to 2.7 times the seconds of a path.
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
