@@ -26,9 +26,17 @@ from safescreen.kernels.matrices import KernelRows
 from safescreen.kernels.space import Expansion, KernelSpace, n_changes
 from safescreen.kernels.working_sets import improve
 from safescreen.losses import Loss
+from safescreen.problem import conjugates
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.base import (
+    InnerProducts,
+    LossSums,
+    Terms,
+    check_signs,
+    check_weights,
+    levels_of,
+)
 from safescreen.terms.free_intercept import WITH_CONSTANT, constant_for
 
 ROUNDS = 20
@@ -90,6 +98,7 @@ class KernelSamples(Terms):
 
     offers = frozenset({"singles", "sweeps"})
     costly = True
+    stored = 0
 
     def __init__(
         self,
@@ -289,7 +298,7 @@ class KernelSamples(Terms):
         keep = check_mask(keep, len(self), "keep")
         ids = self._where(np.flatnonzero(keep))
         selected = KernelSamples.__new__(KernelSamples)
-        selected._set(self.cone, ids, ids, *self.levels_of(keep))
+        selected._set(self.cone, ids, ids, *levels_of(self, keep))
         return selected
 
     def partition(
@@ -355,7 +364,7 @@ class KernelSamples(Terms):
         for _ in range(ROUNDS):  # each round computes the products anew
             H = self.prepared(H)
             products = self._margins(H)[0].copy()
-            dual = self.conjugates(loss, alpha) - 0.5 * self.cone.inner(H, H) / lam
+            dual = conjugates(self, loss, alpha) - 0.5 * self.cone.inner(H, H) / lam
             point = products, self._norms, alpha, tau_w, loss, lam, tolerance
             updates = epochs * len(self) - done
             if begins:
