@@ -94,20 +94,6 @@ class ActiveSet:
         weights = weights[positive]
         return ActiveSet(atoms[positive], weights / weights.sum())
 
-    def lightened(self, marked, size):
-        """Return the set with the part `size` of the weight of the marked atoms moved to the
-        others, in proportion; with all of it the marked atoms leave.
-        """
-        share = float(self.weights[marked].sum())
-        factor = 1.0 + size * share / (1.0 - share)
-        weights = np.where(marked, (1.0 - size) * self.weights, factor * self.weights)
-        return ActiveSet(self.atoms, weights).moved(1.0, 0.0)
-
-    def renamed(self, places):
-        """Return the set with ``places[i]`` in the place of each feature i."""
-        atoms = np.column_stack((places[self.atoms[:, :2]], self.atoms[:, 2]))
-        return ActiveSet(atoms, self.weights)
-
 
 def _with(atoms, weights, atom, weight):
     """Return atoms and weights with one more; the weight of an atom that is there is changed in
