@@ -491,8 +491,8 @@ assert abs(bends.max() - 0.25) < 1e-6
 # | topics, 600 x 1,000,000, $\lambda = 2$, gap 1e-7 | 386 | 3.81 | 1.26 | 3.0 |
 # | topics, 600 x 5,000, $\lambda = 100$, gap 1e-3 (not reached) | 600 | 14.3 | 14.0 | 1.02 |
 #
-# It pays at the two smallest gaps, which no experiment of HDSL19 asks for. The heuristic direction of that paper, the default, computes no gap to
-# screen with. So the solver of the library searches all features, and the rule is kept here.
+# It pays at the two smallest gaps. The heuristic direction of HDSL19, the default, computes no gap to screen with. So the solver of the library
+# searches all features, and the rule is kept here.
 #
 # ## Fine print
 #
