@@ -192,13 +192,11 @@ class Constraints:
         kernels._gradient_row(i, *self._near, *self._columns, *self._rows, self._sums, self._row)
         return self._row
 
-    def atom_scores(
-        self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None
-    ) -> np.ndarray:
+    def atom_scores(self, i: int, j: int, sign: int, scale: float) -> np.ndarray:
         """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,); i and j are places
         in `features`.
         """
-        out = np.empty(len(self)) if out is None else out
+        out = np.empty(len(self))
         kernels._atom_scores(
             i,
             j,

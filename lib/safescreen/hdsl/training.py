@@ -56,6 +56,28 @@ class Directions(NamedTuple):
     away_gap: float
 
 
+class Move(NamedTuple):
+    """A way for weight to move, to the atom `to` from the active atom at `place`; None stands for
+    all active atoms, in proportion.
+
+    Attributes
+    ----------
+    kind, to_the_end : str
+        What a step is called, see :class:`Iteration`, and one of the size `top`.
+    top : float
+        Largest size.
+    to : tuple or None
+        Places of two features, and a sign.
+    place : int or None
+    """
+
+    kind: str
+    to_the_end: str
+    top: float
+    to: tuple[int, int, int] | None = None
+    place: int | None = None
+
+
 class Step(NamedTuple):
     """A step: the iterate after it, its kind, see :class:`Iteration`, and its size."""
 
@@ -66,7 +88,7 @@ class Step(NamedTuple):
 
 class Training:
     """The objective of Frank-Wolfe, and what is done at an iterate. Nothing of it changes but the
-    random generator, and the two arrays of scores, which each use overwrites.
+    random generator.
     """
 
     def __init__(self, settings: Settings, constraints: Constraints):
@@ -90,7 +112,6 @@ class Training:
         self.rng = np.random.default_rng(settings.random_state)
         self.forward = FORWARD[settings.forward]
         self.search = LINE_SEARCHES[settings.line_search]
-        self.scores, self.away_scores = np.empty((2, self.T))
 
     def first(self, start: SparseSimilarity | None = None) -> Iterate:
         """Return the iterate of a similarity, or one random atom."""
@@ -115,7 +136,7 @@ class Training:
         """Return the iterate of an active set, with ``u_t = <A_t, M>`` from its atoms; O(k T)."""
         u = np.zeros(self.T)
         for atom, weight in zip(active.atoms.tolist(), active.weights, strict=True):
-            u += weight * self._scores_of(atom, self.scores)
+            u += weight * self._scores_of(atom)
         return Iterate(active, u)
 
     def objective(self, iterate: Iterate) -> float:
@@ -163,40 +184,32 @@ class Training:
     def step(self, iterate: Iterate, directions: Directions) -> Step:
         """Return the step from an iterate."""
         active, u = iterate
-        forward, gap, place, away_gap = directions
-        variant = self.settings.variant
-        atom = forward.atom
-        worst = tuple(active.atoms[place].tolist())
-        weight = float(active.weights[place])
-        if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
-            kind = "forward"
-            to_the_end = "forward"
-            top = 1.0
-            change = self._scores_of(atom, self.scores)
-            change -= u
-        elif variant == "away":
-            kind = "away"
-            to_the_end = "drop"
-            top = weight / (1.0 - weight)
-            scores = self._scores_of(worst, self.scores)
-            change = np.subtract(u, scores, out=scores)
-        else:
-            kind = "pairwise"
-            to_the_end = "swap"
-            top = 0.0 if atom == worst else weight
-            change = self._scores_of(atom, self.scores)
-            change -= self._scores_of(worst, self.away_scores)
-        size = self.search(u, change, top, self.loss, weights=self.factors)
+        move = self._move(active, directions)
+        gaining = u if move.to is None else self._scores_of(move.to)
+        losing = u if move.place is None else self._scores_of(active.atoms[move.place].tolist())
+        change = gaining - losing
+        size = self.search(u, change, move.top, self.loss, weights=self.factors)
         if size <= 0.0:
             return Step(iterate, "none", 0.0)
-        if kind == "forward":
-            active = active.moved(1.0 - size, size, to=atom)
-        elif kind == "away":
-            active = active.moved(1.0 + size, size, place=place, drop=size >= top)
-        else:
-            active = active.moved(1.0, size, to=atom, place=place, drop=size >= top)
+        is_at_the_end = size >= move.top
+        active = active.moved(size, to=move.to, place=move.place, drop=is_at_the_end)
         change *= size
-        return Step(Iterate(active, u + change), to_the_end if size >= top else kind, size)
+        kind = move.to_the_end if is_at_the_end else move.kind
+        return Step(Iterate(active, u + change), kind, size)
+
+    def _move(self, active: ActiveSet, directions: Directions) -> Move:
+        """Return which weight to move: forward, away, or pairwise."""
+        variant = self.settings.variant
+        atom = directions.forward.atom
+        place = directions.place
+        weight = float(active.weights[place])
+        is_forward = directions.gap >= directions.away_gap or len(active) == 1
+        if variant == "plain" or (variant == "away" and is_forward):
+            return Move("forward", "forward", 1.0, to=atom)
+        if variant == "away":
+            return Move("away", "drop", weight / (1.0 - weight), place=place)
+        is_same = atom == tuple(active.atoms[place].tolist())
+        return Move("pairwise", "swap", 0.0 if is_same else weight, to=atom, place=place)
 
     def similarity(self, iterate: Iterate) -> SparseSimilarity:
         """Return an iterate in the features of X, with its atoms sorted by them."""
@@ -208,6 +221,6 @@ class Training:
         order = np.lexsort(atoms.T[::-1])
         return SparseSimilarity(atoms[order], weights[order], self.settings.scale, constraints.d)
 
-    def _scores_of(self, atom, out):
-        """Return ``<A_t, B>`` of an atom, written to `out`."""
-        return self.constraints.atom_scores(*atom, self.settings.scale, out)
+    def _scores_of(self, atom):
+        """Return ``<A_t, B>`` of an atom."""
+        return self.constraints.atom_scores(*atom, self.settings.scale)
