@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safescreen.solvers.counted import Counted
 
 import safescreen as ss
 import safescreen.products
 from safescreen.products import ProductTriplets, classes
 from safescreen.products.triplets import products_of
+from safescreen.solvers.methods import AUTO
+from safescreen.solvers.when_fallen import WhenFallen
 from safescreen.terms import Triplets
 from safescreen.terms.pairs import Points
 
@@ -221,15 +222,6 @@ def test_the_total_is_that_of_the_list(kind):
     np.testing.assert_allclose(total, wanted, rtol=0, atol=error + other)
 
 
-@pytest.mark.parametrize("k", [None, 7])
-def test_operations_are_counted_by_the_pair(k):
-    X, y = labelled("plain", n=300)
-    whole, part = (ProductTriplets(X[rows], y[rows], k) for rows in (slice(None), slice(150)))
-    assert whole.costs().evaluation / part.costs().evaluation == pytest.approx(
-        whole.n_pairs / part.n_pairs
-    )
-
-
 def test_threshold_is_respected():
     X, y = labelled("plain")
     a, b = ProductTriplets(X, y), Triplets.from_labels(X, y)
@@ -381,7 +373,7 @@ def test_the_optimum_is_that_of_listed_triplets(screening, width):
 
 
 @pytest.mark.parametrize(
-    "screening", ["PGB", ("RRPB", "PGB"), ("GB+halfspace",), ("MGB&BT2",), Counted()]
+    "screening", ["PGB", ("RRPB", "PGB"), ("GB+halfspace",), ("MGB&BT2",), WhenFallen(AUTO)]
 )
 def test_what_asks_for_screening_is_told_what_to_do(screening):
     X, y = labelled("plain")
