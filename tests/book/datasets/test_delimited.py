@@ -78,7 +78,10 @@ NO_TABLES = {
     "empty.csv": (b"", "empty.csv is empty$"),
     "blank.csv": (b" \n\n", "blank.csv is empty$"),
     "one.csv": (b"kind\nx\ny\n", "has the one column 'kind', .* set sep to"),
-    "numbers.csv": (b"1,2\n3,4\n5,6\n", r"looks like the rows below it \(1, 2\): put a line of names"),
+    "numbers.csv": (
+        b"1,2\n3,4\n5,6\n",
+        r"looks like the rows below it \(1, 2\): put a line of names",
+    ),
     "plain.csv.gz": (b"a,kind\n1,x\n", "not a readable .gz file .* or give the unpacked file"),
     "cut.csv.gz": (gzip.compress(b"a,kind\n1,x\n")[:-9], "not a readable .gz file"),
     "book.xlsx": (b"PK\x03\x04", "book.xlsx is a spreadsheet; save it as CSV$"),
