@@ -147,7 +147,6 @@ def prepare(
         cells = _Cells(frame, GAPS | marks, sep, decimal, thousands, notes)
         columns = _Columns(frame, kept, cells)
         notes += columns.notes()
-        columns.refuse(words, gaps, y.isna())
         X, used = columns.rows(words, gaps, y.isna(), notes)
         y = _classes(y[used], label, notes)
         X = _without_constants(X.loc[y.index], kept, notes)
@@ -362,10 +361,12 @@ class _Cells:
     def __init__(self, frame, marks, sep, decimal, thousands, notes):
         names = [name for name, kind in frame.dtypes.items() if not _is_typed(kind)]
         raw = frame[names].to_numpy(object)
-        flat = zip(raw.ravel(), pd.isna(raw).ravel(), strict=True)
-        text = pd.Series(
-            ["" if is_gap else str(value).strip() for value, is_gap in flat], dtype=object
-        )
+        try:
+            flat = list(map(str.strip, raw.ravel()))
+        except TypeError:  # not all of them are text
+            both = zip(raw.ravel(), pd.isna(raw).ravel(), strict=True)
+            flat = ["" if is_gap else str(value).strip() for value, is_gap in both]
+        text = pd.Series(flat, dtype=object)
         self.marks = marks
         self.place = dict(zip(names, range(len(names)), strict=True))
         self.text = text.to_numpy().reshape(raw.shape)
@@ -494,7 +495,14 @@ class _Columns:
         values = column.to_numpy(float, na_value=np.nan)
         marks = [float(mark) for mark in self.cells.marks if re.fullmatch(r"-?\d+\.?\d*", mark)]
         values = np.where(np.isin(values, marks), np.nan, values)
-        self._add_number(name, values, pd.api.types.is_integer_dtype(column))
+        is_whole = pd.api.types.is_integer_dtype(column)
+        kind = self._kind_of_ids(name, values) if is_whole else ""
+        if np.isnan(values).all():
+            kind = "columns without a value"
+        if kind:
+            self.left[kind].append(name)
+        else:
+            self.numbers[name] = values
 
     def _add_text(self, name, place):
         """Put a column of text where it belongs."""
@@ -504,8 +512,12 @@ class _Columns:
         if is_day and all(re.fullmatch(_COMPACT, cell) for cell in text[~gaps]):
             self._add_dates(name, pd.to_datetime(pd.Series(text), format="%Y%m%d", errors="coerce"))
         elif self.cells.is_plain[place]:
-            whole = self.cells.may_be_whole[place] and all(map(str.isdecimal, text[~gaps]))
-            self._add_number(name, self.cells.values[:, place], whole)
+            values = self.cells.values[:, place]
+            kind = self._kind_of_ids(name, values) if self.cells.may_be_whole[place] else ""
+            if kind and all(map(str.isdecimal, text[~gaps])):
+                self.left[kind].append(name)
+            else:
+                self.numbers[name] = values
         elif gaps.all():
             self.left["columns without a value"].append(name)
         else:
@@ -527,17 +539,18 @@ class _Columns:
                 self.read["units and signs such as % are taken off"].append(f"{name} ({unit})")
             if cells.str.startswith("(").any():
                 self.read["(12) is read as -12"].append(name)
-            self._add_number(name, values.reindex(text.index).to_numpy(), False)
+            self.numbers[name] = values.reindex(text.index).to_numpy()
         elif cells.str.fullmatch(_DATE).mean() > 0.9:
             self._add_dates(name, self._days_of(text))
         elif 2 * len(strays) < len(cells) and self._are_marks(strays):
             self.strays[name] = strays
+        elif 2 * len(strays) < len(cells):
+            self.words[name] = text
+            self.among_numbers[name] = strays.iloc[0]
         elif cells.is_unique and len(cells) > MOST_VALUES and name not in self.kept:
             self.left["words that differ in every row"].append(name)
         else:
             self.words[name] = text
-            if 2 * len(strays) < len(cells):
-                self.among_numbers[name] = strays.iloc[0]
 
     @staticmethod
     def _are_marks(strays):
@@ -547,25 +560,19 @@ class _Columns:
             return False
         return all(rows > 1 or not re.search(r"\w", mark) for mark, rows in counts.items())
 
-    def _add_number(self, name, values, whole):
-        """Add numbers, if they do not number the rows."""
-        if np.isnan(values).all():
-            self.left["columns without a value"].append(name)
-            return
-        if whole and name not in self.kept:
-            if np.nanmax(np.abs(values)) >= EXACT:
-                self.left["names of rows"].append(name)
-                return
-            steps = np.diff(values)
-            if len(values) > 2 and (steps == 1.0).all() and values[0] in (0.0, 1.0):
-                self.left["numbers of the rows"].append(name)
-                return
-            is_unnamed = name.startswith("Unnamed:") and (steps > 0.0).all()
-            is_named = _NAMES_ID.fullmatch(name) and len(np.unique(values)) == len(values)
-            if is_unnamed or (is_named and not np.isnan(values).any()):
-                self.left["names of rows"].append(name)
-                return
-        self.numbers[name] = values
+    def _kind_of_ids(self, name, values):
+        """Return how whole numbers are called that tell rows apart, empty if they are a feature."""
+        if name in self.kept:
+            return ""
+        if (np.abs(values) >= EXACT).any():
+            return "names of rows"
+        if np.isnan(values).any():
+            return ""
+        if len(values) > 2 and values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all():
+            return "numbers of the rows"
+        is_unnamed = name.startswith("Unnamed:") and (np.diff(values) > 0.0).all()
+        is_named = _NAMES_ID.fullmatch(name) and len(np.unique(values)) == len(values)
+        return "names of rows" if is_unnamed or is_named else ""
 
     def _add_dates(self, name, dates):
         if name not in self.kept:
@@ -584,7 +591,7 @@ class _Columns:
             text, format="mixed", dayfirst=is_day_first, errors="coerce", utc=True
         )
 
-    def refuse(self, words, gaps, unlabelled):
+    def _refuse(self, words, gaps, unlabelled, gappy, incomplete):
         """Raise a ValueError for all that the reader has to decide."""
         wrong = [self._of_strays(*each) for each in list(self.strays.items())[:LISTED]]
         if len(self.strays) > LISTED:
@@ -596,7 +603,6 @@ class _Columns:
                 "of 0 and 1 for each word, or to 'drop', or name them in drop"
             )
         wrong += self._of_sizes()
-        gappy, incomplete = self._gaps(words)
         if gaps == "refuse" and (gappy or unlabelled.any()):
             names = [f"{name} ({rows:,})" for name, rows in gappy.items()]
             if unlabelled.any():
@@ -604,7 +610,7 @@ class _Columns:
             wrong.append(
                 "these columns have missing values (in brackets in how many rows): "
                 f"{_named(names)}; fill them, name them in drop, or set gaps to 'drop' to use the "
-                f"{(~incomplete & ~unlabelled).sum():,} of {counted(self.size, 'row')} that have "
+                f"{(~incomplete).sum():,} of {counted(self.size, 'row')} that have "
                 "none"
             )
         if wrong:
@@ -657,6 +663,7 @@ class _Columns:
         """Return a frame of numbers, and which rows are used."""
         gappy, incomplete = self._gaps(words)
         incomplete = unlabelled | incomplete
+        self._refuse(words, gaps, unlabelled, gappy, incomplete)
         if incomplete.any():
             names = [*gappy, *["the label"] * bool(unlabelled.any())]
             notes.append(

@@ -8,7 +8,7 @@ import io
 import re
 from collections import Counter
 from contextlib import contextmanager
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from safescreen_book.datasets.readers.unpack import unpack
@@ -30,6 +30,9 @@ FOREIGN = {
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 SAMPLE = 200
 """Lines by which the separator is told."""
+
+SAMPLE_SIZE = 2**18
+"""Of long lines so many characters will do, and ten lines."""
 
 HEADINGS = 20
 """The most lines above the one that names the columns."""
@@ -163,7 +166,8 @@ def _parted(text, path, sep):
     given = WRITTEN.get(sep, sep) or (first[1] if first else None)
     if given is not None and given not in SEPARATORS and len(given) != 1:
         raise ValueError(f"sep: it must be one character, 'tab' or 'blanks', found {given!r}")
-    sample = "\n".join(text.splitlines()[:SAMPLE])
+    lines = text.splitlines()[:SAMPLE]
+    sample = "\n".join(lines[: max(10, SAMPLE_SIZE // max(map(len, lines)))])
     found = given or max(SEPARATORS, key=lambda each: _fit(sample, each))
     try:
         rows = _rows(text, found)
@@ -220,19 +224,19 @@ def _votes(header, body):
     """
     alike, words, unlike = [], 0, 0
     for name, column in zip(header, zip_longest(*body[: 10 * SAMPLE], fillvalue=""), strict=False):
-        values = [value.strip() for value in column if value.strip()]
-        first = values[:5]
-        if name in ("", "?") or not values:
+        first = list(islice(filter(None, map(str.strip, column)), 5))
+        if name in ("", "?") or not first:
             continue
+        is_number = _NUMBER.fullmatch(name) is not None
         if 2 * sum(map(bool, map(_NUMBER.fullmatch, first))) > len(first):
-            if _NUMBER.fullmatch(name):
-                alike.append(name)
-            else:
-                unlike += 1
-        elif name in values:
+            alike += [name] * is_number
+            unlike += not is_number
+            continue
+        values = Counter(map(str.strip, column))
+        if name in values:
             alike.append(name)
             words += 1
-        elif 2 * len(set(values)) <= len(values):
+        elif 2 * len(values) <= len(column):
             unlike += 1
     return alike, words, unlike
 
@@ -281,7 +285,7 @@ def _framed(rows, path):
     frame = pd.DataFrame(
         [row + [""] * (len(header) - len(row)) for row in body],
         columns=[name or f"Unnamed: {place}" for place, name in enumerate(header)],
-        dtype=str,
+        dtype=object,
     )
     return frame, notes
 
