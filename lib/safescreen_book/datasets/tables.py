@@ -45,6 +45,9 @@ MANY_CLASSES = 30
 EXACT = 2**53
 """From here on floating point does not tell all whole numbers apart."""
 
+TYPED = ("number", "bool", "boolean", "datetime", "datetimetz", "timedelta")
+"""Types of columns that are no text."""
+
 _DAY = r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-. ]+[^\W\d]{3,9}[-., ]+\d{2,4})"
 _DAY += r"|[^\W\d]{3,9} \d{1,2},? \d{4}"
 _DATE = rf"(({_DAY})([T ].*)?|\d{{1,2}}:\d{{2}}(:\d{{2}}.*)?)"
@@ -138,14 +141,15 @@ def prepare(
         _need_columns(frame, "keep", kept)
         if len(frame) == 0:
             raise ValueError("file: it has no rows")
-        frame = frame.drop(columns=_listed(drop)).reset_index(drop=True)
-        if label not in frame:
+        frame = frame.reset_index(drop=True)
+        names = [name for name in frame.columns if name not in {*_listed(drop), label}]
+        if label in _listed(drop):
             raise ValueError(f"drop: {label!r} is the label; leave it in, or give another label")
         marks = set(_listed(missing))
-        y = _labels(frame.pop(label), label, marks, notes)
+        y = _labels(frame[label], label, marks, notes)
         _refuse_quantities(y, label, notes)
-        cells = _Cells(frame, GAPS | marks, sep, decimal, thousands, notes)
-        columns = _Columns(frame, kept, cells)
+        cells = _Cells(frame, names, GAPS | marks, sep, decimal, thousands, notes)
+        columns = _Columns(frame, names, kept, cells)
         notes += columns.notes()
         X, used = columns.rows(words, gaps, y.isna(), notes)
         y = _classes(y[used], label, notes)
@@ -358,9 +362,10 @@ class _Form:
 class _Cells:
     """Text of the columns of text, and its numbers, with all columns read at once."""
 
-    def __init__(self, frame, marks, sep, decimal, thousands, notes):
-        names = [name for name, kind in frame.dtypes.items() if not _is_typed(kind)]
-        raw = frame[names].to_numpy(object)
+    def __init__(self, frame, names, marks, sep, decimal, thousands, notes):
+        frame = frame.select_dtypes(exclude=TYPED)
+        names = [name for name in names if name in frame.columns]
+        raw = frame.to_numpy(object)[:, frame.columns.get_indexer(names)]
         try:
             flat = list(map(str.strip, raw.ravel()))
         except TypeError:  # not all of them are text
@@ -438,15 +443,6 @@ def _without_units(cells):
     return (minus + number).where(fits, cells), counts.index[0] if is_one else ""
 
 
-def _is_typed(dtype):
-    """Return whether values of this type are no text."""
-    return (
-        pd.api.types.is_numeric_dtype(dtype)
-        or pd.api.types.is_datetime64_any_dtype(dtype)
-        or pd.api.types.is_timedelta64_dtype(dtype)
-    )
-
-
 # ------------------------------------------------------------------ columns
 
 
@@ -455,7 +451,7 @@ class _Columns:
     `strays` (name: marks between numbers); notes on all that were left out.
     """
 
-    def __init__(self, frame, kept, cells):
+    def __init__(self, frame, names, kept, cells):
         self.kept = kept
         self.cells = cells
         self.size = len(frame)
@@ -468,7 +464,7 @@ class _Columns:
         self.read = {"true and false are read as 1 and 0": []}
         self.read |= {"dates are read as days since the first": []}
         self.read |= {"units and signs such as % are taken off": [], "(12) is read as -12": []}
-        for name in frame.columns:
+        for name in names:
             if name in cells.place:
                 self._add_text(name, cells.place[name])
             else:
@@ -676,7 +672,8 @@ class _Columns:
                     f"({gappy.get(worst, self.size):,} of {self.size:,} rows)"
                 )
         used = ~incomplete
-        parts = [pd.DataFrame(self.numbers, index=used.index)[used]]
+        X = np.array(list(self.numbers.values())).reshape(-1, self.size).T
+        parts = [pd.DataFrame(X, columns=list(self.numbers))[used]]
         if words == "encode" and self.words:
             encoded = self._encoded()
             many = [self._of_words(name) for name in self.words if name not in encoded]
