@@ -571,15 +571,14 @@ class _Columns:
         """Return how whole numbers are called that tell rows apart, empty if they are a feature."""
         if name in self.kept:
             return ""
-        if (np.abs(values) >= EXACT).any():
+        if (values >= EXACT).any():
             return "names of rows"
-        if np.isnan(values).any():
-            return ""
         if len(values) > 2 and values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all():
             return "numbers of the rows"
         is_unnamed = name.startswith("Unnamed:") and (np.diff(values) > 0.0).all()
         is_named = _NAMES_ID.fullmatch(name) and len(np.unique(values)) == len(values)
-        return "names of rows" if is_unnamed or is_named else ""
+        has_all = not np.isnan(values).any()
+        return "names of rows" if (is_unnamed or is_named) and has_all else ""
 
     def _add_dates(self, name, dates):
         if name not in self.kept:
@@ -598,7 +597,7 @@ class _Columns:
             text, format="mixed", dayfirst=is_day_first, errors="coerce", utc=True
         )
 
-    def _refuse(self, words, gaps, unlabelled, gappy, incomplete):
+    def _refuse(self, X, words, gaps, unlabelled, gappy):
         """Raise a ValueError for all that the reader has to decide."""
         wrong = [self._of_strays(*each) for each in list(self.strays.items())[:LISTED]]
         if len(self.strays) > LISTED:
@@ -609,16 +608,16 @@ class _Columns:
                 f"{_named(map(self._of_words, self.words))}; set words to 'encode' for a column "
                 "of 0 and 1 for each word, or to 'drop', or name them in drop"
             )
-        wrong += self._of_sizes()
+        wrong += self._of_sizes(X)
         if gaps == "refuse" and (gappy or unlabelled.any()):
             names = [f"{name} ({rows:,})" for name, rows in gappy.items()]
             if unlabelled.any():
                 names.append(f"the label ({unlabelled.sum():,})")
+            complete = X.notna().all(axis=1) & ~unlabelled
             wrong.append(
                 "these columns have missing values (in brackets in how many rows): "
                 f"{_named(names)}; fill them, name them in drop, or set gaps to 'drop' to use the "
-                f"{(~incomplete).sum():,} of {counted(self.size, 'row')} that have "
-                "none"
+                f"{complete.sum():,} of {counted(self.size, 'row')} that have none"
             )
         if wrong:
             raise ValueError("\n".join(wrong))
@@ -635,28 +634,16 @@ class _Columns:
         example = "" if among is None else f", such as {among!r} among numbers"
         return f"{name} ({self.words[name].nunique():,}{example})"
 
-    def _of_sizes(self):
+    def _of_sizes(self, X):
         """Yield a sentence for each column with infinite or huge numbers."""
-        for name, values in self.numbers.items():
-            huge = values[np.abs(values) > LARGEST]
-            if len(huge):
-                yield (
-                    f"{name} holds {huge[0]:g} in {counted(len(huge), 'row')}: write numbers "
-                    f"below {LARGEST:g} or leave the values empty, set missing to inf,-inf if "
-                    f"these are gaps, or name {name} in drop"
-                )
-
-    def _gaps(self, words):
-        """Return the columns with gaps and how many, and which rows have one."""
-        used = self.numbers | (self._encoded() if words == "encode" else {})
-        rows = np.zeros(self.size, dtype=bool)
-        counts = {}
-        for name, values in used.items():
-            gaps = np.asarray(pd.isna(values))
-            if gaps.any():
-                counts[name] = int(gaps.sum())
-                rows |= gaps
-        return counts, rows
+        is_huge = X.select_dtypes("number").abs() > LARGEST
+        for name in is_huge.columns[is_huge.any()]:
+            huge = X.loc[is_huge[name], name]
+            yield (
+                f"{name} holds {huge.iloc[0]:g} in {counted(len(huge), 'row')}: write numbers "
+                f"below {LARGEST:g} or leave the values empty, set missing to inf,-inf if "
+                f"these are gaps, or name {name} in drop"
+            )
 
     def _encoded(self):
         """Return the columns of words that are encoded."""
@@ -668,9 +655,13 @@ class _Columns:
 
     def rows(self, words, gaps, unlabelled, notes):
         """Return a frame of numbers, and which rows are used."""
-        gappy, incomplete = self._gaps(words)
-        incomplete = unlabelled | incomplete
-        self._refuse(words, gaps, unlabelled, gappy, incomplete)
+        numbers = np.array(list(self.numbers.values())).reshape(-1, self.size).T
+        encoded = self._encoded() if words == "encode" else {}
+        X = pd.DataFrame(numbers, columns=list(self.numbers)).assign(**encoded)
+        counts = X.isna().sum()
+        gappy = counts[counts > 0].to_dict()
+        self._refuse(X, words, gaps, unlabelled, gappy)
+        incomplete = unlabelled | X.isna().any(axis=1)
         if incomplete.any():
             names = [*gappy, *["the label"] * bool(unlabelled.any())]
             notes.append(
@@ -682,25 +673,21 @@ class _Columns:
                     f"gaps: every row has one; name columns with many in drop, such as {worst} "
                     f"({gappy.get(worst, self.size):,} of {self.size:,} rows)"
                 )
-        used = ~incomplete
-        X = np.array(list(self.numbers.values())).reshape(-1, self.size).T
-        parts = [pd.DataFrame(X, columns=list(self.numbers))[used]]
-        if words == "encode" and self.words:
-            encoded = self._encoded()
-            many = [self._of_words(name) for name in self.words if name not in encoded]
-            if many:
-                notes.append(
-                    f"left out, columns with more than {MOST_VALUES} words: {_named(many)}; join "
-                    "words in the file, or name them in keep to encode them all the same"
-                )
-            if encoded:
-                texts = pd.DataFrame(encoded)[used]
-                several = ", ".join(f"{name} ({texts[name].nunique()})" for name in texts)
-                notes.append(f"words: {several}")
-                parts.append(pd.get_dummies(texts, columns=list(texts), dtype=float))
-        elif self.words:
-            notes.append(f"left out, columns of words: {_named(self.words)}")
-        return pd.concat(parts, axis=1), used
+        X = X[~incomplete]
+        left = [name for name in self.words if name not in encoded]
+        if left and words == "drop":
+            notes.append(f"left out, columns of words: {_named(left)}")
+        elif left:
+            many = _named(map(self._of_words, left))
+            notes.append(
+                f"left out, columns with more than {MOST_VALUES} words: {many}; join "
+                "words in the file, or name them in keep to encode them all the same"
+            )
+        if encoded:
+            several = ", ".join(f"{name} ({X[name].nunique()})" for name in encoded)
+            notes.append(f"words: {several}")
+            X = pd.get_dummies(X, columns=list(encoded), dtype=float)
+        return X, ~incomplete
 
 
 def _without_constants(X, kept, notes):
