@@ -413,9 +413,8 @@ def _form(seen, sep, decimal, thousands, notes):
     unclear = {mark: count(rf"[1-9]\d{{0,2}}{re.escape(mark)}\d{{3}}") for mark in ".,"}
     certain = {mark: count(rf"[1-9]\d{{0,2}}([{mark}]\d{{2,3}})+[{mark}]\d{{3}}") for mark in ".,"}
     decimals = {
-        mark: count(rf"(\d*{re.escape(mark)}\d+|\d{{1,3}}([.,]\d{{3}})+{re.escape(mark)}\d+)")
-        - unclear[mark]
-        for mark in ".,"
+        mark: count(rf"(\d*[{mark}]\d+|\d{{1,3}}([{other}]\d{{2,3}})+[{mark}]\d+)") - unclear[mark]
+        for mark, other in (".,", ",.")
     }
     grouped = {
         mark: count(rf"\d{{1,3}}({re.escape(mark)}\d{{2,3}})*{re.escape(mark)}\d{{3}}([.,]\d+)?")
