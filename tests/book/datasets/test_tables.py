@@ -208,7 +208,7 @@ def test_many_classes_that_are_numbers_are_told():
 
 
 def test_a_wide_table_costs_no_more_than_its_values():
-    """A thousand columns take as long as their values do in a narrow table, about."""
+    """pandas' calls for each column took thirty times and more of its own reading."""
     values = np.round(RNG.normal(size=(40, 4000)), 3)
     text = pd.DataFrame(values.astype(str).astype(object)).assign(kind=["x", "y"] * 20)
     start = time.process_time()

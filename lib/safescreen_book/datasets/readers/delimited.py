@@ -280,10 +280,13 @@ def _framed(rows, path):
     short = sum(len(row) < len(header) for row in body)
     if short:
         notes.append(f"{counted(short, 'row')} with too few values, filled up with gaps")
+    import numpy as np
     import pandas as pd
 
     frame = pd.DataFrame(
-        [row + [""] * (len(header) - len(row)) for row in body],
+        np.array([row + [""] * (len(header) - len(row)) for row in body], dtype=object).reshape(
+            -1, len(header)
+        ),
         columns=[name or f"Unnamed: {place}" for place, name in enumerate(header)],
         dtype=object,
     )
