@@ -11,12 +11,10 @@ import numpy as np
 from safescreen._numba import njit
 from safescreen._threads import stop_if_asked
 from safescreen.kernels.matrices import GivenMatrix
+from safescreen.kernels.quadratic import End, exchange
 from safescreen.kernels.working_sets import LARGEST_SET, SLACK, scan
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import intercept_of_few
-
-NEARLY = 1e-10
-"""Smallest curvature along a pair, relative to what it is a difference of."""
 
 EXCHANGES = 20
 """So many updates a coordinate are taken in exchanges at most, before the first working set."""
@@ -126,7 +124,8 @@ def _exchange_until(
         few = max(tolerance, FALL * min(spread, FIRST), rounded)
         before = v.copy()
         slopes_before = slopes.copy()
-        steps = exchange(parts, ridge, slopes, v, low, high, few, min(2 * n, updates - done))
+        end = End(few, 0.0, min(2 * n, updates - done))
+        steps = exchange(parts, ridge, slopes, v, low, high, end)
         if steps == 0:
             return spread, done, dual, False
         done += steps
@@ -138,83 +137,3 @@ def _exchange_until(
             if change != 0.0:
                 is_free = low[t] < v[t] < high[t] or v[t] == 0.0
                 alpha[t] = min(abs(v[t]) * lam / w[t], cap) if is_free else cap
-
-
-@njit
-def exchange(parts, ridge, slopes, v, low, high, spread, updates):
-    """Minimise ``v'(K + diag(ridge))v/2 - ...`` over ``low <= v <= high`` at the same ``sum v``,
-    until the slopes of coordinates that can fall exceed those of coordinates that can rise by at
-    most `spread`; return the number of updates.
-
-    The first of a pair is the coordinate that would rise most, the second the one that gains most
-    by falling as far. `slopes` and `v` are overwritten. The coordinates are the first ones of the
-    matrix whose `parts` are given."""
-    K, ids, runs, own_squares = parts
-    n = slopes.size
-    diagonal = np.empty(n)
-    rise = np.empty(n)  # the slopes of coordinates that can rise, others are infinite
-    fall = np.empty(n)
-    score = np.empty(n)
-    for t in range(n):
-        diagonal[t] = own_squares[t] + ridge[t]
-        rise[t] = 0.0 if v[t] < high[t] else np.inf
-        fall[t] = 0.0 if v[t] > low[t] else -np.inf
-    done = 0
-    while done + 2 <= updates:
-        i = 0
-        least = np.inf
-        for t in range(n):
-            s = slopes[t] + rise[t]
-            if s < least:
-                least = s
-                i = t
-        row = K[ids[i]]
-        own = diagonal[i]
-        for run in runs:
-            _score(run, row, own, least, slopes, fall, diagonal, score)
-        j = i
-        best = 0.0
-        most = -np.inf
-        for t in range(n):
-            if score[t] > best:
-                best = score[t]
-                j = t
-            most = max(most, slopes[t] + fall[t])
-        if not most - least > spread or j == i:
-            return done
-        other = K[ids[j]]
-        size = own + diagonal[j]
-        step = (slopes[j] - least) / max(size - 2.0 * row[ids[j]], NEARLY * size + 1e-300)
-        step = min(step, high[i] - v[i], v[j] - low[j])
-        v[i] = high[i] if step >= high[i] - v[i] else v[i] + step
-        v[j] = low[j] if step >= v[j] - low[j] else v[j] - step
-        for run in runs:
-            _move(run, row, other, step, slopes)
-        slopes[i] += step * ridge[i]
-        slopes[j] -= step * ridge[j]
-        rise[i] = 0.0 if v[i] < high[i] else np.inf
-        fall[i] = 0.0
-        rise[j] = 0.0
-        fall[j] = 0.0 if v[j] > low[j] else -np.inf
-        done += 2
-    return done
-
-
-@njit
-def _score(run, row, own, least, slopes, fall, diagonal, score):
-    """Write what each coordinate gains by falling as far as that of the row rises."""
-    start, stop, shift = run
-    shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
-        gap = max(slopes[t] + fall[t] - least, 0.0)
-        size = own + diagonal[t]
-        score[t] = gap * gap / max(size - 2.0 * row[t + shift], NEARLY * size + 1e-300)
-
-
-@njit
-def _move(run, row, other_row, step, slopes):
-    """Bring slopes up to date after such a step."""
-    start, stop, shift = run
-    shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
-        slopes[t] += step * (row[t + shift] - other_row[t + shift])
