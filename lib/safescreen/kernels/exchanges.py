@@ -12,7 +12,14 @@ from safescreen._numba import njit
 from safescreen._threads import stop_if_asked
 from safescreen.kernels.matrices import GivenMatrix
 from safescreen.kernels.quadratic import End, exchange
-from safescreen.kernels.working_sets import LARGEST_SET, SLACK, scan
+from safescreen.kernels.working_sets import (
+    LARGEST_SET,
+    SLACK,
+    Limits,
+    Objective,
+    Point,
+    scan,
+)
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import intercept_of_few
 
@@ -44,37 +51,22 @@ def can_exchange(matrix, ids):
     return is_first and isinstance(matrix, GivenMatrix)
 
 
-def improve_by_exchanges(
-    matrix,
-    signs,
-    products,
-    norms,
-    alpha,
-    levels,
-    loss,
-    lam,
-    tolerance,
-    updates,
-    goal,
-    dual,
-    is_over=None,
-):
-    """Improve a dual point as :func:`~safescreen.kernels.working_sets.improve` does with
-    `is_balanced`, in exchanges alone, as long as these are few; `products` are up to date at the
-    end.
+def improve_by_exchanges(point: Point, limits: Limits, dual: float, is_over=None):
+    """Improve a balanced dual point as :func:`~safescreen.kernels.working_sets.improve` does, in
+    exchanges alone, as long as these are few; its products are up to date at the end.
 
-    Return the violation, the number of updates, and whether the tolerance or the goal is reached.
+    Return the violation, the number of updates, and whether the tolerance or a gap is reached.
     """
-    n = alpha.size
-    most = min(EXCHANGES * n, max(ALL_EXCHANGES, n), updates)
+    n = point.alpha.size
+    most = min(EXCHANGES * n, max(ALL_EXCHANGES, n), limits.updates)
     part = max(2 * n, int(AT_ONCE / n))
-    fixed = matrix.parts(), signs[:n], products, norms, alpha, *levels
-    shape = loss.smoothing, loss.cap, lam, tolerance, goal[0], goal[1]
+    its = point.products, point.norms, point.alpha, point.objective
     done = 0
     while True:
         stop_if_asked()
+        now = limits._replace(updates=min(part, most - done))
         spread, steps, dual, is_enough = _exchange_until(
-            *fixed, *shape, dual, min(part, most - done)
+            point.matrix.parts(), point.signs[:n], *its, now, dual
         )
         done += steps
         if is_enough or steps == 0 or done >= most or (is_over is not None and is_over()):
@@ -82,14 +74,12 @@ def improve_by_exchanges(
 
 
 @njit
-def _exchange_until(
-    parts, signs, products, norms, alpha, tau, w, g, cap, lam, tolerance, gap, part, dual, updates
-):
-    """Exchange until the projected slopes differ by at most `tolerance`, the gap is at most `gap`,
-    or `part` of the objective; return the violation, the number of updates, the dual value, and
-    whether that is reached.
+def _exchange_until(parts, signs, products, norms, alpha, objective, limits, dual):
+    """Exchange until a limit is reached; return the violation, the number of updates, the dual
+    value, and whether the tolerance or a gap is reached.
 
     The coordinates are ``v_t = y_t w_t alpha_t/lam``, whose slopes are those of margins."""
+    tau, w, g, cap, lam = objective
     n = alpha.size
     everything = np.arange(n)
     ridge = np.empty(n)
@@ -114,17 +104,16 @@ def _exchange_until(
     done = 0
     while True:
         b = intercept_of_few(ridge * v - slopes, signs, w, g, cap, total)
-        levels = tau - signs * b
-        spread, now, cost = scan(
-            products, norms, alpha, levels, w, g, cap, lam, everything, gains, firm
-        )
-        is_enough = spread <= tolerance or now <= max(gap, part * max(cost, dual))
-        if is_enough or done >= updates:
+        around = Objective(tau - signs * b, w, g, cap, lam)
+        spread, gap, cost = scan(products, norms, alpha, around, everything, gains, firm)
+        wanted = max(limits.gap, limits.relative_gap * max(cost, dual))
+        is_enough = spread <= limits.tolerance or gap <= wanted
+        if is_enough or done >= limits.updates:
             return spread, done, dual, is_enough
-        few = max(tolerance, FALL * min(spread, FIRST), rounded)
+        few = max(limits.tolerance, FALL * min(spread, FIRST), rounded)
         before = v.copy()
         slopes_before = slopes.copy()
-        end = End(few, 0.0, min(2 * n, updates - done))
+        end = End(few, 0.0, min(2 * n, limits.updates - done))
         steps = exchange(parts, ridge, slopes, v, low, high, end)
         if steps == 0:
             return spread, done, dual, False
