@@ -223,6 +223,8 @@ OTHER_VALUES = {
     "intercept_scaling": 3.0,
     "class_weight": "balanced",
     "tol": 0.1,
+    "with_path": True,
+    "path_ratio": 0.3,
     "screening": (),
     "method": "newton",
     "max_iter": 7,
