@@ -106,7 +106,7 @@ def test_paths_are_the_same_too(family, limit):
 LEARNER = HDSL(20.0, max_iter=30, check_every=10, forward="exact", random_state=0)
 MODELS = (
     (SafeSVC(kernel="rbf"), ("dual_coef_", "intercept_")),
-    (SafeSVC(kernel="linear", with_path=True), ("coef_", "intercept_")),
+    (SafeSVC(kernel="linear"), ("coef_", "intercept_")),
     (TripletMetric(k=2), ("components_",)),
     (LEARNER, ("similarity_.weights", "similarity_.atoms", "dual_gap_")),
 )
