@@ -8,9 +8,10 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager
+from itertools import islice
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
@@ -64,7 +65,7 @@ def collect(tasks, keep, n_jobs=None):
             raise ValueError(f"n_jobs must be at most {LARGEST_INT}, got more")
     stop = Stop()
     stoppable = (delayed(stop.run)(work, *args, **options) for work, args, options in tasks)
-    results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(stoppable)
+    results = _results(stoppable, n_jobs)
     try:
         for number, (result, is_complete) in enumerate(results):
             keep(number, result)
@@ -77,6 +78,24 @@ def collect(tasks, keep, n_jobs=None):
             results.close()
         return False
     return True
+
+
+def _results(tasks, n_jobs):
+    """Return a generator of what joblib's tasks return, in order."""
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")
+    except ValueError:  # the backend "multiprocessing" can only return lists
+        return _results_of_lists(tasks, n_jobs)
+    return parallel(tasks)
+
+
+def _results_of_lists(tasks, n_jobs):
+    """Yield what joblib's tasks return. As many tasks as there are processes run at a time, so that
+    Ctrl-C loses no more than these.
+    """
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while together := list(islice(tasks, effective_n_jobs(n_jobs))):
+            yield from parallel(together)
 
 
 def warn_of(model, solutions, X):
