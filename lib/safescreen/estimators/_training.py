@@ -15,6 +15,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from safescreen._checks import LARGEST_INT, NO_NUMBERS, check_callback, check_lam, check_scalar
 from safescreen._progress import progress_bar
@@ -93,9 +94,19 @@ def _results_of_lists(tasks, n_jobs):
     """Yield what joblib's tasks return. As many tasks as there are processes run at a time, so that
     Ctrl-C loses no more than these.
     """
+    alone = (delayed(_without_openmp)(task) for task in tasks)
     with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
-        while together := list(islice(tasks, effective_n_jobs(n_jobs))):
+        while together := list(islice(alone, effective_n_jobs(n_jobs))):
             yield from parallel(together)
+
+
+def _without_openmp(task):
+    """Run a task of joblib with one thread of OpenMP: those of the process before a fork are not
+    there after it, and GCC's OpenMP would wait for them for ever.
+    """
+    work, args, options = task
+    with threadpool_limits(1, "openmp"):
+        return work(*args, **options)
 
 
 def warn_of(model, solutions, X):
