@@ -6,12 +6,14 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager
+from itertools import islice
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from safescreen._checks import LARGEST_INT, NO_NUMBERS, check_callback, check_lam, check_scalar
 from safescreen._progress import progress_bar
@@ -61,7 +63,7 @@ def collect(tasks, keep, n_jobs=None):
             raise ValueError(f"n_jobs must be at most {LARGEST_INT}, got more")
     stop = Stop()
     stoppable = (delayed(stop.run)(work, *args, **options) for work, args, options in tasks)
-    results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(stoppable)
+    results = _results(stoppable, n_jobs)
     try:
         for number, (result, is_complete) in enumerate(results):
             keep(number, result)
@@ -74,6 +76,34 @@ def collect(tasks, keep, n_jobs=None):
             results.close()
         return False
     return True
+
+
+def _results(tasks, n_jobs):
+    """Return a generator of what joblib's tasks return, in order."""
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")
+    except ValueError:  # the backend "multiprocessing" can only return lists
+        return _results_of_lists(tasks, n_jobs)
+    return parallel(tasks)
+
+
+def _results_of_lists(tasks, n_jobs):
+    """Yield what joblib's tasks return. As many tasks as there are processes run at a time, so that
+    Ctrl-C loses no more than these.
+    """
+    alone = (delayed(_without_openmp)(task) for task in tasks)
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while together := list(islice(alone, effective_n_jobs(n_jobs))):
+            yield from parallel(together)
+
+
+def _without_openmp(task):
+    """Run a task of joblib with one thread of OpenMP: those of the process before a fork are not
+    there after it, and GCC's OpenMP would wait for them for ever.
+    """
+    work, args, options = task
+    with threadpool_limits(1, "openmp"):
+        return work(*args, **options)
 
 
 def warn_of(model, solutions, X):
