@@ -40,7 +40,8 @@ install: ## make .venv and install everything in it (the other targets do this b
 	fi; \
 	echo "Installing into $$PWD/.venv with $$("$$found" --version), about a minute ..."; \
 	"$$found" -m venv --clear .venv || { echo "No venv module: on Debian or Ubuntu, apt install python3-venv" >&2; exit 1; }; \
-	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'; \
+	$(PY) -m pip install --quiet --disable-pip-version-check 'pip>=25.1'; \
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,cluster]' --group dev; \
 	echo "$$wanted" > $$stamp
 
 reproduce: install ## run every experiment on embedded data, make the pages of their results (PROFILE=laptop, or smoke, paper; JOBS=cores)
@@ -74,7 +75,7 @@ mutants: install ## make one known error in the library after the other and see 
 	@$(IN) $(PY) tests/mutation/mutants.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 operators: install ## make errors by operators of cosmic-ray where safety is decided, and see tests fail (MUTANTS="-k rules", JOBS=2; hours)
-	@$(IN) $(PY) -c 'import cosmic_ray' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[nightly]'; \
+	@$(IN) $(PY) -c 'import cosmic_ray' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt --group nightly; \
 	$(PY) tests/mutation/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches, 2,000 problems with pairs of classes, 6,000 machines with a free intercept (an hour on two cores)
@@ -82,7 +83,7 @@ exhaustive: install ## millions of threshold cases of every rule in exact arithm
 
 peers: install ## run the tests of scikit-learn, metric-learn and skglm on the classes of this project (PEERS="--suite skglm", or --update)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -c 'import metric_learn, skglm' 2>/dev/null \
-	|| $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'; \
+	|| $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt --group peers; \
 	$(PY) tests/peers/run.py $(PEERS)
 
 # notebooks/jupytext.toml has a notebook saved as its .py too. The address that is printed leads to notebook 00.

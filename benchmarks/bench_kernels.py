@@ -7,7 +7,7 @@ tolerances with which its relative gap is small enough, the search is not timed,
 each C; a path here is one of warm starts. CPU seconds, the kernel matrix's object included. Of a
 set with more rows 8,000 are drawn, unless ``--all-rows`` is given: LIBSVM takes hours for these.
 
-oneDAL is in scikit-learn-intelex, ThunderSVM in thundersvm-cpu: ``pip install safescreen[rivals]``.
+oneDAL is in scikit-learn-intelex, ThunderSVM in thundersvm-cpu: ``pip install --group rivals``.
 """
 
 import importlib
@@ -180,7 +180,7 @@ def _fit(X, y, gamma, C, tol, method="LIBSVM", cores=1):
     try:
         SVC = importlib.import_module(RIVALS[method]).SVC
     except ImportError:
-        pytest.skip(f"{method} is not installed: pip install safescreen[rivals]")
+        pytest.skip(f"{method} is not installed: pip install --group rivals")
     options = {"n_jobs": cores, "max_mem_size": 2000} if method == "ThunderSVM" else {}
     if method != "ThunderSVM":
         options["cache_size"] = 2000

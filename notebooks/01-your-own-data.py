@@ -11,7 +11,7 @@
 # looks like a number is given with `-r`: `-r label 4`.
 
 # %% tags=["parameters"]
-file = ""  # text with a line of names and then a row a line, also .gz, .bz2, .xz, or a .parquet file; empty: one is written for the example
+file = ""  # text with a line of names and then a row a line, also .gz, .bz2, .xz, .zip, or a .parquet file; empty: one is written for the example
 label = "class"  # the column that holds the classes
 drop = ""  # columns to leave out, with commas between them
 keep = ""  # columns to use although they look like numbers of rows, names of rows or dates, or have many words

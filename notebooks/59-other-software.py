@@ -6,8 +6,8 @@
 # the processor time each takes, what each can say about its own result, and whether other settings of `TripletMetric` would
 # have brought it closer to the best of them.
 #
-# metric-learn, PyLMNN and mlpack are extras: `pip install -c constraints.txt -e '.[bench,rivals]'`. Without them their rows say that
-# they are not installed, and everything else runs.
+# metric-learn, PyLMNN and mlpack are installed by `pip install -c constraints.txt --group bench --group rivals` in the checkout.
+# Without them their rows say that they are not installed, and everything else runs.
 #
 # Run it at another size with `safescreen run 59-other-software --profile laptop`.
 

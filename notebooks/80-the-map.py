@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The map: every test, what it needs, and which contains which
 #
-# This book holds families of balls, rules for terms and for features, ranges of $\lambda$, the tests of two papers on support vector machines, and a
-# screening of atoms. Here they stand in one table. It is made when this notebook runs, from the functions of the library, the
-# ledger of claims and a list of credits.
+# The library holds families of balls, rules for terms and for features, ranges of $\lambda$, and the tests of two papers on support vector machines.
+# Here they stand in one table. It is made when this notebook runs, from the functions of the library, the
+# ledger of claims and a list of credits. The screening of atoms in [`46-safe-screening-of-atoms`](46-safe-screening-of-atoms.ipynb) is code of this book and not in the table.
 #
 # At the end you will have seen
 #

@@ -134,7 +134,7 @@ LEFT = {"densify", "fit_transform", "sparsify"}
 
 def estimators():
     yield "SafeSVC", ss.SafeSVC, {"kernel": "rbf"}, (X, y)
-    yield "SafeSVC with a path", ss.SafeSVC, {"with_path": True}, (X, y)
+    yield "SafeSVC without a kernel", ss.SafeSVC, {}, (X, y)
     yield "SafeSVCCV", ss.SafeSVCCV, {"Cs": [0.1, 1.0], "cv": 2}, (X, y)
     yield "TripletMetric", ss.TripletMetric, {"k": 2}, (X, y)
     yield "TripletMetricCV", ss.TripletMetricCV, {"lams": [1.0, 2.0], "cv": 2}, (X, y)
@@ -335,8 +335,8 @@ UNUSED = {
     "PairLearner.calibrate_threshold": {"beta", "min_rate"},
     "PairLearner.calibrate_threshold for a rate": {"beta"},
     "PairLearner.calibrate_threshold for f_beta": {"min_rate"},
-    "SafeSVC": {"cache_size", "intercept_scaling", "path_ratio"},
-    "SafeSVC with a path": {"cache_size", "coef0", "degree", "gamma", "max_gigabytes"},
+    "SafeSVC": {"cache_size", "intercept_scaling"},
+    "SafeSVC without a kernel": {"cache_size", "coef0", "degree", "gamma", "max_gigabytes"},
     "SafeSVCCV.fit": {"groups"},
     "TripletMetric": {"path_ratio"},
     "TripletMetricCV.fit": {"groups"},

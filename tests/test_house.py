@@ -23,21 +23,22 @@ CONDA_NAMES = {"matplotlib": "matplotlib-base"}
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+GROUPS = PYPROJECT["dependency-groups"]
 
 
-OPTIONAL = {"all", "bench", "nightly", "peers", "rivals"}
+def of_group(name):
+    """Return what a dependency group installs, with the groups that it includes."""
+    found = []
+    for line in GROUPS[name]:
+        found += of_group(line["include-group"]) if isinstance(line, dict) else [line]
+    return found
 
 
-def requirements(without=frozenset(OPTIONAL)):
-    """Base dependencies and those of the extras but some, by name; extras made of extras are
-    left out.
-    """
-    lists = [
-        PROJECT["dependencies"],
-        *(lines for name, lines in EXTRAS.items() if name not in without),
-    ]
+def requirements(groups=("dev",)):
+    """Return the requirements of the library, of its extras and of some groups, by name."""
+    lists = [PROJECT["dependencies"], *EXTRAS.values(), *map(of_group, groups)]
     found = [Requirement(line) for lines in lists for line in lines]
-    return {req.name: req.specifier for req in found if req.name != PROJECT["name"]}
+    return {req.name: req.specifier for req in found}
 
 
 def tracked_files():
@@ -66,10 +67,12 @@ def test_the_library_needs_four_others_and_two_of_theirs():
     }
 
 
-def test_all_installs_every_extra_that_the_tests_need():
-    (line,) = EXTRAS["all"]
-    assert Requirement(line).name == PROJECT["name"]
-    assert Requirement(line).extras == set(EXTRAS) - OPTIONAL
+def test_extras_are_for_users_and_groups_for_a_checkout():
+    assert set(EXTRAS) == {"book", "cluster"}
+    assert [line["include-group"] for line in GROUPS["dev"]] == ["docs", "lint", "test"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    installed = re.findall(r"pip install .*?(-e \S+)? --group (\w+)", makefile)
+    assert installed == [("-e '.[book,cluster]'", "dev"), ("", "nightly"), ("", "peers")]
 
 
 def test_environment_yml_equals_pyproject():
@@ -94,7 +97,7 @@ def constraints():
 
 def test_constraints_pin_every_requirement_within_its_bounds():
     pins = constraints()
-    for name, specifier in requirements(without=()).items():
+    for name, specifier in requirements(groups=GROUPS).items():
         assert pins[name.lower()] in specifier, name
 
 
@@ -116,8 +119,7 @@ def locked():
 
 def wanted_by_binder():
     """Return the requirements of the library, of the book and of the build; JupyterLab is there."""
-    book = (EXTRAS | PYPROJECT.get("dependency-groups", {}))["book"]
-    lines = [*PROJECT["dependencies"], *book, *PYPROJECT["build-system"]["requires"]]
+    lines = [*PROJECT["dependencies"], *EXTRAS["book"], *PYPROJECT["build-system"]["requires"]]
     found = [Requirement(line) for line in lines]
     return [req for req in found if req.name != "jupyterlab"]
 

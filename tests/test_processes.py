@@ -2,6 +2,7 @@
 at once.
 """
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -9,8 +10,10 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import joblib
+import numba
 import numpy as np
 import pytest
 
@@ -60,12 +63,53 @@ def test_threads_share_a_problem(family):
         assert set(pool.map(lambda _: values(prob, lam), range(4))) == {wanted}
 
 
+def run_alone(program, seconds, **variables):
+    """Run a program of Python in a session of its own; whatever it has started ends with it."""
+    path = os.pathsep.join([str(Path(__file__).parent), str(Path(ss.__file__).parents[1])])
+    environment = {**os.environ, "PYTHONPATH": path, **variables}
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, env=environment, start_new_session=True) as process:
+        try:
+            assert process.wait(timeout=seconds) == 0
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_processes_after_kernels_have_run_on_all_threads(method):
     wanted = solve_in_a_process("products")
-    assert _numba.Shared.used or os.environ.get("NUMBA_DISABLE_JIT") == "1"
+    assert os.environ.get("NUMBA_DISABLE_JIT") == "1" or numba.threading_layer()
     with multiprocessing.get_context(method).Pool(2) as pool:
         assert pool.map_async(solve_in_a_process, ["products"] * 2).get(timeout=60) == [wanted] * 2
+
+
+@numba.njit(parallel=True)
+def all_sums(X):
+    sums = np.zeros(X.shape[0])
+    for i in numba.prange(X.shape[0]):
+        sums[i] = X[i].sum()
+    return sums
+
+
+def of_two_forks(task):
+    """Return what a task returns in two forks of this process, which end in any case."""
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        return pool.map_async(task, ["products"] * 2).get(timeout=60)
+
+
+FORKED = """
+import warnings
+warnings.simplefilter("ignore")
+import test_processes as tests
+tests.all_sums(tests.X)
+assert tests.of_two_forks(tests.solve_in_a_process) == [tests.solve_in_a_process("products")] * 2
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its OpenMP is that of GCC")
+def test_forks_after_a_kernel_of_somebody_else_has_run_on_all_threads():
+    run_alone(FORKED, 120, NUMBA_THREADING_LAYER="omp")
 
 
 def test_a_kernel_of_another_thread_runs_alone():
@@ -85,6 +129,66 @@ def test_joblib_in_joblib(backend):
     tasks = [joblib.delayed(model.fit)(X[:200], Y[:200]) for _ in range(2)]
     for found in joblib.Parallel(2, backend=backend)(tasks):
         np.testing.assert_array_equal(found.scores_, wanted)
+
+
+IN_PROCESSES = """
+import warnings, joblib, numpy as np, safescreen as ss
+from sklearn.neighbors import KNeighborsClassifier
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+y = rng.integers(0, 3, 900)
+X = rng.standard_normal((900, 20)) + np.eye(20)[y]
+KNeighborsClassifier(algorithm="brute").fit(X, y).predict(X)
+machine = ss.SafeSVC(smoothing=0.05, tol=1e-3)
+search = ss.SafeSVCCV(machine, Cs=3, cv=3)
+metrics = ss.TripletMetricCV(ss.TripletMetric(k=1, max_iter=20), lams=2, cv=3)
+fits = {{
+    "coef": lambda: machine.fit(X, y).coef_,
+    "values": lambda: search.fit(X, y).scores_,
+    "metrics": lambda: metrics.fit(X, y).scores_,
+}}
+for name in {names}:
+    wanted = fits[name]()
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        np.testing.assert_array_equal(fits[name](), wanted)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "names"), [("fork", ["coef", "values", "metrics"]), ("spawn", ["values"])]
+)
+def test_estimators_fit_in_processes_of_multiprocessing(method, names):
+    """Also after scikit-learn has used all threads, whose own searches then wait for ever in a
+    fork. A process that is spawned takes seconds for its imports, so one search is enough.
+    """
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} here")
+    run_alone(IN_PROCESSES.format(names=names), 300, JOBLIB_START_METHOD=method)
+
+
+INTERRUPTED = """
+import os, signal, time, joblib
+from safescreen.estimators._training import collect
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def work(number):
+    if number == 3:
+        os.killpg(0, signal.SIGINT)
+        time.sleep(60)
+    return number, True
+
+
+kept = {}
+with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+    is_complete = collect([joblib.delayed(work)(k) for k in range(5)], kept.__setitem__)
+assert not is_complete and kept == {0: 0, 1: 1}, kept
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks, and sends SIGINT")
+def test_ctrl_c_keeps_what_processes_of_multiprocessing_have_finished():
+    run_alone(INTERRUPTED, 50, JOBLIB_START_METHOD="fork")
 
 
 def test_joblib_on_dask_workers():

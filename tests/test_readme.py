@@ -27,7 +27,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = PROJECT["optional-dependencies"]
 BLOCKS = re.findall(r"([^\n]+(?:\n[^\n]+)*)\n\n```py(?:thon)?\n(.*?)```", TEXT, flags=re.S)
 """Each block of Python, after the paragraph in front of it."""
 

@@ -1,11 +1,13 @@
 """The wheel holds the library alone, and is all that a user of the library needs."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
 import venv
 import zipfile
+from email import message_from_string
 from importlib import metadata
 from pathlib import Path
 
@@ -79,14 +81,37 @@ def test_it_holds_the_library_alone(wheel):
     assert "safescreen/py.typed" in names and wheel.stat().st_size < 500_000
 
 
-def test_four_dependencies(wheel):
+@pytest.fixture(scope="module")
+def page(wheel):
+    """The metadata of the wheel, with the README below the headers."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith("METADATA"))
-        lines = archive.read(name).decode().splitlines()
+        return message_from_string(archive.read(name).decode())
+
+
+def test_links_of_the_package_page_are_absolute_and_lead_to_files_of_this_version(page):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    repository, tag = project["urls"]["Repository"], f"v{project['version']}"
+    text, readme = page.get_payload(), (ROOT / "README.md").read_text(encoding="utf-8")
+    assert page["Description-Content-Type"] == "text/markdown"
+    link = r"(!?)\[([^\]]*)\]\(([^)]*)\)"
+    assert re.split(link, text)[::4] == re.split(link, readme)[::4]  # what is around the links
+    pairs = list(zip(re.findall(link, text), re.findall(link, readme), strict=True))
+    assert len(pairs) > 20 and "!" in {picture for _, (picture, *_) in pairs}
+    for (picture, title, to), (*known, written) in pairs:
+        assert [picture, title] == known
+        if written.startswith("https:"):
+            assert to == written
+            continue
+        kind = "raw" if picture else "blob"
+        path = f"README.md{written}" if written.startswith("#") else written
+        assert to == f"{repository}/{kind}/{tag}/{path}"
+        assert (ROOT / path.partition("#")[0]).exists()
+
+
+def test_four_dependencies(page):
     needed = {
-        line.split()[1].split(">")[0]
-        for line in lines
-        if line.startswith("Requires-Dist:") and "extra ==" not in line
+        line.split(">")[0] for line in page.get_all("Requires-Dist") if "extra ==" not in line
     }
     assert needed == {"joblib", "numba", "numpy", "scikit-learn", "scipy", "threadpoolctl"}
 

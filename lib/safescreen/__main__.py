@@ -18,7 +18,7 @@ def main():
     except ModuleNotFoundError as error:
         print(
             f"safescreen: {error.name} is not installed; in the checkout: make install, or "
-            "pip install -e '.[all]'",
+            "pip install -e '.[book,cluster]' --group dev",
             file=sys.stderr,
         )
         return 2

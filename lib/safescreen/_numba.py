@@ -119,11 +119,11 @@ class Shared:
     :attr:`alone`.
 
     Of the threads of a process one at a time shares its loops, others run alone meanwhile. So does
-    a fork of a process that has shared some: the threads are not there, and the most common library
-    of them (OpenMP of GCC) ends such a process. A kernel must have the same result either way."""
+    a fork of a process in which numba has started its threads, for whatever kernel: they are not
+    there, and the most common library of them (OpenMP of GCC) ends such a process. A kernel must
+    have the same result either way."""
 
     lock = threading.Lock()
-    used = False
     forked = False
 
     def __init__(self, function):
@@ -140,7 +140,6 @@ class Shared:
         if Shared.forked or not lock.acquire(blocking=False):
             return self.alone(*args)
         try:
-            Shared.used = True
             return self.together(*args)
         finally:
             lock.release()
@@ -148,7 +147,11 @@ class Shared:
 
 def _after_fork():
     Shared.lock = threading.Lock()
-    Shared.forked = Shared.used
+    try:
+        numba.threading_layer()
+    except ValueError:  # no threads were started
+        return
+    Shared.forked = True
 
 
 if hasattr(os, "register_at_fork"):

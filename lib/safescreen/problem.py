@@ -209,7 +209,7 @@ class Problem:
         alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
         plus = self.cone.project(self._H(self.terms.weighted_sum(alpha)[0]))
         return (
-            self.terms.conjugates(self.loss, alpha)
+            conjugates(self.terms, self.loss, alpha)
             + self.constant
             - 0.5 * self.cone.inner(plus, plus) / lam
         )
@@ -339,7 +339,7 @@ class Problem:
         linear, 2 zero; not checked. See :meth:`Terms.sum_near` for the elements `near`.
         """
         undecided, total, error, numbers = self.terms.partition(status, near)
-        constant = self.terms.linear_constant(self.loss, status == 1)
+        constant = linear_constant(self.terms, self.loss, status == 1)
         return self._with(undecided, total, error, constant), numbers
 
     def on_features(self, keep: ArrayLike) -> Problem:
@@ -355,7 +355,9 @@ class Problem:
         keep = check_mask(keep, self.cone.d, "keep")
         if not keep.any():
             raise ValueError(f"keep must hold a coordinate, got none of {keep.size}")
-        problem = self._copy(self.terms.on_features(keep), self.loss)
+        terms: Any = self.terms
+        terms.require("features", by="on_features")
+        problem = self._copy(terms.on_features(keep), self.loss)
         if self.linear is not None:
             problem.linear = self.linear[keep]
         return problem
@@ -367,7 +369,6 @@ class Problem:
     def _copy(self, terms, loss):
         """Return this problem with other terms and another loss, all of which have been checked."""
         problem = copy.copy(self)
-        vars(problem).pop("sample", None)
         problem.terms = terms
         problem.loss = loss
         problem.cone = terms.cone
@@ -437,3 +438,26 @@ def evaluated(
     """
     x = check_problem(prob).cone.check_feasible(x)
     return prob.evaluate(copy.copy(x), check_lam(lam, name), alpha)
+
+
+def conjugates(terms: Terms, loss: Loss, alpha: NDArray) -> float:
+    """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, the part of the dual value that
+    is not a norm.
+    """
+    weighted = alpha if terms.weights is None else terms.weights * alpha
+    square = float(weighted @ alpha)
+    return float(np.sum(terms.threshold * weighted)) - 0.5 * loss.smoothing * square
+
+
+def linear_constant(terms: Terms, loss: Loss, in_L: NDArray) -> float:
+    """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant that screened terms
+    of L add to the objective (STS19 Lemma 1).
+    """
+    n = int(np.count_nonzero(in_L))
+    tau = terms.threshold
+    if n == 0:
+        return 0.0
+    if terms.weights is not None:
+        return float(np.sum((terms.weights * (tau - 0.5 * loss.smoothing))[in_L]))
+    height = float(tau) * n if np.ndim(tau) == 0 else float(np.sum(tau[in_L]))
+    return height - 0.5 * loss.smoothing * n

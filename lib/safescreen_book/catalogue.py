@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from safescreen_book._common import BookError
 
-MODULES = ("spheres", "rules", "ranges", "svm", "hdsl.screening", "validation")
-REGIONS = ("Sphere", "Dome", "SlopeBall")
+MODULES = ("spheres", "rules", "ranges", "svm", "validation")
+REGIONS = ("Sphere", "Dome")
 MASKS = ("Screened", "Ranges", "FeatureMask")
 HELD_OUT = ("MarginBounds",)
 SOURCE = re.compile(
@@ -49,21 +49,6 @@ CREDIT = {  # who else was first, as far as we know, and what this book adds
     "svm.ball_1": ("", "references that are not exact"),
     "svm.ball_test_1": ("", "references that are not exact"),
     "svm.dome": ("", "references that are not exact"),
-    "hdsl.screening.slope_ball": (
-        "Raj, Olbrich, Gärtner, Schölkopf, Jaggi 2016 (arXiv 1609.07478), vertices of a simplex; "
-        "Sun and Bach 2020 (arXiv 2002.09718)",
-        "the atoms of HDSL19",
-    ),
-    "hdsl.screening.atoms_excluded": (
-        "Raj, Olbrich, Gärtner, Schölkopf, Jaggi 2016 (arXiv 1609.07478), vertices of a simplex; "
-        "Sun and Bach 2020 (arXiv 2002.09718)",
-        "the atoms of HDSL19, distances on one side",
-    ),
-    "hdsl.screening.features_excluded": (
-        "Raj, Olbrich, Gärtner, Schölkopf, Jaggi 2016 (arXiv 1609.07478), vertices of a simplex; "
-        "Sun and Bach 2020 (arXiv 2002.09718)",
-        "bounds that never cost d^2",
-    ),
     "validation.ball_margins": (
         "Shibagaki, Suzuki, Karasuyama, Takeuchi 2015 (arXiv 1502.02344)",
         "",

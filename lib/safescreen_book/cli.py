@@ -66,7 +66,10 @@ def _execute(argv: list[str] | None) -> int:
     except BrokenPipeError:
         raise
     except ModuleNotFoundError as error:
-        hint = "the book is used from a checkout: make install there, or pip install -e '.[all]'"
+        hint = (
+            "the book is used from a checkout: make install there, or "
+            "pip install -e '.[book,cluster]' --group dev"
+        )
         print(f"safescreen: {error.name} is not installed; {hint}", file=sys.stderr)
     except (ValueError, OSError, ClusterError) as error:
         print(f"safescreen: {error}", file=sys.stderr)

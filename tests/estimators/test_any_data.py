@@ -61,8 +61,6 @@ MACHINE = st.fixed_dictionaries(
         "class_weight": st.sampled_from([None, "balanced"]),
         "method": st.sampled_from(["auto", "newton", "gradient"]),
         "screening": st.sampled_from(["auto", (), ("MGB",), "DGB"]),
-        "with_path": st.booleans(),
-        "path_ratio": st.just(1e3),
         "max_iter": st.just(60),
     }
 )
@@ -96,8 +94,6 @@ SQUARED = {
     "class_weight": "balanced",
     "method": "newton",
     "screening": (),
-    "with_path": True,
-    "path_ratio": 1e3,
     "max_iter": 60,
 }
 QUICK = settings(

@@ -53,8 +53,6 @@ FITS = {
     "linear": (SafeSVC(tol=1e-2), POINTS),
     "free": (SafeSVC(intercept="free", tol=1e-2), REVERSED),
     "rbf": (SafeSVC(kernel="rbf", tol=1e-2), POINTS),
-    "path": (SafeSVC(1.0, with_path=True, path_ratio=30.0, tol=1e-2), POINTS),
-    "paths": (SafeSVC(1.0, with_path=True, path_ratio=30.0, tol=1e-2), REVERSED),
     "warm": (SafeSVC(warm_start=True, tol=1e-2), SAME),
     "metric": (TripletMetric(k=2, tol=1e-2), POINTS),
     "metric-path": (TripletMetric(k=2, with_path=True, path_ratio=0.1, tol=1e-2), REVERSED),

@@ -73,11 +73,13 @@ def test_weights_that_leave_one_class_are_refused():
 
 def test_a_path_comes_down_to_the_same_machine():
     X, y = made()
-    options = {"intercept": "free", "tol": 1e-9}
-    along = SafeSVC(5.0, with_path=True, screening=("MGB",), **options).fit(X, y)
-    alone = SafeSVC(5.0, **options).fit(X, y)
-    assert len(along.path_[0]) > 3 and along.path_[0][-1].screening_rate > 0.3
-    assert np.allclose(along.decision_function(X), alone.decision_function(X), atol=1e-3)
+    model = SafeSVC(5.0, intercept="free", tol=1e-9, keep_problem=True).fit(X, y)
+    problem = model.solutions_[0].problem
+    along = ss.path(problem, 0.2 * 2.0 ** np.arange(5, -1, -1), rtol=1e-9, screening=("MGB",))
+    assert along[-1].lam == 0.2 and along[-1].screening_rate > 0.3
+    w = model.coef_[0]
+    assert np.allclose(along[-1].x[: w.size], w, atol=1e-3)
+    assert along[-1].intercept == pytest.approx(model.intercept_[0], abs=1e-3)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

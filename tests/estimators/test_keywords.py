@@ -24,6 +24,8 @@ from safescreen import SafeSVC, screen_fitted
     [
         (ss.SafeSVC, "kernl", "take 'kernel'"),
         (ss.SafeSVC, "zzz", "take one of C, "),
+        (ss.SafeSVC, "with_path", "safescreen.path makes a path of solutions of a problem"),
+        (ss.SafeSVC, "path_ratio", "SafeSVCCV searches for C along paths"),
         (ss.SafeSVCCV, "kernel", "SafeSVCCV(SafeSVC(kernel=...))"),
         (ss.SafeSVCCV, "C", "give its values as Cs"),
         (ss.SafeSVCCV, "gama", "take 'gammas'"),
@@ -247,6 +249,8 @@ def test_what_is_missing_of_svc_says_what_to_do():
         machine.predict_proba(X)
     with pytest.raises(AttributeError, match="kernel='linear'"):
         machine.coef_  # noqa: B018
+    with pytest.raises(AttributeError, match="safescreen.path makes a path of solutions"):
+        machine.path_  # noqa: B018
     with pytest.raises(AttributeError, match="attribute 'coefs_'$"):
         machine.coefs_  # noqa: B018
     assert hasattr(SafeSVC().fit(X, y), "coef_")

@@ -392,21 +392,6 @@ def test_interrupted_path_of_a_metric():
     )
 
 
-def test_path_of_a_machine():
-    X, y = datasets.load("wine", return_X_y=True)
-    model = SafeSVC(C=2.0, with_path=True, path_ratio=3.0, tol=1e-9).fit(X, y)
-    assert len(model.path_) == 3 and model.C_ == 2.0
-    for path in model.path_:
-        assert path.lams[-1] == 0.5 and np.allclose(path.lams[:-2] / path.lams[1:-1], 3.0)
-    np.testing.assert_allclose(
-        model.decision_function(X),
-        SafeSVC(C=2.0, tol=1e-9).fit(X, y).decision_function(X),
-        atol=1e-3,
-    )
-    # every sample is at its bound
-    assert len(SafeSVC(C=1e-9, with_path=True).fit(X, y).path_[0]) == 1
-
-
 def test_callback_ends_a_path_and_frank_wolfe():
     X, y = datasets.load("iris", return_X_y=True)
     stopped = TripletMetric(

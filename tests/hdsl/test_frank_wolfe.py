@@ -163,7 +163,7 @@ def test_margins_do_not_drift(make, begin):
     run, iterate = begin(FrankWolfe(3.0), *make(1, signed=True))
     for _ in range(499):
         iterate = run.step(iterate, run.directions(iterate)).iterate
-    anew = run.at(iterate.constraints, iterate.active)
+    anew = run.at(iterate.active)
     assert np.allclose(iterate.u, anew.u, atol=1e-12)
 
 
@@ -224,6 +224,18 @@ BAD = [
 def test_bad_settings(settings, error, text):
     with pytest.raises(error, match=text):
         FrankWolfe(**{"scale": 1.0, **settings})
+
+
+def test_what_is_gone_says_what_to_write_instead(make):
+    with pytest.raises(TypeError, match="no 'screening' of atoms since 0.5: leave it out"):
+        FrankWolfe(1.0, screening="always")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'screen'"):
+        FrankWolfe(1.0, screen=False)
+    solver = FrankWolfe(1.0, max_iter=2).fit(*make(0))
+    with pytest.raises(AttributeError, match="similarity_.features are those in use"):
+        _ = solver.n_features_left_
+    with pytest.raises(AttributeError, match="no attribute 'n_features_'$"):
+        _ = solver.n_features_
 
 
 def test_bad_data(make):

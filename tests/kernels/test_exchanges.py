@@ -5,8 +5,10 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import safescreen as ss
-from safescreen.kernels.exchanges import exchange, improve_by_exchanges
+from safescreen.kernels.exchanges import improve_by_exchanges
 from safescreen.kernels.matrices import GivenMatrix, TwoRuns
+from safescreen.kernels.quadratic import End, exchange
+from safescreen.kernels.working_sets import Limits, Objective, Point
 
 
 def problem(seed, n=40):
@@ -27,7 +29,7 @@ def test_no_pair_is_steeper_than_it_says(seed, has_ridge):
     ridge = ridge if has_ridge else np.zeros(signs.size)
     v = np.zeros(signs.size)
     slopes = -signs.copy()
-    steps = exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, 1e-9, 10**6)
+    steps = exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, End(1e-9, 0.0, 10**6))
     assert 0 < steps < 10**6 and (low <= v).all() and (v <= high).all()
     assert abs(v.sum()) < 1e-12
     exact = K @ v + ridge * v - signs
@@ -41,9 +43,9 @@ def test_updates_are_limited_and_balanced_values_stay():
     K, ridge, signs, low, high = problem(0)
     v = np.zeros(signs.size)
     slopes = -signs.copy()
-    assert exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, 1e-9, 6) == 6
+    assert exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, End(1e-9, 0.0, 6)) == 6
     assert np.count_nonzero(v) <= 6
-    assert exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, 10.0, 6) == 0
+    assert exchange(GivenMatrix(K).parts(), ridge, slopes, v, low, high, End(10.0, 0.0, 6)) == 0
 
 
 @pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.3), ss.SquaredHinge(0.5)])
@@ -76,8 +78,19 @@ def test_the_goal_is_reached_and_products_are_up_to_date(seed, loss):
     products = Q @ (w * alpha)
     norms = np.sqrt(np.diagonal(Q))
     dual = w @ (tau * alpha - 0.5 * loss.smoothing * alpha**2) - 0.5 * w * alpha @ products / lam
-    start = GivenMatrix(K), signs, products, norms, alpha, (tau, w), loss, lam
-    spread, steps, is_enough = improve_by_exchanges(*start, 1e-12, 10**6, (0.0, 1e-6), dual)
+    point = Point(
+        matrix=GivenMatrix(K),
+        ids=np.arange(signs.size),
+        signs=signs,
+        products=products,
+        norms=norms,
+        alpha=alpha,
+        has_moved=np.zeros(signs.size, dtype=bool),
+        objective=Objective(tau, w, loss.smoothing, loss.cap, lam),
+        is_balanced=True,
+    )
+    limits = Limits(tolerance=1e-12, gap=0.0, relative_gap=1e-6, updates=10**6)
+    spread, steps, is_enough = improve_by_exchanges(point, limits, dual)
     assert steps > 0 and is_enough and spread > 1e-12
     assert alpha.min() >= 0.0 and alpha.max() <= loss.cap
     np.testing.assert_allclose(products, Q @ (w * alpha), rtol=1e-12, atol=1e-12)
@@ -118,7 +131,7 @@ def test_two_runs_of_a_matrix_are_a_matrix(ids):
     copy = v.copy(), slopes.copy()
     limits = np.zeros(6), np.minimum(slopes, 0.0), np.maximum(slopes, 0.0)
     for matrix, (x, its) in ((some, (v, slopes)), (GivenMatrix(part), copy)):
-        exchange(matrix.parts(), limits[0], its, x, -limits[2], -limits[1], 1e-6, 100)
+        exchange(matrix.parts(), limits[0], its, x, -limits[2], -limits[1], End(1e-6, 0.0, 100))
     np.testing.assert_array_equal(v, copy[0])
     assert v.any()
 
@@ -143,8 +156,7 @@ def test_samples_that_have_left_are_not_written():
     slopes = np.where(np.arange(len(K)) % 2, 1.0, -1.0)
     rest = slopes[n:].copy()
     ones = np.ones(n)
-    done = exchange(
-        GivenMatrix(K).parts(), np.zeros(n), slopes[:n], np.zeros(n), -ones, ones, 1e-6, 100
-    )
+    end = End(1e-6, 0.0, 100)
+    done = exchange(GivenMatrix(K).parts(), 0.0 * ones, slopes[:n], 0.0 * ones, -ones, ones, end)
     assert done > 0
     np.testing.assert_array_equal(slopes[n:], rest)

@@ -93,10 +93,10 @@ def test_masks_are_those_that_were_stored():
     assert solution(9, 3, 3).screened is None
 
 
-def test_screened_terms_have_a_dual_variable_of_0_or_1():
-    """Whatever x says; a stored dual point is taken as it is."""
+def test_the_dual_point_is_the_stored_one_or_that_of_x():
+    """It is what the gap belongs to, whatever is certain of its entries at the optimum."""
     problem = SimpleNamespace(alpha=lambda x: np.array([0.25, 0.5, 0.75]))
-    assert solution(3, 1, 1, [1, 0, 2], problem=problem).alpha.tolist() == [1.0, 0.5, 0.0]
+    assert solution(3, 1, 1, [1, 0, 2], problem=problem).alpha.tolist() == [0.25, 0.5, 0.75]
     assert solution(3, 0, 0, None, problem=problem).alpha.tolist() == [0.25, 0.5, 0.75]
     stored = DualPoint(np.array([1.0, 0.1, 0.0]))
     found = solution(3, 1, 1, [1, 0, 2], problem=problem, dual_point=stored)

@@ -190,7 +190,7 @@ def test_certificates_are_not_changed(family):
     np.testing.assert_array_equal(after.high, before.high)
 
 
-@pytest.mark.parametrize("options", [{}, {"with_path": True}, {"kernel": "rbf"}])
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}])
 def test_estimators_are_not_changed(options):
     """By a callback that writes to the record that it is shown."""
     model = ss.SafeSVC(**options)

@@ -1,15 +1,20 @@
 """Estimators with the conventions of scikit-learn.
 
-They are imported on first use, so that ``import safescreen`` is fast.
+Each is imported on first use, so that ``import safescreen`` is fast, and so that a machine does not
+wait for what only metrics need.
 """
 
-from safescreen.estimators.fitted import InterceptCertificate, screen_fitted
-from safescreen.estimators.hdsl import HDSL
-from safescreen.estimators.safe_svc import SafeSVC
-from safescreen.estimators.safe_svc_cv import SafeSVCCV
-from safescreen.estimators.triplet_metric import TripletMetric
-from safescreen.estimators.triplet_metric_cv import TripletMetricCV
-from safescreen.estimators.tuples import PairLearner, QuadrupletLearner, TripletLearner
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from safescreen.estimators.fitted import InterceptCertificate, screen_fitted
+    from safescreen.estimators.hdsl import HDSL
+    from safescreen.estimators.safe_svc import SafeSVC
+    from safescreen.estimators.safe_svc_cv import SafeSVCCV
+    from safescreen.estimators.triplet_metric import TripletMetric
+    from safescreen.estimators.triplet_metric_cv import TripletMetricCV
+    from safescreen.estimators.tuples import PairLearner, QuadrupletLearner, TripletLearner
 
 __all__ = [
     "HDSL",
@@ -23,3 +28,24 @@ __all__ = [
     "TripletMetricCV",
     "screen_fitted",
 ]
+
+MODULES = {
+    "HDSL": "hdsl",
+    "InterceptCertificate": "fitted",
+    "PairLearner": "tuples",
+    "QuadrupletLearner": "tuples",
+    "SafeSVC": "safe_svc",
+    "SafeSVCCV": "safe_svc_cv",
+    "TripletLearner": "tuples",
+    "TripletMetric": "triplet_metric",
+    "TripletMetricCV": "triplet_metric_cv",
+    "screen_fitted": "fitted",
+}
+"""The module of this package in which each is written."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name in MODULES:
+            return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,16 @@ PROBABILITIES = (
     "from sklearn.calibration import CalibratedClassifierCV\n"
     "CalibratedClassifierCV(SafeSVC(...)).fit(X, y)"
 )
+PATHS = (
+    "safescreen.path makes a path of solutions of a problem, and SafeSVCCV searches for C along "
+    "paths"
+)
+GONE = {"with_path": PATHS, "path_ratio": PATHS}
+"""Parameters that SafeSVC had, and what to do instead."""
+
 ABSENT = {
+    **GONE,
+    "path_": PATHS,
     "predict_proba": PROBABILITIES,
     "predict_log_proba": PROBABILITIES,
     "coef_": "it is there after fit with kernel='linear', and dual_coef_ with every kernel",

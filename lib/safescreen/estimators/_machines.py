@@ -1,10 +1,8 @@
-"""The machines of a SafeSVC: the problems of its classes, and what a fit keeps of their
-solutions.
-"""
+"""The problems of the classes of a SafeSVC, and where their solves begin."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._atomic import earlier, keep_parameters
+from safescreen.estimators._atomic import earlier
 from safescreen.estimators._data import class_factors, label
 from safescreen.estimators._features import Features
 from safescreen.estimators._keywords import are_pairs
@@ -20,7 +18,6 @@ from safescreen.estimators._votes import pairs
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.memory import WHOLE
 from safescreen.problem import Problem
-from safescreen.solvers.solution import DualPoint
 
 WHOLE_FOR_PAIRS = 10_000
 """Points, dense, up to which the pairs of classes of a search share a kernel matrix."""
@@ -93,6 +90,8 @@ class Setup:
         The numbers of the classes that have a sample.
     weights : array of shape (n,) or None
     loss : Loss
+    in_pairs : bool
+        Whether the problems are those of pairs of classes.
     tasks : list of Task
     """
 
@@ -102,6 +101,7 @@ class Setup:
     present: NDArray
     weights: NDArray | None
     loss: Loss
+    in_pairs: bool
     tasks: list[Task]
 
     def problem(self, task: Task) -> Problem:
@@ -162,6 +162,7 @@ def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Setup:
         present=present,
         weights=weights,
         loss=loss_of(model),
+        in_pairs=in_pairs,
         tasks=tasks_of(codes, present, in_pairs),
     )
 
@@ -200,93 +201,6 @@ def loss_of(model) -> Loss:
             f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}"
         )
     return SquaredHinge(0.5)
-
-
-DEFINING = (
-    "kernel",
-    "gamma",
-    "degree",
-    "coef0",
-    "loss",
-    "smoothing",
-    "fit_intercept",
-    "intercept",
-    "intercept_scaling",
-    "class_weight",
-    "multi_class",
-)
-"""The parameters that say which problem a fit has solved."""
-
-
-def keep_linear(model, setup, solutions) -> None:
-    """Set what a machine without a kernel predicts with, from the solutions of a setup."""
-    features = setup.features
-    constant = features.constant
-    keep_parameters(model, DEFINING)
-    model._present_ = setup.present
-    model._are_pairs_ = are_pairs(model, model.classes_.size)
-    elements = np.array([np.asarray(s.x) for s in solutions])
-    model.coef_ = np.zeros((len(solutions), model.n_features_in_))
-    model.coef_[:, features.columns] = elements[:, :-1] if constant else elements
-    model.intercept_ = np.array([s.intercept or 0.0 for s in solutions])
-    if constant:
-        model.intercept_ += constant * elements[:, -1]
-
-
-def keep(model, setup, solutions) -> None:
-    """Set the coefficients and all other attributes of a fit, from the solutions of a setup."""
-    features = setup.features
-    numbers = setup.numbers
-    tasks = setup.tasks
-    if model.keep_problem:
-        model.solutions_ = solutions
-    alphas = [s.alpha for s in solutions]
-    keep_parameters(model, DEFINING)
-    model._dual_points_ = [DualPoint(alpha) for alpha in alphas]
-    model._present_ = setup.present
-    model._are_pairs_ = are_pairs(model, model.classes_.size)
-    n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
-    as_in_svc = features.kernel != "linear" or features.is_free
-    model.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
-    model.reason_ = _reason(solutions)
-    model.dual_gap_ = max(s.gap for s in solutions)
-    model.relative_gap_ = max(s.relative_gap for s in solutions)
-    model.screening_ = [s.screened for s in solutions]
-    signed = setup.table(
-        task.signs * alpha / s.lam for s, alpha, task in zip(solutions, alphas, tasks, strict=True)
-    )
-    if setup.weights is not None:
-        signed *= setup.weights
-    used = setup.used(signed)
-    model.support_ = numbers[used]
-    model.dual_coef_ = signed[:, used]
-    model.n_support_ = np.bincount(setup.codes[used], minlength=model.classes_.size)
-    model.support_vectors_ = np.empty((0, 0)) if features.points is None else features.points[used]
-    model._free_intercepts_ = np.array([s.intercept or 0.0 for s in solutions])
-    if features.kernel == "linear":
-        keep_linear(model, setup, solutions)
-        return
-    own = [np.asarray(s.x) * task.signs for s, task in zip(solutions, tasks, strict=True)]
-    coefs = setup.table(own)
-    others = setup.used(coefs)  # mostly the same as those of the dual point
-    model._weights_ = coefs[:, others]
-    model._places_ = others
-    model._numbers_ = numbers[others]
-    model._classes_of_weights_ = setup.codes[others]
-    points = model.support_vectors_
-    if features.points is not None and not np.array_equal(used, others):
-        points = features.points[others]
-    model._features_ = replace(features, points=points, data=None)
-    model.intercept_ = (
-        features.constant**2 * np.array([c.sum() for c in own]) + model._free_intercepts_
-    )
-
-
-def _reason(solutions):
-    """Return why the training ended: "converged", or the reason of the first problem that did not
-    converge.
-    """
-    return next((s.reason for s in solutions if not s.converged), "converged")
 
 
 def starts_of(model, setup):

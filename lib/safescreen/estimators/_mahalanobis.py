@@ -140,7 +140,7 @@ class Mahalanobis(LinearMap):
 
     def _train(self, posed, lam) -> tuple[Solution, Path | None]:
         """Return the solution of a posed problem for lam, and None or the path to it."""
-        return train(posed.problem, lam, callback=self.callback, **solver_options(self))
+        return train(posed.problem, lam, callback=self.callback, **solver_options(self)), None
 
 
 def keep(model, posed, solution, path=None) -> None:

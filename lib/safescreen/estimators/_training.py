@@ -1,6 +1,4 @@
-"""How estimators solve their problems: warm starts, a path to the parameter asked for, a progress
-bar of the duality gap.
-"""
+"""How estimators solve their problems: warm starts, and a progress bar of the duality gap."""
 
 import numbers
 import sys
@@ -8,19 +6,20 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager
+from itertools import islice
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from safescreen._checks import LARGEST_INT, NO_NUMBERS, check_callback, check_lam, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import Stop
 from safescreen._warnings import warn
 from safescreen.estimators._data import column_name, uneven_columns
-from safescreen.paths import path
 from safescreen.records import ConvergenceWarning
 from safescreen.solvers import solve
 
@@ -64,7 +63,7 @@ def collect(tasks, keep, n_jobs=None):
             raise ValueError(f"n_jobs must be at most {LARGEST_INT}, got more")
     stop = Stop()
     stoppable = (delayed(stop.run)(work, *args, **options) for work, args, options in tasks)
-    results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(stoppable)
+    results = _results(stoppable, n_jobs)
     try:
         for number, (result, is_complete) in enumerate(results):
             keep(number, result)
@@ -77,6 +76,34 @@ def collect(tasks, keep, n_jobs=None):
             results.close()
         return False
     return True
+
+
+def _results(tasks, n_jobs):
+    """Return a generator of what joblib's tasks return, in order."""
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")
+    except ValueError:  # the backend "multiprocessing" can only return lists
+        return _results_of_lists(tasks, n_jobs)
+    return parallel(tasks)
+
+
+def _results_of_lists(tasks, n_jobs):
+    """Yield what joblib's tasks return. As many tasks as there are processes run at a time, so that
+    Ctrl-C loses no more than these.
+    """
+    alone = (delayed(_without_openmp)(task) for task in tasks)
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while together := list(islice(alone, effective_n_jobs(n_jobs))):
+            yield from parallel(together)
+
+
+def _without_openmp(task):
+    """Run a task of joblib with one thread of OpenMP: those of the process before a fork are not
+    there after it, and GCC's OpenMP would wait for them for ever.
+    """
+    work, args, options = task
+    with threadpool_limits(1, "openmp"):
+        return work(*args, **options)
 
 
 def warn_of(model, solutions, X):
@@ -176,37 +203,23 @@ def solver_options(model, *names):
     }
 
 
-def train(
-    prob, lam, factor=None, start=None, *, callback=None, bar="", keep_problem=False, **options
-):
-    """Return the solution of an estimator's problem for lam, and None or the path to it.
+def train(prob, lam, start=None, *, callback=None, bar="", keep_problem=False, **options):
+    """Return the solution of an estimator's problem for lam.
 
     Parameters
     ----------
     prob : Problem
     lam : float > 0
-    factor : float, optional
-        A path is solved, and this is the ratio of one lam to the lam before.
     start : dict, optional
-        Where a solve without a path begins: `x0`, and `alpha0` or not. It is used as far as it has
-        the shape of this problem.
+        Where the solve begins: `x0`, and `alpha0` or not. It is used as far as it has the shape of
+        this problem.
     callback : callable or None
     bar : str
         The name of a progress bar; without a name there is none.
     keep_problem : bool
     **options
-        Of :func:`~safescreen.solve` and of :func:`~safescreen.path`.
+        Of :func:`~safescreen.solve`.
     """
-    if factor is not None:
-        terms = prob.terms  # with an intercept that is penalised if it is free
-        terms = terms.penalised_terms if "intercept" in terms.offers else terms
-        top = prob.with_terms(terms, prob.loss).lam_max()
-        steps = 0
-        if lam < top < np.inf and factor < 1.0:
-            steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
-        lams = np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1]
-        options |= {"callback": callback, "bar": bar, "keep_problem": keep_problem}
-        return come_down(prob, lams, **options)
     given = {} if start is None else start
     used = {}
     if "x0" in given and given["x0"].shape == prob.cone.shape:
@@ -216,18 +229,7 @@ def train(
             used["alpha0"] = alpha
     with _watched(callback, bar) as watching:
         solution = solve(prob, lam, callback=watching, keep_interrupted=False, **used, **options)
-    return solution if keep_problem else solution.without_problem(), None
-
-
-def come_down(prob, lams, *, callback=None, bar="", keep_problem=False, **options):
-    """Return the last solution of the path over decreasing lam, and the path. Ctrl-C ends the path;
-    it is passed on if there is no solution yet. The other parameters are those of :func:`train`.
-    """
-    solutions = path(prob, lams, callback=callback, progress=bool(bar), **options)
-    if not len(solutions):
-        raise KeyboardInterrupt
-    solutions = solutions if keep_problem else solutions.without_problem()
-    return solutions[-1], solutions
+    return solution if keep_problem else solution.without_problem()
 
 
 def watching(model):

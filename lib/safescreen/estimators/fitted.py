@@ -263,6 +263,7 @@ def _safe(model, X, codes, tasks, C, weights, numbers):
         present=model._present_,
         weights=weights,
         loss=loss_of(model),
+        in_pairs=model._are_pairs_,
         tasks=tasks,
     )
     if model._are_pairs_:  # in the order of the fit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain, pairwise
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,15 +16,14 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen.estimators import _votes
-from safescreen.estimators._atomic import as_fitted, atomic, of_one_fit
+from safescreen.estimators._atomic import as_fitted, atomic, keep_parameters, of_one_fit
 from safescreen.estimators._data import kept, read, read_labelled
 from safescreen.estimators._features import KERNELS
-from safescreen.estimators._keywords import ABSENT, check_C, check_kernel, check_keywords
-from safescreen.estimators._machines import keep, pose, starts_of
+from safescreen.estimators._keywords import ABSENT, GONE, check_C, check_kernel, check_keywords
+from safescreen.estimators._machines import pose, starts_of
 from safescreen.estimators._parameters import Estimator
 from safescreen.estimators._training import (
     collect,
@@ -36,9 +36,25 @@ from safescreen.estimators._training import (
     watching,
 )
 from safescreen.records import Progress
+from safescreen.solvers.solution import DualPoint
 
 ROWS = 1024
 """How many points are classified at a time with a kernel."""
+
+DEFINING = (
+    "kernel",
+    "gamma",
+    "degree",
+    "coef0",
+    "loss",
+    "smoothing",
+    "fit_intercept",
+    "intercept",
+    "intercept_scaling",
+    "class_weight",
+    "multi_class",
+)
+"""The parameters that say which problem a fit has solved."""
 
 
 def __getattr__(name):
@@ -100,11 +116,6 @@ class SafeSVC(ClassifierMixin, Estimator):
         many as LinearSVC changes, and none for text. 1e-6 takes up to twice as long. Classes of a
         few points among thousands may need less than 1e-4: on shuttle 1 to 3 % of the predictions
         differ.
-    with_path : bool
-        Solve for increasing C, each C `path_ratio` times the one before, up to the C asked for. The
-        first C is so small that the solution is known: every sample is in L. Each solution is the
-        start for the next C, and screens samples for it. The path is kept.
-    path_ratio : float > 1
     screening : "auto", str or tuple of str
         When to screen, and with which spheres, as in :func:`safescreen.solve`; ``()`` screens
         nothing during the fit, and neither does "auto". With a kernel spheres by name mostly cost
@@ -122,10 +133,10 @@ class SafeSVC(ClassifierMixin, Estimator):
         cache of this size for each thread.
     warm_start : bool
         Start from the solution of the last ``fit`` if the number of samples is the same, for
-        instance with another C. It is not used with a path.
+        instance with another C.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration, or at each C
-        of a path. Returning a true value ends the solve or the path, of which each problem has one.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration. Returning a
+        true value ends the solve, of which each problem has one.
     verbose : bool
         Show a progress bar on a terminal.
     n_jobs : int, optional
@@ -183,12 +194,8 @@ class SafeSVC(ClassifierMixin, Estimator):
     solutions_ : list of Solution
         With `keep_problem`: one for each problem. For wide sparse points x has only the columns
         with an entry.
-    path_ : list of Path, or None
-        With a path: one for each problem. With two classes Ctrl-C ends the path: the finished part
-        is kept, and the model is that of its last C, `C_`. With more classes Ctrl-C ends the
-        training, and the model stays what it was.
     C_ : float
-        The C of the model. It is `C` unless a path ended before it.
+        The C of the model.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -218,8 +225,6 @@ class SafeSVC(ClassifierMixin, Estimator):
         intercept_scaling: float = 1.0,
         class_weight: dict | str | None = None,
         tol: float = 1e-4,
-        with_path: bool = False,
-        path_ratio: float = 2.0,
         screening: str | tuple[str, ...] = "auto",
         method: str = "auto",
         max_iter: int = 10_000,
@@ -254,8 +259,6 @@ class SafeSVC(ClassifierMixin, Estimator):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.tol = tol
-        self.with_path = with_path
-        self.path_ratio = path_ratio
         self.screening = screening
         self.method = method
         self.max_iter = max_iter
@@ -273,6 +276,10 @@ class SafeSVC(ClassifierMixin, Estimator):
         self.shrinking = shrinking
         self.cache_size = cache_size
         self.random_state = random_state
+
+    @classmethod
+    def _instead(cls, name):
+        return GONE.get(name) or super()._instead(name)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -471,43 +478,117 @@ class SafeSVC(ClassifierMixin, Estimator):
         """Fit the model to what :meth:`_read` returns."""
         C = check_C(self.C)
         setup = pose(self, X, y, *kept(weights, np.arange(y.size)))
-        factor = None
-        if self.with_path:
-            factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
-        starts = starts_of(self, setup) if self.warm_start and factor is None else {}
+        starts = starts_of(self, setup) if self.warm_start else {}
         deadline = deadline_of(self)
         tasks = setup.tasks
         bar = progress_bar(self.verbose and len(tasks) > 1, type(self).__name__, total=len(tasks))
-        trained = {}
+        solutions = []
 
-        def take(number, found):
-            trained[number] = found
+        def take(number, solution):
+            solutions.append(solution)
             bar.update()
 
         work = (
-            delayed(_train)(self, setup, task, C, factor, starts.get(k, {}), deadline)
+            delayed(_train)(self, setup, task, C, starts.get(k), deadline)
             for k, task in enumerate(tasks)
         )
         with quiet(), bar as bar:
-            is_complete = collect(work, take, self.n_jobs)
-        if not (is_complete or len(trained) == len(tasks) == 1):
-            raise KeyboardInterrupt
-        self.path_ = [path for _, path in trained.values()] if self.with_path else None
-        solutions = [solution for solution, _ in trained.values()]
-        keep(self, setup, solutions)
-        warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
-        self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
+            if not collect(work, take, self.n_jobs):
+                raise KeyboardInterrupt
+        self._keep(setup, solutions)
+        warn_of(self, solutions, X)
+        self.C_ = C
         return self
 
+    def _keep(self, setup, solutions):
+        """Set the coefficients and all other attributes of a fit, from the solutions of a setup."""
+        if self.keep_problem:
+            self.solutions_ = solutions
+        self._keep_ends(setup, solutions)
+        used = self._keep_dual_points(setup, solutions)
+        if setup.features.kernel == "linear":
+            self._keep_linear(setup, solutions)
+        else:
+            self._keep_expansions(setup, solutions, used)
 
-def _train(model, setup, task, C, factor, start, deadline):
-    """Return ``(solution, path or None)``, and whether the training came to its end or was
-    interrupted.
-    """
+    def _keep_ends(self, setup, solutions):
+        """Set how the solves of the problems ended."""
+        n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
+        as_in_svc = setup.features.kernel != "linear" or setup.features.is_free
+        self.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
+        self.reason_ = next((s.reason for s in solutions if not s.converged), "converged")
+        self.dual_gap_ = max(s.gap for s in solutions)
+        self.relative_gap_ = max(s.relative_gap for s in solutions)
+        self.screening_ = [s.screened for s in solutions]
+
+    def _keep_dual_points(self, setup, solutions):
+        """Set the dual points and the support vectors; return their places among the points."""
+        points = setup.features.points
+        alphas = [s.alpha for s in solutions]
+        self._dual_points_ = [DualPoint(alpha) for alpha in alphas]
+        signed = setup.table(
+            task.signs * alpha / s.lam
+            for s, alpha, task in zip(solutions, alphas, setup.tasks, strict=True)
+        )
+        if setup.weights is not None:
+            signed *= setup.weights
+        used = setup.used(signed)
+        self.support_ = setup.numbers[used]
+        self.dual_coef_ = signed[:, used]
+        self.n_support_ = np.bincount(setup.codes[used], minlength=self.classes_.size)
+        self.support_vectors_ = np.empty((0, 0)) if points is None else points[used]
+        return used
+
+    def _keep_classes(self, setup):
+        """Set which problems the fit has solved."""
+        keep_parameters(self, DEFINING)
+        self._present_ = setup.present
+        self._are_pairs_ = setup.in_pairs
+
+    def _keep_linear(self, setup, solutions):
+        """Set what a machine without a kernel predicts with."""
+        self._keep_classes(setup)
+        features = setup.features
+        constant = features.constant
+        elements = np.array([np.asarray(s.x) for s in solutions])
+        self.coef_ = np.zeros((len(solutions), self.n_features_in_))
+        self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
+        self.intercept_ = _free_intercepts(solutions)
+        if constant:
+            self.intercept_ += constant * elements[:, -1]
+
+    def _keep_expansions(self, setup, solutions, used):
+        """Set what a machine with a kernel predicts with; `used` are the places of the support
+        vectors.
+        """
+        self._keep_classes(setup)
+        features = setup.features
+        own = [np.asarray(s.x) * task.signs for s, task in zip(solutions, setup.tasks, strict=True)]
+        coefs = setup.table(own)
+        others = setup.used(coefs)  # mostly the same as those of the dual point
+        self._weights_ = coefs[:, others]
+        self._places_ = others
+        self._numbers_ = setup.numbers[others]
+        self._classes_of_weights_ = setup.codes[others]
+        points = self.support_vectors_
+        if features.points is not None and not np.array_equal(used, others):
+            points = features.points[others]
+        self._features_ = replace(features, points=points, data=None)
+        self._free_intercepts_ = _free_intercepts(solutions)
+        sums = np.array([c.sum() for c in own])
+        self.intercept_ = features.constant**2 * sums + self._free_intercepts_
+
+
+def _free_intercepts(solutions):
+    """Return the free intercept of each solution, 0 if there is none."""
+    return np.array([s.intercept or 0.0 for s in solutions])
+
+
+def _train(model, setup, task, C, start, deadline):
+    """Return the solution of a task, and True: the training came to its end."""
     options = {**solver_options(model, "method"), **watching(model)}
     options["max_seconds"] = seconds_until(deadline)
     if len(setup.tasks) > 1:
         options["bar"] = ""  # there is one of all problems
     with quiet():
-        solution, solutions = train(setup.problem(task), 1.0 / C, factor, start, **options)
-    return (solution, solutions), solutions is None or solutions.reason != "interrupted"
+        return train(setup.problem(task), 1.0 / C, start, **options), True

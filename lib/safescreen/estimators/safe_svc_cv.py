@@ -17,7 +17,7 @@ from safescreen.estimators._data import check_values, kept
 from safescreen.estimators._features import Features, SharedFeatures, coefficient
 from safescreen.estimators._folds import Fold, Proof, Votes, counted
 from safescreen.estimators._keywords import are_pairs
-from safescreen.estimators._machines import keep, keep_linear, pose, whole_of
+from safescreen.estimators._machines import pose, whole_of
 from safescreen.estimators._training import solver_options, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.memory import kernel_limit
@@ -42,7 +42,7 @@ class SafeSVCCV(CrossValidation):
     ----------
     estimator : SafeSVC, optional
         Everything but C. The last fit is a copy of it with the chosen C, with its `callback`,
-        `verbose` and path. A `tol` of 1e-3 makes a search faster; a smaller one proves more.
+        and `verbose`. A `tol` of 1e-3 makes a search faster; a smaller one proves more.
     Cs : int or array
         Values in any order; `Cs_` increases. An int n stands for n values from 1e-3 to 1e3, with
         equal steps of the logarithm.
@@ -267,9 +267,13 @@ class _Fold(Fold):
             codes = np.where(present[places] == y[test], places, -1)
             pairs = zip(self.paths, self.setup.features.held_out, strict=True)
             held_out = [HeldOut(path.prob, terms) for path, terms in pairs]
-            self.proof = Proof(
-                held_out, codes, counts, self.wanted[0], _votes_of(model, present.size)
-            )
+            self.proof = Proof(held_out, codes, counts, self.wanted[0], self._votes())
+
+    def _votes(self):
+        """Return what :class:`Proof` takes as `votes`."""
+        if not self.setup.in_pairs:
+            return None
+        return Votes(self.setup.present.size, bool(self.model.break_ties))
 
     def solve(self, value, n_to_come):
         if self.paths is None:
@@ -282,7 +286,7 @@ class _Fold(Fold):
         solutions = self.solutions
         features = self.setup.features
         if features.kernel == "linear" and self.wanted is not None:  # accuracy asks for no more
-            keep_linear(machine, self.setup, solutions)
+            machine._keep_linear(self.setup, solutions)
             return machine
         if features.kernel != "linear":  # expansions in held-out points too
             alone = [solution.without_problem() for solution in solutions]
@@ -290,7 +294,7 @@ class _Fold(Fold):
                 replace(solution, x=features.own(solution.x, task.places))
                 for solution, task in zip(alone, self.setup.tasks, strict=True)
             ]
-        keep(machine, self.setup, solutions)
+        machine._keep(self.setup, solutions)
         return machine
 
     def predict(self, model, points):
@@ -307,10 +311,3 @@ class _Fold(Fold):
         if self.setup is not None and self.setup.features.block is not None:
             self.free.append(self.setup.features.block)
         self.setup = self.paths = self.proof = None
-
-
-def _votes_of(model, n_present):
-    """Return what :class:`Proof` takes as `votes`."""
-    if not are_pairs(model, model.classes_.size):
-        return None
-    return Votes(n_present, bool(model.break_ties))

@@ -17,8 +17,9 @@ from safescreen.estimators._atomic import earlier, of_one_fit
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
 from safescreen.estimators._mahalanobis import Mahalanobis, Posed, dense, keep
 from safescreen.estimators._metric import Metric
-from safescreen.estimators._training import come_down, solver_options, train, watching
+from safescreen.estimators._training import solver_options, train, watching
 from safescreen.memory import triplets_bytes
+from safescreen.paths import path
 from safescreen.problem import Problem
 from safescreen.products import ProductTriplets
 from safescreen.records import Progress
@@ -227,11 +228,12 @@ class TripletMetric(Mahalanobis, Metric):
         return self._fit_labels(X, triplets, weights)
 
     def _train(self, posed, lam):
-        factor = None
+        options = self._options()
         if self.with_path:
             factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
+            return come_down(posed.problem, _lams_down_to(lam, posed.problem, factor), **options)
         start = self._start(posed.basis) if self.warm_start else None
-        return train(posed.problem, lam, factor, start, **self._options())
+        return train(posed.problem, lam, start, **options), None
 
     def _options(self):
         return {**solver_options(self, "active_set"), **watching(self)}
@@ -347,6 +349,29 @@ def pose(model, X, y, *others) -> Posed:
     if y.ndim == 2:
         return model._judged(X, y, *others)
     return model._labelled(X, y, *others)
+
+
+def _lams_down_to(lam, prob, factor):
+    """Return lam after the larger ones from the largest on, each the factor times the one
+    before.
+    """
+    top = prob.lam_max()
+    steps = 0
+    if lam < top < np.inf and factor < 1.0:
+        steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
+    return np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1]
+
+
+def come_down(prob, lams, *, callback=None, bar="", keep_problem=False, **options):
+    """Return the last solution of the path over decreasing lam, and the path. Ctrl-C ends the path;
+    it is passed on if there is no solution yet. The other parameters are those of
+    :func:`~safescreen.estimators._training.train`.
+    """
+    solutions = path(prob, lams, callback=callback, progress=bool(bar), **options)
+    if not len(solutions):
+        raise KeyboardInterrupt
+    solutions = solutions if keep_problem else solutions.without_problem()
+    return solutions[-1], solutions
 
 
 def fit_path(model, posed: Posed, lams) -> None:

@@ -184,26 +184,27 @@ def _search_rows(
     data,
     sums,
     row,
-    best,
 ):
-    """Search the rows in `order` until the bound of the next row is below the best value. Update
-    `best`: i, j, sign, value, number of rows searched.
+    """Search the rows in `order` until the bound of the next row is below the best value; return
+    ``(i, j, sign, value)`` of the best.
     """
+    best_i = best_j = order.size
+    best_sign = 1
+    best_value = -np.inf
     for k in range(bounds.size):
-        if bounds[k] < best[3]:
+        if bounds[k] < best_value:
             break
         i = order[k]
-        best[4] += 1.0
         _gradient_row(
             i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row
         )
         j, sign, value = _best_partner(i, diagonal, row)
         low = min(i, j)
         high = max(i, j)
-        if value > best[3] or (
-            value == best[3] and (low < best[0] or (low == best[0] and high < best[1]))
-        ):
-            best[0] = low
-            best[1] = high
-            best[2] = sign
-            best[3] = value
+        is_earlier = low < best_i or (low == best_i and high < best_j)
+        if value > best_value or (value == best_value and is_earlier):
+            best_i = low
+            best_j = high
+            best_sign = sign
+            best_value = value
+    return best_i, best_j, best_sign, best_value

@@ -1,4 +1,4 @@
-"""The loop of Frank-Wolfe: show the iterate, stop, look, record, step."""
+"""The loop of Frank-Wolfe: show the iterate, stop, record, step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from safescreen._progress import progress_bar
-from safescreen.hdsl.looks import Looks
 from safescreen.hdsl.settings import Settings
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.hdsl.training import Directions, Iterate, Step, Training
@@ -154,7 +153,6 @@ def run(
     settings = training.settings
     begun = time.perf_counter()
     observers = Observers(training, monitor, callback, begun)
-    looks = Looks.of(settings)
     best = Best()
     history = []
     gap = math.inf
@@ -170,7 +168,7 @@ def run(
                 reason = _reason_to_stop(settings, k, shown.reason, begun)
                 if reason:
                     break
-                iterate, looks, directions = _looked(training, iterate, looks)
+                directions = training.directions(iterate)
                 gap = directions.gap
                 objective = training.objective(iterate)
                 asks = gap <= goal and k - last_exact >= settings.check_every
@@ -200,7 +198,7 @@ def run(
                     reason = "converged"
                     break
                 if k % ANEW == ANEW - 1:
-                    iterate = training.at(iterate.constraints, iterate.active, iterate.sizes)
+                    iterate = training.at(iterate.active)
     except KeyboardInterrupt:
         reason = "interrupted"
     return Outcome(iterate, best.similarity, history, reason)
@@ -217,21 +215,6 @@ def _reason_to_stop(settings: Settings, k: int, said: str, begun: float) -> str:
     return ""
 
 
-def _looked(
-    training: Training, iterate: Iterate, looks: Looks
-) -> tuple[Iterate, Looks, Directions]:
-    """Return the iterate after a look, if one is due, what is counted then, and the directions."""
-    directions = training.directions(iterate)
-    costs = iterate.constraints.costs
-    looks = looks.after(costs, directions.forward.n_searched)
-    gap = directions.gap
-    if not (looks.are_due(costs, gap) and training.may_exclude(iterate, gap)):
-        return iterate, looks, directions
-    looked = training.look(iterate)
-    n_excluded = iterate.constraints.features.size - looked.constraints.features.size
-    return looked, looks.record(gap, n_excluded), training.directions(looked)
-
-
 def _is_optimal(training: Training, iterate: Iterate, directions: Directions, asks: bool) -> bool:
     """Return whether the gap is that to reach, if this `asks` for the exact one, or else whether
     no direction leads down.
@@ -239,5 +222,5 @@ def _is_optimal(training: Training, iterate: Iterate, directions: Directions, as
     settings = training.settings
     if not asks:
         return settings.is_exact and max(directions.gap, directions.away_gap) <= 0.0
-    is_whole = settings.is_exact and iterate.constraints.is_whole
-    return (directions.gap if is_whole else training.exact_gap(iterate)) <= settings.goal
+    gap = directions.gap if settings.is_exact else training.exact_gap(iterate)
+    return gap <= settings.goal

@@ -52,7 +52,7 @@ class ActiveSet:
 
     Examples
     --------
-    >>> active = ActiveSet.of([(0, 1, 1)], [1.0]).moved(0.75, 0.25, to=(0, 2, -1))
+    >>> active = ActiveSet.of([(0, 1, 1)], [1.0]).moved(0.25, to=(0, 2, -1))
     >>> active.weights.tolist(), active.n_features
     ([0.75, 0.25], 3)
     """
@@ -77,15 +77,20 @@ class ActiveSet:
         """Number of features that some active atom uses."""
         return int(np.count_nonzero(np.bincount(self.atoms[:, :2].ravel())))
 
-    def moved(self, factor, step, *, to=None, place=None, drop=False):
-        """Return the set with all weights multiplied by `factor`, and then the weight `step` added
-        to the atom `to`, and subtracted from the atom at `place`, which loses all its weight with
-        `drop`.
+    def moved(self, step, *, to=None, place=None, drop=False):
+        """Return the set after weight has moved to the atom `to` from that at `place`, which loses
+        all its weight with `drop`. Without `place` the weight is taken from all atoms, and without
+        `to` it is given to all, in proportion.
 
         Atoms without weight leave, and the weights are divided by their sum.
         """
         atoms = self.atoms
-        weights = factor * self.weights
+        if place is None:
+            weights = (1.0 - step) * self.weights
+        elif to is None:
+            weights = (1.0 + step) * self.weights
+        else:
+            weights = self.weights.copy()
         if place is not None:
             weights[place] = 0.0 if drop else weights[place] - step
         if to is not None:
@@ -93,20 +98,6 @@ class ActiveSet:
         positive = weights > 0.0
         weights = weights[positive]
         return ActiveSet(atoms[positive], weights / weights.sum())
-
-    def lightened(self, marked, size):
-        """Return the set with the part `size` of the weight of the marked atoms moved to the
-        others, in proportion; with all of it the marked atoms leave.
-        """
-        share = float(self.weights[marked].sum())
-        factor = 1.0 + size * share / (1.0 - share)
-        weights = np.where(marked, (1.0 - size) * self.weights, factor * self.weights)
-        return ActiveSet(self.atoms, weights).moved(1.0, 0.0)
-
-    def renamed(self, places):
-        """Return the set with ``places[i]`` in the place of each feature i."""
-        atoms = np.column_stack((places[self.atoms[:, :2]], self.atoms[:, 2]))
-        return ActiveSet(atoms, self.weights)
 
 
 def _with(atoms, weights, atom, weight):

@@ -4,9 +4,7 @@ column, and the distinct pairs.
 
 from __future__ import annotations
 
-import copy
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,26 +44,6 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((X.data[used], places[used], indptr), shape=(X.shape[0], features.size))
 
 
-class Costs(NamedTuple):
-    """Counted operations, with the features that are left.
-
-    Attributes
-    ----------
-    bounds : float
-        Of the bounds of an exact forward direction: two for each entry of X and neighbour of its
-        point.
-    row : float
-        Of each row that it computes.
-    look : float
-        Upper bound of those of a look for features that no optimum uses: three products with the
-        entries of X, and the rows of all features.
-    """
-
-    bounds: float
-    row: float
-    look: float
-
-
 class Constraints:
     """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss,
     computed where it is asked for (HDSL19 section 3.2).
@@ -93,9 +71,6 @@ class Constraints:
         The constraints are sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
     factors : array of shape (T,) or None
         Weights of the constraints divided by their mean; None if all are equal.
-    is_whole : bool
-        Whether these are all features that were there at first.
-    costs : Costs
 
     Notes
     -----
@@ -108,8 +83,6 @@ class Constraints:
     >>> constraints.atom_scores(0, 1, 1, 1.0).tolist()
     [1.0]
     """
-
-    is_whole = True
 
     def __init__(
         self, X: Any, triplets: ArrayLike, weights: ArrayLike | None = None, used: ArrayLike = ()
@@ -131,7 +104,14 @@ class Constraints:
         self.order = rows[self.order]
         self.factors = None if factors is None else factors[self.order]
         self._column, self._sums = np.zeros((2, self.n))
-        self._hold(X, features, 8 * (len(self) + X.nnz))
+        self.X = X
+        self.features = features
+        self._rows = _arrays(X)
+        self._columns = _arrays(X.tocsc())
+        self.column_norms = np.sqrt(np.bincount(X.indices, X.data**2, minlength=features.size))
+        self._row, self._diagonal = np.zeros((2, features.size))
+        self._overlaps = self._listed_overlaps(8 * (len(self) + X.nnz))
+        self._diagonal[:] = 0.0
 
     def __len__(self) -> int:
         return self.order.size
@@ -144,41 +124,11 @@ class Constraints:
         indices = np.searchsorted(features, X.indices)
         return sparse.csr_array((X.data, indices, X.indptr), (self.n, features.size)), features
 
-    def _hold(self, X, features, room):
-        """Set what depends on the features; their overlaps are listed where that takes at most
-        `room` entries.
-        """
-        self.X = X
-        self.features = features
-        self._rows = _arrays(X)
-        self._columns = _arrays(X.tocsc())
-        self.column_norms = np.sqrt(np.bincount(X.indices, X.data**2, minlength=features.size))
-        self._row, self._diagonal = np.zeros((2, features.size))
-        self._overlaps = self._listed_overlaps(room)
-        self._diagonal[:] = 0.0
-        self.costs = self._counted()
-
     def _listed_overlaps(self, room):
-        if not room:
-            return None
+        """Return the shared features of the pairs, None if they take more than `room` entries."""
         starts = self._add_overlaps(np.ones(self.weights.size), 0)
         needed = starts[-1] + 1
         return (starts, *self._add_overlaps(self.weights, needed)) if needed <= room else None
-
-    def _counted(self):
-        degrees = np.diff(self._near[0])
-        colptr, points, _ = self._columns
-        reached = np.add.reduceat(np.append(degrees[points], 0), colptr[:-1]) * (
-            np.diff(colptr) > 0
-        )
-        lengths = np.diff(self.X.indptr)
-        rows = np.minimum(reached, self.n) * float(lengths.mean())
-        bounds = 2.0 * float(lengths @ degrees)
-        return Costs(
-            bounds=bounds,
-            row=float(self.X.nnz + 2 * self.features.size),
-            look=3.0 * bounds + 4.0 * float(rows.sum()),
-        )
 
     def _number(self, index):
         self.order = np.argsort(index[:, 0], kind="stable")
@@ -213,23 +163,6 @@ class Constraints:
         )
         return lists if room else starts
 
-    def restricted(self, places: np.ndarray) -> Constraints:
-        """Return the constraints with the features at `places`, sorted, alone; O(nnz(X) + P s).
-
-        The order of constraints, the pairs and their weights are shared: set the slopes of one
-        before its use."""
-        part = copy.copy(self)
-        room = math.inf if self._overlaps is not None else 0
-        part._hold(take_columns(self.X, places), self.features[places], room)
-        part.is_whole = False
-        return part
-
-    def draw(self, rng: np.random.Generator) -> int:
-        """Return the place of a random feature: of all d, or of those that are left."""
-        if self.is_whole:
-            return self.compact(rng.integers(self.d))
-        return int(rng.integers(self.features.size))
-
     def compact(self, feature: int) -> int:
         """Return the place of a feature of X in `features`. A feature without entries has the place
         of the one that stands for it.
@@ -259,13 +192,11 @@ class Constraints:
         kernels._gradient_row(i, *self._near, *self._columns, *self._rows, self._sums, self._row)
         return self._row
 
-    def atom_scores(
-        self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None
-    ) -> np.ndarray:
+    def atom_scores(self, i: int, j: int, sign: int, scale: float) -> np.ndarray:
         """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,); i and j are places
         in `features`.
         """
-        out = np.empty(len(self)) if out is None else out
+        out = np.empty(len(self))
         kernels._atom_scores(
             i,
             j,

@@ -24,15 +24,17 @@ class Direction(NamedTuple):
     sign : int
         -1 or 1.
     value : float
-    n_searched : int
-        How many rows an exact search computed.
     """
 
     i: int
     j: int
     sign: int
     value: float
-    n_searched: int = 0
+
+    @property
+    def atom(self) -> tuple[int, int, int]:
+        """The atom alone: i, j and the sign."""
+        return self.i, self.j, self.sign
 
 
 def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> Direction:
@@ -54,17 +56,18 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
     halves = diagonal + 0.5 * norms * constraints.column_norms
     order = np.argsort(-halves, kind="stable")
     halves = halves[order]
-    best = np.array([np.inf, np.inf, 1.0, -np.inf, 0.0])
     bounds = halves[:-1] + halves[1:] + 1e-12 * np.abs(halves).max()
-    work = (
+    i, j, sign, value = kernels._search_rows(
+        order,
+        bounds,
+        diagonal,
         *constraints._near,
         *constraints._columns,
         *constraints._rows,
         constraints._sums,
         constraints._row,
     )
-    kernels._search_rows(order, bounds, diagonal, *work, best)
-    return Direction(int(best[0]), int(best[1]), int(best[2]), float(best[3]), int(best[4]))
+    return Direction(i, j, sign, value)
 
 
 def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:
@@ -75,7 +78,7 @@ def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:
     Cost: at most O(P s + nnz(X)), which does not depend on d.
     """
     diagonal = constraints.diagonal()
-    first = constraints.draw(rng)
+    first = constraints.compact(rng.integers(constraints.d))
     second = kernels._best_partner(first, diagonal, constraints.row(first))[0]
     partner, sign, value = kernels._best_partner(second, diagonal, constraints.row(second))
     return Direction(min(second, partner), max(second, partner), sign, value)

@@ -25,9 +25,7 @@ from safescreen.hdsl.active import check_start
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD
 from safescreen.hdsl.line_search import LINE_SEARCHES
-from safescreen.hdsl.looks import SCREENING
 from safescreen.hdsl.losses import LOSSES
-from safescreen.hdsl.screening import SCREENED_LOSSES
 from safescreen.hdsl.settings import Settings
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.hdsl.training import Training
@@ -36,7 +34,25 @@ from safescreen.records import ConvergenceWarning, Progress
 VARIANTS = ("away", "pairwise", "plain")
 
 
-class FrankWolfe:
+class _Before05:
+    """What was asked of a :class:`FrankWolfe` up to 0.4, and what to write instead."""
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        if "screening" in parameters:
+            raise TypeError(
+                "FrankWolfe has no 'screening' of atoms since 0.5: leave it out, every feature is "
+                "searched and the optimum is the same"
+            )
+        return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name == "n_features_left_":
+            text += " since 0.5: every feature is searched, similarity_.features are those in use"
+        raise AttributeError(text)
+
+
+class FrankWolfe(_Before05):
     """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over
     ``D = conv{scale (e_i +- e_j)(e_i +- e_j)', i < j}`` (HDSL19 problem 4).
 
@@ -80,12 +96,6 @@ class FrankWolfe:
         Number of iterations between two calls of the monitor.
     patience : int
         Stop when so many calls of the monitor in a row found no smaller error.
-    screening : {"auto", "always", "none"}
-        Whether features that no optimum can use leave the search, see
-        :mod:`safescreen.hdsl.screening`; the optimum stays what it is. "always" looks for them each
-        time the gap has halved, "auto" if the counted operations of the iterations since the last
-        look are many times those of a look, and only with ``forward="exact"``, no `batch` and a
-        hinge. Gaps of iterations are then those over the atoms that are left; `gap_` is over all.
     random_state : int or numpy.random.Generator
         Draws the first atom, features and batches.
     progress : bool
@@ -103,9 +113,6 @@ class FrankWolfe:
         step and its size, error of the monitor, and seconds.
     n_iter_ : int
         Number of iterations.
-    n_features_left_ : int
-        Features that the last iterations searched: all that have an entry in X, and up to two
-        others, if nothing was excluded.
     converged_ : bool
         Whether `tol` was reached.
     reason_ : str
@@ -151,7 +158,6 @@ class FrankWolfe:
         tol: float | None = None,
         check_every: int = 50,
         patience: int = 20,
-        screening: str = "auto",
         random_state: int | np.random.Generator = 0,
         progress: bool = False,
     ):
@@ -171,11 +177,6 @@ class FrankWolfe:
         self.max_seconds = max_seconds
         self.check_every = check_count(check_every, "check_every")
         self.patience = check_count(patience, "patience")
-        self.screening = check_choice(screening, SCREENING, "screening")
-        if screening == "always" and loss not in SCREENED_LOSSES:
-            raise ValueError(
-                f"screening='always' needs the loss {' or '.join(SCREENED_LOSSES)}, got {loss!r}"
-            )
         check_seed(random_state)
         self.random_state = random_state
         self.progress = check_flag(progress, "progress")
@@ -261,7 +262,6 @@ class FrankWolfe:
         gap = math.nan if interrupted else training.exact_gap(iterate)
         self.history_: list[Iteration] = outcome.history
         self.n_iter_ = len(outcome.history)
-        self.n_features_left_ = iterate.constraints.features.size
         self.reason_ = outcome.reason
         self.converged_ = outcome.reason == "converged"
         self.similarity_ = similarity

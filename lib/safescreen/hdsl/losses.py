@@ -2,7 +2,6 @@
 Remark 1).
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +41,6 @@ class MarginLoss:
     def code(self):
         """Number of the loss, and its smoothing, for kernels."""
         return list(LOSSES).index(self.name), self.smoothing
-
-    @property
-    def cap(self):
-        """Largest slope, perhaps infinite."""
-        return 1.0 if self.name in ("smoothed_hinge", "log_loss") else math.inf
 
     def value(self, u):
         """Return ``loss(u)`` elementwise; infinite where it overflows."""

@@ -17,8 +17,8 @@ class Settings:
 
     Attributes
     ----------
-    scale, forward, variant, line_search, loss, smoothing, batch, screening
-        The domain, how steps are found, what is minimised, and what may leave the search.
+    scale, forward, variant, line_search, loss, smoothing, batch
+        The domain, how steps are found, and what is minimised.
     max_iter, max_seconds, tol, check_every, patience
         When to stop; `max_seconds` is infinite without a limit.
     random_state, progress
@@ -37,7 +37,6 @@ class Settings:
     tol: float | None
     check_every: int
     patience: int
-    screening: str
     random_state: int | np.random.Generator
     progress: bool
 
@@ -48,7 +47,7 @@ class Settings:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the gap of an iteration is a certificate, over the features that are left."""
+        """Whether the gap of an iteration is a certificate."""
         return FORWARD[self.forward] is exact and self.batch is None
 
     @property

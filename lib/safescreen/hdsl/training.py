@@ -1,4 +1,4 @@
-"""What an iteration of Frank-Wolfe computes: directions, certificates, looks and steps."""
+"""What an iteration of Frank-Wolfe computes: directions, certificates and steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD, Direction, exact
 from safescreen.hdsl.line_search import LINE_SEARCHES
 from safescreen.hdsl.losses import MarginLoss
-from safescreen.hdsl.screening import Sizes, atoms_excluded, features_excluded, slope_ball
 from safescreen.hdsl.settings import Settings
 from safescreen.hdsl.similarity import SparseSimilarity
 
@@ -21,25 +20,19 @@ LARGEST_MARGIN = 1e120
 
 
 class Iterate(NamedTuple):
-    """An iterate, which is never changed: a step or a look returns the next one, so that Ctrl-C
-    finds atoms and features that belong together.
+    """An iterate, which is never changed: a step returns the next one, so that Ctrl-C finds atoms
+    and margins that belong together.
 
     Attributes
     ----------
-    constraints : Constraints
-        With the features that are left.
     active : ActiveSet
-        Atoms of these features, and their weights.
+        Atoms, and their weights.
     u : array of shape (T,)
         Margins ``<A_t, M>``.
-    sizes : Sizes or None
-        What screening needs of `constraints`; None before the first look.
     """
 
-    constraints: Constraints
     active: ActiveSet
     u: np.ndarray
-    sizes: Sizes | None = None
 
 
 class Directions(NamedTuple):
@@ -63,6 +56,28 @@ class Directions(NamedTuple):
     away_gap: float
 
 
+class Move(NamedTuple):
+    """A way for weight to move, to the atom `to` from the active atom at `place`; None stands for
+    all active atoms, in proportion.
+
+    Attributes
+    ----------
+    kind, to_the_end : str
+        What a step is called, see :class:`Iteration`, and one of the size `top`.
+    top : float
+        Largest size.
+    to : tuple or None
+        Places of two features, and a sign.
+    place : int or None
+    """
+
+    kind: str
+    to_the_end: str
+    top: float
+    to: tuple[int, int, int] | None = None
+    place: int | None = None
+
+
 class Step(NamedTuple):
     """A step: the iterate after it, its kind, see :class:`Iteration`, and its size."""
 
@@ -73,7 +88,7 @@ class Step(NamedTuple):
 
 class Training:
     """The objective of Frank-Wolfe, and what is done at an iterate. Nothing of it changes but the
-    random generator, and the two arrays of scores, which each use overwrites.
+    random generator.
     """
 
     def __init__(self, settings: Settings, constraints: Constraints):
@@ -97,7 +112,6 @@ class Training:
         self.rng = np.random.default_rng(settings.random_state)
         self.forward = FORWARD[settings.forward]
         self.search = LINE_SEARCHES[settings.line_search]
-        self.scores, self.away_scores = np.empty((2, self.T))
 
     def first(self, start: SparseSimilarity | None = None) -> Iterate:
         """Return the iterate of a similarity, or one random atom."""
@@ -110,7 +124,7 @@ class Training:
         else:
             places = np.searchsorted(constraints.features, start.atoms[:, :2])
             active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
-        iterate = self.at(constraints, active)
+        iterate = self.at(active)
         if not math.isfinite(self.objective(iterate)):
             raise ValueError(
                 f"scale must be smaller: the loss {self.settings.loss!r} overflows at the first "
@@ -118,12 +132,12 @@ class Training:
             )
         return iterate
 
-    def at(self, constraints: Constraints, active: ActiveSet, sizes: Sizes | None = None):
+    def at(self, active: ActiveSet) -> Iterate:
         """Return the iterate of an active set, with ``u_t = <A_t, M>`` from its atoms; O(k T)."""
         u = np.zeros(self.T)
         for atom, weight in zip(active.atoms.tolist(), active.weights, strict=True):
-            u += weight * self._scores_of(constraints, atom, self.scores)
-        return Iterate(constraints, active, u, sizes)
+            u += weight * self._scores_of(atom)
+        return Iterate(active, u)
 
     def objective(self, iterate: Iterate) -> float:
         """Return f(M)."""
@@ -144,7 +158,7 @@ class Training:
             drawn[self.rng.choice(self.T, batch, replace=False, shuffle=False)] = 1.0
             slopes *= drawn
         count = self.T if batch is None else batch
-        constraints = iterate.constraints
+        constraints = self.constraints
         constraints.set_slopes(slopes)
         values = constraints.atom_values(iterate.active.atoms, np.empty(len(iterate.active)))
         place = int(np.argmin(values))
@@ -159,118 +173,54 @@ class Training:
         )
 
     def exact_gap(self, iterate: Iterate) -> float:
-        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms, those that
-        screening has excluded among them: an upper bound of ``f(M) - f*``.
+        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper
+        bound of ``f(M) - f*``.
         """
         slopes = self.slopes(iterate)
         self.constraints.set_slopes(slopes)
         best = exact(self.constraints).value
         return max(self.settings.scale * best - float(slopes @ iterate.u), 0.0) / self.T
 
-    def may_exclude(self, iterate: Iterate, gap: float) -> bool:
-        """Return whether a look could exclude at least an atom without any margins: that takes
-        ``<G, M> < -sqrt(gap/smoothing)`` times the norm of the margins that matter.
-        """
-        u = iterate.u
-        slopes = self.loss.alpha(u)
-        counts = 1.0 if self.factors is None else self.factors
-        inner = float((counts * slopes) @ u) / self.T
-        harmful = np.where(u > 0.0, slopes > 0.0, slopes < self.loss.cap) * u
-        norm = math.sqrt(float(np.sum(counts * harmful**2)) / self.T / self.loss.smoothing)
-        return inner > math.sqrt(max(gap, 0.0)) * norm
-
-    def look(self, iterate: Iterate) -> Iterate:
-        """Return the iterate without excluded active atoms, and without excluded features.
-
-        The margins are computed anew. One line search moves away from all excluded active atoms at
-        once: each is worse than the iterate, so that is a direction of descent. Features of atoms
-        that keep a weight stay."""
-        constraints = iterate.constraints
-        atoms = iterate.active.atoms
-        sizes = Sizes.of(constraints) if iterate.sizes is None else iterate.sizes
-        ball = slope_ball(
-            constraints, sizes, self.loss, self.settings.scale, atoms, iterate.active.weights
-        )
-        looked = Iterate(constraints, iterate.active, ball.margins, sizes)
-        gone = atoms_excluded(constraints, ball, atoms)
-        if gone.any() and not gone.all():
-            looked = self.moved_away(looked, gone)
-        left = ~features_excluded(constraints, sizes, ball)
-        left[looked.active.atoms[:, :2].ravel()] = True
-        if left.all():
-            return looked
-        places = np.flatnonzero(left)
-        return looked._replace(
-            constraints=constraints.restricted(places),
-            active=looked.active.renamed(np.cumsum(left) - 1),
-            sizes=sizes.restricted(places),
-        )
-
-    def moved_away(self, iterate: Iterate, gone: np.ndarray) -> Iterate:
-        """Return the iterate with weight moved from the atoms marked in `gone` to the others, as
-        far as the loss falls.
-        """
-        constraints, active, u, sizes = iterate
-        weights = active.weights
-        share = float(weights[gone].sum())
-        away = np.zeros(self.T)
-        for atom, weight in zip(active.atoms[gone].tolist(), weights[gone], strict=True):
-            away += weight * self._scores_of(constraints, atom, self.scores)
-        # the others alone, with all the weight, less the iterate
-        change = (u - away) / (1.0 - share) - u
-        size = self.search(u, change, 1.0, self.loss, weights=self.factors)
-        if size <= 0.0:
-            return iterate
-        return self.at(constraints, active.lightened(gone, size), sizes)
-
     def step(self, iterate: Iterate, directions: Directions) -> Step:
         """Return the step from an iterate."""
-        constraints, active, u, sizes = iterate
-        forward, gap, place, away_gap = directions
-        variant = self.settings.variant
-        atom = forward[:3]
-        worst = tuple(active.atoms[place].tolist())
-        weight = float(active.weights[place])
-        if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
-            kind = "forward"
-            to_the_end = "forward"
-            top = 1.0
-            change = self._scores_of(constraints, atom, self.scores)
-            change -= u
-        elif variant == "away":
-            kind = "away"
-            to_the_end = "drop"
-            top = weight / (1.0 - weight)
-            scores = self._scores_of(constraints, worst, self.scores)
-            change = np.subtract(u, scores, out=scores)
-        else:
-            kind = "pairwise"
-            to_the_end = "swap"
-            top = 0.0 if atom == worst else weight
-            change = self._scores_of(constraints, atom, self.scores)
-            change -= self._scores_of(constraints, worst, self.away_scores)
-        size = self.search(u, change, top, self.loss, weights=self.factors)
+        active, u = iterate
+        move = self._move(active, directions)
+        gaining = u if move.to is None else self._scores_of(move.to)
+        losing = u if move.place is None else self._scores_of(active.atoms[move.place].tolist())
+        change = gaining - losing
+        size = self.search(u, change, move.top, self.loss, weights=self.factors)
         if size <= 0.0:
             return Step(iterate, "none", 0.0)
-        if kind == "forward":
-            active = active.moved(1.0 - size, size, to=atom)
-        elif kind == "away":
-            active = active.moved(1.0 + size, size, place=place, drop=size >= top)
-        else:
-            active = active.moved(1.0, size, to=atom, place=place, drop=size >= top)
+        is_at_the_end = size >= move.top
+        active = active.moved(size, to=move.to, place=move.place, drop=is_at_the_end)
         change *= size
-        moved = Iterate(constraints, active, u + change, sizes)
-        return Step(moved, to_the_end if size >= top else kind, size)
+        kind = move.to_the_end if is_at_the_end else move.kind
+        return Step(Iterate(active, u + change), kind, size)
+
+    def _move(self, active: ActiveSet, directions: Directions) -> Move:
+        """Return which weight to move: forward, away, or pairwise."""
+        variant = self.settings.variant
+        atom = directions.forward.atom
+        place = directions.place
+        weight = float(active.weights[place])
+        is_forward = directions.gap >= directions.away_gap or len(active) == 1
+        if variant == "plain" or (variant == "away" and is_forward):
+            return Move("forward", "forward", 1.0, to=atom)
+        if variant == "away":
+            return Move("away", "drop", weight / (1.0 - weight), place=place)
+        is_same = atom == tuple(active.atoms[place].tolist())
+        return Move("pairwise", "swap", 0.0 if is_same else weight, to=atom, place=place)
 
     def similarity(self, iterate: Iterate) -> SparseSimilarity:
         """Return an iterate in the features of X, with its atoms sorted by them."""
-        constraints, active, *_ = iterate
+        active = iterate.active
+        constraints = self.constraints
         atoms = active.atoms.copy()
         weights = active.weights / active.weights.sum()
         atoms[:, :2] = constraints.features[atoms[:, :2]]
         order = np.lexsort(atoms.T[::-1])
         return SparseSimilarity(atoms[order], weights[order], self.settings.scale, constraints.d)
 
-    def _scores_of(self, constraints, atom, out):
-        """Return ``<A_t, B>`` of an atom, written to `out`."""
-        return constraints.atom_scores(*atom, self.settings.scale, out)
+    def _scores_of(self, atom):
+        """Return ``<A_t, B>`` of an atom."""
+        return self.constraints.atom_scores(*atom, self.settings.scale)

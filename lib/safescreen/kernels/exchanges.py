@@ -11,12 +11,17 @@ import numpy as np
 from safescreen._numba import njit
 from safescreen._threads import stop_if_asked
 from safescreen.kernels.matrices import GivenMatrix
-from safescreen.kernels.working_sets import LARGEST_SET, SLACK, scan
+from safescreen.kernels.quadratic import End, exchange
+from safescreen.kernels.working_sets import (
+    LARGEST_SET,
+    SLACK,
+    Limits,
+    Objective,
+    Point,
+    scan,
+)
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import intercept_of_few
-
-NEARLY = 1e-10
-"""Smallest curvature along a pair, relative to what it is a difference of."""
 
 EXCHANGES = 20
 """So many updates a coordinate are taken in exchanges at most, before the first working set."""
@@ -46,37 +51,22 @@ def can_exchange(matrix, ids):
     return is_first and isinstance(matrix, GivenMatrix)
 
 
-def improve_by_exchanges(
-    matrix,
-    signs,
-    products,
-    norms,
-    alpha,
-    levels,
-    loss,
-    lam,
-    tolerance,
-    updates,
-    goal,
-    dual,
-    is_over=None,
-):
-    """Improve a dual point as :func:`~safescreen.kernels.working_sets.improve` does with
-    `is_balanced`, in exchanges alone, as long as these are few; `products` are up to date at the
-    end.
+def improve_by_exchanges(point: Point, limits: Limits, dual: float, is_over=None):
+    """Improve a balanced dual point as :func:`~safescreen.kernels.working_sets.improve` does, in
+    exchanges alone, as long as these are few; its products are up to date at the end.
 
-    Return the violation, the number of updates, and whether the tolerance or the goal is reached.
+    Return the violation, the number of updates, and whether the tolerance or a gap is reached.
     """
-    n = alpha.size
-    most = min(EXCHANGES * n, max(ALL_EXCHANGES, n), updates)
+    n = point.alpha.size
+    most = min(EXCHANGES * n, max(ALL_EXCHANGES, n), limits.updates)
     part = max(2 * n, int(AT_ONCE / n))
-    fixed = matrix.parts(), signs[:n], products, norms, alpha, *levels
-    shape = loss.smoothing, loss.cap, lam, tolerance, goal[0], goal[1]
+    its = point.products, point.norms, point.alpha, point.objective
     done = 0
     while True:
         stop_if_asked()
+        now = limits._replace(updates=min(part, most - done))
         spread, steps, dual, is_enough = _exchange_until(
-            *fixed, *shape, dual, min(part, most - done)
+            point.matrix.parts(), point.signs[:n], *its, now, dual
         )
         done += steps
         if is_enough or steps == 0 or done >= most or (is_over is not None and is_over()):
@@ -84,14 +74,12 @@ def improve_by_exchanges(
 
 
 @njit
-def _exchange_until(
-    parts, signs, products, norms, alpha, tau, w, g, cap, lam, tolerance, gap, part, dual, updates
-):
-    """Exchange until the projected slopes differ by at most `tolerance`, the gap is at most `gap`,
-    or `part` of the objective; return the violation, the number of updates, the dual value, and
-    whether that is reached.
+def _exchange_until(parts, signs, products, norms, alpha, objective, limits, dual):
+    """Exchange until a limit is reached; return the violation, the number of updates, the dual
+    value, and whether the tolerance or a gap is reached.
 
     The coordinates are ``v_t = y_t w_t alpha_t/lam``, whose slopes are those of margins."""
+    tau, w, g, cap, lam = objective
     n = alpha.size
     everything = np.arange(n)
     ridge = np.empty(n)
@@ -116,17 +104,17 @@ def _exchange_until(
     done = 0
     while True:
         b = intercept_of_few(ridge * v - slopes, signs, w, g, cap, total)
-        levels = tau - signs * b
-        spread, now, cost = scan(
-            products, norms, alpha, levels, w, g, cap, lam, everything, gains, firm
-        )
-        is_enough = spread <= tolerance or now <= max(gap, part * max(cost, dual))
-        if is_enough or done >= updates:
+        around = Objective(tau - signs * b, w, g, cap, lam)
+        spread, gap, cost = scan(products, norms, alpha, around, everything, gains, firm)
+        wanted = max(limits.gap, limits.relative_gap * max(cost, dual))
+        is_enough = spread <= limits.tolerance or gap <= wanted
+        if is_enough or done >= limits.updates:
             return spread, done, dual, is_enough
-        few = max(tolerance, FALL * min(spread, FIRST), rounded)
+        few = max(limits.tolerance, FALL * min(spread, FIRST), rounded)
         before = v.copy()
         slopes_before = slopes.copy()
-        steps = exchange(parts, ridge, slopes, v, low, high, few, min(2 * n, updates - done))
+        end = End(few, 0.0, min(2 * n, limits.updates - done))
+        steps = exchange(parts, ridge, slopes, v, low, high, end)
         if steps == 0:
             return spread, done, dual, False
         done += steps
@@ -138,83 +126,3 @@ def _exchange_until(
             if change != 0.0:
                 is_free = low[t] < v[t] < high[t] or v[t] == 0.0
                 alpha[t] = min(abs(v[t]) * lam / w[t], cap) if is_free else cap
-
-
-@njit
-def exchange(parts, ridge, slopes, v, low, high, spread, updates):
-    """Minimise ``v'(K + diag(ridge))v/2 - ...`` over ``low <= v <= high`` at the same ``sum v``,
-    until the slopes of coordinates that can fall exceed those of coordinates that can rise by at
-    most `spread`; return the number of updates.
-
-    The first of a pair is the coordinate that would rise most, the second the one that gains most
-    by falling as far. `slopes` and `v` are overwritten. The coordinates are the first ones of the
-    matrix whose `parts` are given."""
-    K, ids, runs, own_squares = parts
-    n = slopes.size
-    diagonal = np.empty(n)
-    rise = np.empty(n)  # the slopes of coordinates that can rise, others are infinite
-    fall = np.empty(n)
-    score = np.empty(n)
-    for t in range(n):
-        diagonal[t] = own_squares[t] + ridge[t]
-        rise[t] = 0.0 if v[t] < high[t] else np.inf
-        fall[t] = 0.0 if v[t] > low[t] else -np.inf
-    done = 0
-    while done + 2 <= updates:
-        i = 0
-        least = np.inf
-        for t in range(n):
-            s = slopes[t] + rise[t]
-            if s < least:
-                least = s
-                i = t
-        row = K[ids[i]]
-        own = diagonal[i]
-        for run in runs:
-            _score(run, row, own, least, slopes, fall, diagonal, score)
-        j = i
-        best = 0.0
-        most = -np.inf
-        for t in range(n):
-            if score[t] > best:
-                best = score[t]
-                j = t
-            most = max(most, slopes[t] + fall[t])
-        if not most - least > spread or j == i:
-            return done
-        other = K[ids[j]]
-        size = own + diagonal[j]
-        step = (slopes[j] - least) / max(size - 2.0 * row[ids[j]], NEARLY * size + 1e-300)
-        step = min(step, high[i] - v[i], v[j] - low[j])
-        v[i] = high[i] if step >= high[i] - v[i] else v[i] + step
-        v[j] = low[j] if step >= v[j] - low[j] else v[j] - step
-        for run in runs:
-            _move(run, row, other, step, slopes)
-        slopes[i] += step * ridge[i]
-        slopes[j] -= step * ridge[j]
-        rise[i] = 0.0 if v[i] < high[i] else np.inf
-        fall[i] = 0.0
-        rise[j] = 0.0
-        fall[j] = 0.0 if v[j] > low[j] else -np.inf
-        done += 2
-    return done
-
-
-@njit
-def _score(run, row, own, least, slopes, fall, diagonal, score):
-    """Write what each coordinate gains by falling as far as that of the row rises."""
-    start, stop, shift = run
-    shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
-        gap = max(slopes[t] + fall[t] - least, 0.0)
-        size = own + diagonal[t]
-        score[t] = gap * gap / max(size - 2.0 * row[t + shift], NEARLY * size + 1e-300)
-
-
-@njit
-def _move(run, row, other_row, step, slopes):
-    """Bring slopes up to date after such a step."""
-    start, stop, shift = run
-    shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
-        slopes[t] += step * (row[t + shift] - other_row[t + shift])

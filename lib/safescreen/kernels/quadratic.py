@@ -6,11 +6,14 @@ opposite directions."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from safescreen._numba import njit
+from safescreen.kernels.matrices import GivenMatrix
 
 NEARLY = 1e-10
 """Smallest determinant of two coordinates, or curvature along the pair, relative to what it is a
@@ -31,6 +34,25 @@ factorized.
 """
 
 
+class End(NamedTuple):
+    """When exchanges end.
+
+    Attributes
+    ----------
+    spread : float
+        The slopes of coordinates that can fall exceed those of coordinates that can rise by at most
+        this.
+    gain : float
+        The best pair gains at most this.
+    updates : int
+        Largest number of updates.
+    """
+
+    spread: float
+    gain: float
+    updates: int
+
+
 def minimise(
     Q: NDArray,
     slopes: NDArray,
@@ -49,14 +71,16 @@ def minimise(
     whenever pairs have taken as long as it takes, and half as often where bounds have cut the last
     one short.
     """
-    in_pairs = solve_balanced if is_balanced else solve_box
     done = 0
     patience = 1
     while True:
         n_free = np.count_nonzero((v > low) & (v < high))
         share = patience * max(v.size, int(FACTORED * n_free**3 / v.size))
         most = min(share, updates - done)
-        steps = in_pairs(Q, slopes, v, low, high, enough, most)
+        if is_balanced:
+            steps = solve_balanced(Q, slopes, v, low, high, enough, most)
+        else:
+            steps = solve_box(Q, slopes, v, low, high, enough, most)
         done += steps
         if steps < most or done >= updates:
             return done
@@ -176,71 +200,96 @@ def _largest(values):
     return place
 
 
-@njit
-def solve_balanced(Q, slopes, v, low, high, enough, updates):
+def solve_balanced(
+    Q: NDArray,
+    slopes: NDArray,
+    v: NDArray,
+    low: NDArray,
+    high: NDArray,
+    enough: float,
+    updates: int,
+) -> int:
     """Take steps that leave ``sum v`` as it is, until no pair of coordinates gains more than
-    `enough`; return the number of updates.
+    `enough`; return the number of updates, which is even.
+    """
+    end = End(spread=0.0, gain=float(enough), updates=updates + updates % 2)
+    return exchange(GivenMatrix(Q).parts(), np.zeros(v.size), slopes, v, low, high, end)
+
+
+@njit
+def exchange(parts, ridge, slopes, v, low, high, end):
+    """Minimise ``v'(K + diag(ridge))v/2 - ...`` over ``low <= v <= high`` in steps that leave
+    ``sum v`` as it is; return the number of updates.
 
     The first of a pair is the coordinate that would rise most, the second the one that gains most
-    by falling as far (Fan, Chen & Lin 2005). `v` and `slopes` are overwritten."""
+    by falling as far (Fan, Chen & Lin 2005). `slopes` and `v` are overwritten. The coordinates are
+    the first ones of the matrix whose `parts` are given."""
+    K, ids, runs, own_squares = parts
     n = slopes.size
     diagonal = np.empty(n)
+    rise = np.empty(n)  # the slopes of coordinates that can rise, others are infinite
+    fall = np.empty(n)
+    score = np.empty(n)
     for t in range(n):
-        diagonal[t] = Q[t, t]
+        diagonal[t] = own_squares[t] + ridge[t]
+        rise[t] = 0.0 if v[t] < high[t] else np.inf
+        fall[t] = 0.0 if v[t] > low[t] else -np.inf
     done = 0
-    i = _steepest(slopes, v, high)
-    while done < updates and i >= 0:
-        j, gain, step = _partner(Q[i], i, slopes, v, low, diagonal)
-        if gain <= enough:
+    while done + 2 <= end.updates:
+        i = 0
+        least = np.inf
+        for t in range(n):
+            s = slopes[t] + rise[t]
+            if s < least:
+                least = s
+                i = t
+        row = K[ids[i]]
+        own = diagonal[i]
+        for run in runs:
+            _score(run, row, own, least, slopes, fall, diagonal, score)
+        j = i
+        best = 0.0
+        most = -np.inf
+        for t in range(n):
+            if score[t] > best:
+                best = score[t]
+                j = t
+            most = max(most, slopes[t] + fall[t])
+        if not most - least > end.spread or not 0.5 * best > end.gain:
             return done
+        other = K[ids[j]]
+        size = own + diagonal[j]
+        step = (slopes[j] - least) / max(size - 2.0 * row[ids[j]], NEARLY * size + 1e-300)
         step = min(step, high[i] - v[i], v[j] - low[j])
         v[i] = high[i] if step >= high[i] - v[i] else v[i] + step
         v[j] = low[j] if step >= v[j] - low[j] else v[j] - step
-        i = _exchange(Q[i], Q[j], step, slopes, v, high)
+        for run in runs:
+            _move(run, row, other, step, slopes)
+        slopes[i] += step * ridge[i]
+        slopes[j] -= step * ridge[j]
+        rise[i] = 0.0 if v[i] < high[i] else np.inf
+        fall[i] = 0.0 if v[i] > low[i] else -np.inf
+        rise[j] = 0.0 if v[j] < high[j] else np.inf
+        fall[j] = 0.0 if v[j] > low[j] else -np.inf
         done += 2
     return done
 
 
 @njit
-def _steepest(slopes, v, high):
-    """Return the coordinate that would rise most; -1 where none can."""
-    least = np.inf
-    place = -1
-    for t in range(slopes.size):
-        if v[t] < high[t] and slopes[t] < least:
-            least = slopes[t]
-            place = t
-    return place
+def _score(run, row, own, least, slopes, fall, diagonal, score):
+    """Write what each coordinate gains by falling as far as that of the row rises."""
+    start, stop, shift = run
+    shift = np.uintp(shift)
+    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
+        gap = max(slopes[t] + fall[t] - least, 0.0)
+        size = own + diagonal[t]
+        score[t] = gap * gap / max(size - 2.0 * row[t + shift], NEARLY * size + 1e-300)
 
 
 @njit
-def _exchange(row, other_row, step, slopes, v, high):
-    """Bring slopes up to date after such a step, and return what :func:`_steepest` does."""
-    least = np.inf
-    place = -1
-    for t in range(slopes.size):
-        slopes[t] += step * (row[t] - other_row[t])
-        if v[t] < high[t] and slopes[t] < least:
-            least = slopes[t]
-            place = t
-    return place
-
-
-@njit
-def _partner(row, i, slopes, v, low, diagonal):
-    """Return the coordinate that gains most by falling as far as i rises, what both gain, and how
-    far; bounds hold only those that cannot fall at all.
-    """
-    gain = 0.0
-    place = i
-    far = 0.0
-    for t in range(slopes.size):
-        fall = slopes[t] - slopes[i]
-        if fall > 0.0 and v[t] > low[t]:
-            size = diagonal[i] + diagonal[t]
-            curvature = max(size - 2.0 * row[t], NEARLY * size, 1e-300)
-            if fall * fall > 2.0 * gain * curvature:
-                far = fall / curvature
-                gain = 0.5 * fall * far
-                place = t
-    return place, gain, far
+def _move(run, row, other_row, step, slopes):
+    """Bring slopes up to date after such a step."""
+    start, stop, shift = run
+    shift = np.uintp(shift)
+    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
+        slopes[t] += step * (row[t + shift] - other_row[t + shift])

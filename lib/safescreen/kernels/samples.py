@@ -24,11 +24,19 @@ from safescreen.kernels.exchanges import can_exchange, improve_by_exchanges
 from safescreen.kernels.functions import centred, kernel_of
 from safescreen.kernels.matrices import KernelRows
 from safescreen.kernels.space import Expansion, KernelSpace, n_changes
-from safescreen.kernels.working_sets import improve
+from safescreen.kernels.working_sets import Limits, Objective, Point, improve
 from safescreen.losses import Loss
+from safescreen.problem import conjugates
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.base import (
+    InnerProducts,
+    LossSums,
+    Terms,
+    check_signs,
+    check_weights,
+    levels_of,
+)
 from safescreen.terms.free_intercept import WITH_CONSTANT, constant_for
 
 ROUNDS = 20
@@ -90,6 +98,7 @@ class KernelSamples(Terms):
 
     offers = frozenset({"singles", "sweeps"})
     costly = True
+    stored = 0
 
     def __init__(
         self,
@@ -289,7 +298,7 @@ class KernelSamples(Terms):
         keep = check_mask(keep, len(self), "keep")
         ids = self._where(np.flatnonzero(keep))
         selected = KernelSamples.__new__(KernelSamples)
-        selected._set(self.cone, ids, ids, *self.levels_of(keep))
+        selected._set(self.cone, ids, ids, *levels_of(self, keep))
         return selected
 
     def partition(
@@ -346,7 +355,8 @@ class KernelSamples(Terms):
         """
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
-        tau_w = [np.array(values) for values in levels(self)]
+        tau, w = (np.array(values) for values in levels(self))
+        objective = Objective(tau, w, loss.smoothing, loss.cap, lam)
         begins = is_balanced and can_exchange(self.cone.matrix, ids)
         done = 0
         spread = np.inf
@@ -354,17 +364,23 @@ class KernelSamples(Terms):
         rest[ids] -= weights * alpha
         for _ in range(ROUNDS):  # each round computes the products anew
             H = self.prepared(H)
-            products = self._margins(H)[0].copy()
-            dual = self.conjugates(loss, alpha) - 0.5 * self.cone.inner(H, H) / lam
-            point = products, self._norms, alpha, tau_w, loss, lam, tolerance
-            updates = epochs * len(self) - done
+            point = Point(
+                matrix=self.cone.matrix,
+                ids=ids,
+                signs=self.cone.signs,
+                products=self._margins(H)[0].copy(),
+                norms=self._norms,
+                alpha=alpha,
+                has_moved=np.zeros(ids.size, dtype=np.bool_),
+                objective=objective,
+                is_balanced=is_balanced,
+            )
+            dual = conjugates(self, loss, alpha) - 0.5 * self.cone.inner(H, H) / lam
+            limits = Limits(tolerance, *goal, updates=epochs * len(self) - done)
             if begins:
-                spread, steps, is_enough = improve_by_exchanges(
-                    self.cone.matrix, self.cone.signs, *point, updates, goal, dual, is_over
-                )
+                spread, steps, is_enough = improve_by_exchanges(point, limits, dual, is_over)
             else:
-                fixed = updates, shrinking, goal, dual, is_balanced, is_over
-                spread, steps = improve(self.cone.matrix, ids, self.cone.signs, *point, *fixed)
+                spread, steps = improve(point, limits, dual, shrinking, is_over)
                 is_enough = steps == 0
             begins = False
             if steps > 0:

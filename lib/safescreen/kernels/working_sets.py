@@ -12,6 +12,8 @@ added to the kernel, makes it change the products of all others. Two coordinates
 leave most of these as they are.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,114 +54,74 @@ ones.
 """
 
 
-def improve(
-    matrix,
-    ids,
-    signs,
-    products,
-    norms,
-    alpha,
-    levels,
-    loss,
-    lam,
-    tolerance,
-    updates,
-    shrinking,
-    goal,
-    dual,
-    is_balanced=False,
-    is_over=None,
-):
-    """Improve a dual point until the projected slopes differ by at most `tolerance`, or the gap is
-    at most `goal`; with `is_balanced` at the same sum of ``w_t y_t alpha_t``, so that slopes and
-    gap are those of the intercept for which that sum is the best one.
+class Objective(NamedTuple):
+    """What the dual objective is made of, beside the matrix.
 
-    alpha and `products`, the inner products ``<z_t, H>``, are overwritten. The products of
-    coordinates that are left out are out of date at the end. A goal is a pair: a gap, and one
-    relative to the objective, of which the dual value, `dual` at the start, is a lower bound. Once
-    `is_over`, which is asked after each working set, says yes, the work ends. Return the violation
-    among the coordinates that were scanned last, and the number of updates.
+    Attributes
+    ----------
+    tau, w : arrays
+        Threshold and weight of each coordinate.
+    smoothing, cap : float
+        Of the loss; the cap is the largest dual variable that it allows.
+    lam : float
     """
-    point = _Point(
-        matrix=matrix,
-        ids=ids,
-        signs=signs,
-        products=products,
-        alpha=alpha,
-        has_moved=np.zeros(ids.size, dtype=np.bool_),
-        fixed=(*levels, loss.smoothing, loss.cap, lam),
-        is_balanced=is_balanced,
-    )
-    done = 0
-    rest = 0.0
-    active = np.arange(ids.size)
-    gains = np.zeros(ids.size)
-    firm = np.zeros(ids.size, dtype=np.bool_)
-    rng = np.random.default_rng(0)
-    while True:
-        stop_if_asked()
-        fixed = point.around_intercept(active)
-        spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
-        wanted = max(goal[0], goal[1] * max(rest + cost, dual))
-        if spread <= tolerance or gap <= wanted or done >= updates:
-            return spread, done
-        may_leave = shrinking and done >= ids.size // 4
-        if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
-            out = active[firm[active]]
-            active = active[~firm[active]]
-            rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
-            firm[out] = True
-        chosen = _choose(active, gains, firm, point, rng)
-        if not chosen.size:
-            return spread, done
-        most = min(INNER_UPDATES * chosen.size, updates - done)
-        enough = INNER * float(gains[chosen].mean())
-        steps, gained = point.solve_for(chosen, active, enough, most)
-        if steps == 0:
-            return spread, done
-        done += steps
-        dual += gained
-        if is_over is not None and is_over():
-            return spread, done
+
+    tau: NDArray
+    w: NDArray
+    smoothing: float
+    cap: float
+    lam: float
 
 
-class _Point(NamedTuple):
-    """A dual point and what belongs to it, see :func:`improve`; `fixed` are thresholds, weights,
-    smoothing and cap of the loss, and lam.
+class Point(NamedTuple):
+    """A dual point and what belongs to it.
+
+    Attributes
+    ----------
+    matrix : GivenMatrix or KernelRows
+    ids : int array
+        The number in the matrix of each coordinate.
+    signs : array
+        The labels of all samples of the matrix.
+    products : array
+        The inner products ``<z_t, H>``.
+    norms, alpha : arrays
+    has_moved : boolean array
+        Which coordinates have moved; none at the start.
+    objective : Objective
+    is_balanced : bool
+        Whether the sum of ``w_t y_t alpha_t`` stays as it is. Slopes and gap are then those of the
+        intercept for which that sum is the best one.
     """
 
     matrix: Any
     ids: NDArray
     signs: NDArray
     products: NDArray
+    norms: NDArray
     alpha: NDArray
     has_moved: NDArray
-    fixed: tuple
+    objective: Objective
     is_balanced: bool
-
-    @property
-    def cap(self):
-        """The largest dual variable that the loss allows."""
-        return self.fixed[3]
 
     def forces(self, numbers):
         """Return the slope of the dual objective in each coordinate."""
-        tau, _, smoothing, _, lam = self.fixed
+        tau, _, smoothing, _, lam = self.objective
         return tau[numbers] - self.products[numbers] / lam - smoothing * self.alpha[numbers]
 
     def around_intercept(self, active):
-        """Return `fixed`; of a balanced point with the thresholds ``tau_t - y_t b``, where b is the
-        best intercept for the sum that the `active` coordinates have.
+        """Return the objective; of a balanced point with the thresholds ``tau_t - y_t b``, where b
+        is the best intercept for the sum that the `active` coordinates have.
         """
         if not self.is_balanced:
-            return self.fixed
-        tau, w, smoothing, cap, lam = self.fixed
+            return self.objective
+        tau, w, smoothing, cap, lam = self.objective
         signs = self.signs[self.ids]
         its_signs = signs[active]
         kinks = its_signs * (tau[active] - self.products[active] / lam)
         total = float(its_signs @ (w[active] * self.alpha[active]))
         b = best_intercept(kinks, its_signs, w[active], smoothing, cap, total)
-        return tau - signs * b, w, smoothing, cap, lam
+        return self.objective._replace(tau=tau - signs * b)
 
     def solve_for(self, chosen, active, enough, updates):
         """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the
@@ -168,7 +130,7 @@ class _Point(NamedTuple):
 
         The working set is in the coefficients ``v_t = y_t w_t alpha_t``. Of lam times the dual
         objective in them the matrix of the kernel itself is the curvature."""
-        _, w, smoothing, cap, lam = self.fixed
+        _, w, smoothing, cap, lam = self.objective
         rows = self.ids[chosen]
         signs = self.signs[rows]
         weights = w[chosen]
@@ -203,9 +165,72 @@ class _Point(NamedTuple):
 
     def _rounded(self, chosen):
         """Return what rounding makes of slopes of 0."""
-        tau, *_, lam = self.fixed
+        tau, *_, lam = self.objective
         sizes = np.abs(tau[chosen]) + np.abs(self.products[chosen]) / lam
         return SLACK * UNIT * float(sizes.max())
+
+
+class Limits(NamedTuple):
+    """When the work ends.
+
+    Attributes
+    ----------
+    tolerance : float
+        The projected slopes differ by at most this.
+    gap, relative_gap : float
+        The gap is at most this, or this part of the objective.
+    updates : int
+        Largest number of updates.
+    """
+
+    tolerance: float
+    gap: float
+    relative_gap: float
+    updates: int
+
+
+def improve(point: Point, limits: Limits, dual: float, shrinking: bool, is_over=None):
+    """Improve a dual point, whose dual value is `dual`, until a limit is reached. The objective is
+    at least the dual value.
+
+    alpha and the products of the point are overwritten. The products of coordinates that are left
+    out are out of date at the end. Once `is_over`, which is asked after each working set, says yes,
+    the work ends. Return the violation among the coordinates that were scanned last, and the number
+    of updates.
+    """
+    ids = point.ids
+    done = 0
+    rest = 0.0
+    active = np.arange(ids.size)
+    gains = np.zeros(ids.size)
+    firm = np.zeros(ids.size, dtype=np.bool_)
+    rng = np.random.default_rng(0)
+    while True:
+        stop_if_asked()
+        objective = point.around_intercept(active)
+        its = point.products, point.norms, point.alpha, objective
+        spread, gap, cost = scan(*its, active, gains, firm)
+        wanted = max(limits.gap, limits.relative_gap * max(rest + cost, dual))
+        if spread <= limits.tolerance or gap <= wanted or done >= limits.updates:
+            return spread, done
+        may_leave = shrinking and done >= ids.size // 4
+        if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
+            out = active[firm[active]]
+            active = active[~firm[active]]
+            rest += scan(*its, out, gains, firm)[2]
+            firm[out] = True
+        chosen = _choose(active, gains, firm, point, rng)
+        if not chosen.size:
+            return spread, done
+        most = min(INNER_UPDATES * chosen.size, limits.updates - done)
+        enough = INNER * float(gains[chosen].mean())
+        steps, gained = point.solve_for(chosen, active, enough, most)
+        if steps == 0:
+            return spread, done
+        done += steps
+        dual += gained
+        if is_over is not None and is_over():
+            return spread, done
 
 
 def _choose(active, gains, firm, point, rng):
@@ -217,7 +242,7 @@ def _choose(active, gains, firm, point, rng):
     Without the last kind all coordinates that gain may be of one class. A few steps, which move the
     intercept, then reverse that.
     """
-    is_below = (point.alpha < point.cap)[active]
+    is_below = (point.alpha < point.objective.cap)[active]
     is_above = (point.alpha > 0.0)[active]
     free = np.flatnonzero(is_below & is_above)
     size = max(WORKING_SET, min(2 * free.size, LARGEST_SET))
@@ -276,10 +301,11 @@ def _step(slope, a, weight, norm, lam, g, cap):
 
 
 @njit
-def scan(products, norms, alpha, tau, w, g, cap, lam, active, gains, firm):
+def scan(products, norms, alpha, objective, active, gains, firm):
     """Write what a step in each coordinate alone would gain, and whether the coordinate is firmly
     at a bound. Return the violation, the gap and the loss.
     """
+    tau, w, g, cap, lam = objective
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
     for t in active:
         slack = tau[t] - products[t] / lam

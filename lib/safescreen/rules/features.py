@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,22 @@ NEEDS = ("features",)
 
 FeatureMask: TypeAlias = NDArray[np.bool_]
 """Shape (d,): true for coordinates that are certainly 0."""
+
+
+class Columned(Protocol):
+    """What the rule needs of terms: the capability "features".
+
+    Attributes
+    ----------
+    feature_norms : array of shape (d,)
+        Upper bounds of ``sqrt(sum_t w_t a_tj^2)`` for every coordinate j.
+    """
+
+    feature_norms: NDArray
+
+    def on_features(self, keep: NDArray) -> Self:
+        """Return the terms in the coordinates of the boolean mask `keep` only."""
+        ...
 
 
 def can_leave_out(terms: Terms, loss: Loss) -> bool:
@@ -92,5 +108,6 @@ def zero_features(prob: Problem, e: Evaluation, enlargement: float = 0.0) -> Fea
     reach = slope_radius(e, prob.loss.smoothing) + enlargement
     if not reach < math.inf:
         return np.zeros(prob.cone.shape, dtype=np.bool_)
-    allowance = upper(reach * prob.terms.feature_norms + e.H_error, 8)
+    terms: Any = prob.terms  # Columned, which NEEDS asks for
+    allowance = upper(reach * terms.feature_norms + e.H_error, 8)
     return e.H + allowance < 0.0  # the sign of a sum of two numbers is exact

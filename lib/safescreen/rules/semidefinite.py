@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,6 +114,16 @@ def semidefinite(
     return first
 
 
+class Written(Protocol):
+    """What the rule needs of terms, besides inner products: the capability "elements"."""
+
+    def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
+        """Return ``(a, errors)``: some terms written out, one for each row, and bounds of their
+        rounding errors.
+        """
+        ...
+
+
 class _Candidates(NamedTuple):
     """Undecided terms: their numbers, their margins at the center of the ball with error bounds,
     those at the center's projection, and error bounds of their thresholds.
@@ -133,7 +143,8 @@ def _certify_side(mask, sign, C, candidates, prob, certify, batch_size):
     tried = np.flatnonzero(sign * candidates.products < C)
     for places in np.split(tried, range(batch_size, tried.size, batch_size)):
         numbers = candidates.numbers[places]
-        a, a_errors = prob.terms.elements(numbers)
+        terms: Any = prob.terms  # Written, which the rule has asked for
+        a, a_errors = terms.elements(numbers)
         claims = Claims(
             a=sign * a,
             a_error=a_errors,

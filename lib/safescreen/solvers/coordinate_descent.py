@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safescreen.problem import Problem
+from safescreen.losses import Loss
+from safescreen.problem import Problem, conjugates
 from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.point import Point
 from safescreen.solvers.state import State
@@ -31,6 +33,67 @@ class Sweeps:
     seed: int = 1
     has_given_up: bool = False
     unseen: Point | None = None
+
+
+class Swept(Protocol):
+    """What sweeps need of terms, besides sums: the capability "sweeps".
+
+    Attributes
+    ----------
+    stored : int
+        How many numbers a sweep over all terms reads; 0 if it does not read rows.
+    costly : bool
+        Whether a sum over all terms costs much more than a sweep.
+    """
+
+    stored: int
+    costly: bool
+
+    def sweep(
+        self,
+        alpha: NDArray,
+        H: ElementLike,
+        lam: float,
+        loss: Loss,
+        tolerance: float,
+        epochs: int,
+        state: int,
+        shrinking: bool = True,
+        goal: tuple[float, float] = (0.0, 0.0),
+        is_over: Callable[[], bool] | None = None,
+    ) -> Any:
+        """Improve a dual point coordinate by coordinate.
+
+        Parameters
+        ----------
+        alpha : array of shape (T,)
+            The dual point, which is overwritten.
+        H : element of the space
+            ``c + sum_t w_t alpha_t a_t``.
+        lam : float > 0
+        loss : Loss
+        tolerance : float
+            A sweep is the last one if the projected slopes, in units of the margin, differ by no
+            more than this.
+        epochs : int
+            Largest number of sweeps.
+        state : int
+            State of the random generator that orders the coordinates.
+        shrinking : bool
+            Leave out, for some time, coordinates that are firmly at a bound.
+        goal : pair of float
+            The sweeps end where they estimate that the duality gap of the dual point has reached
+            this: a gap, and one relative to the objective.
+        is_over : callable, optional
+            Is asked now and then, between two sweeps. Once it says yes, the work ends. As long as
+            it says no, it changes nothing.
+
+        Returns
+        -------
+        tuple
+            ``(H, spread, n_sweeps, state)``; `spread` is by how much the projected slopes differ.
+        """
+        ...
 
 
 class Stop(NamedTuple):
@@ -90,7 +153,9 @@ class CoordinateDescent:
         before the end and Newton steps are not the cheaper way.
         """
         start = state.point
-        is_path = start.alpha is not None and problem.terms.costly and problem.loss.smoothing == 0.0
+        is_path = (
+            start.alpha is not None and swept(problem).costly and problem.loss.smoothing == 0.0
+        )
         is_zero = start.alpha is None and problem.cone.magnitude(start.x) == 0.0
         is_first = start.evaluation is None and not state.history
         if not is_first or not (is_path or is_zero):
@@ -112,7 +177,7 @@ class CoordinateDescent:
     def _begin(self, problem, state):
         start = state.point
         lam = state.lam
-        is_costly = problem.terms.costly and problem.cone.magnitude(start.x) == 0.0
+        is_costly = swept(problem).costly and problem.cone.magnitude(start.x) == 0.0
         begins_at_x = problem.loss.smoothing > 0.0 and not is_costly
         is_given = start.alpha is not None
         if is_given and not begins_at_x:
@@ -150,7 +215,7 @@ class CoordinateDescent:
         options: dict[str, Any] = {"goal": stop.gap}
         if state.limits.max_seconds < math.inf:
             options["is_over"] = lambda: state.is_late
-        H, spread, n_sweeps, own.seed = problem.terms.sweep(
+        H, spread, n_sweeps, own.seed = swept(problem).sweep(
             own.alpha,
             H,
             state.lam,
@@ -184,14 +249,14 @@ class CoordinateDescent:
         """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way
         on: late where its entries are dear. None if nobody takes over.
         """
-        terms = problem.terms
+        terms = swept(problem)
         if not self.gives_up:
             return None
         if not terms.stored:
             if not terms.costly:
                 return self.patience
-            return min(max(self.patience, len(terms) // 10), self.most_patience)
-        factorization = min(len(terms), *terms.cone.shape) ** 3 / 3.0
+            return min(max(self.patience, len(problem) // 10), self.most_patience)
+        factorization = min(len(problem), *problem.cone.shape) ** 3 / 3.0
         sweep = 4.0 * terms.stored
         n_sweeps = factorization / sweep
         if not problem.loss.has_linear_region:
@@ -202,7 +267,7 @@ class CoordinateDescent:
         """Return whether Newton steps for the squared hinge are the cheaper way from the start:
         they cost next to nothing, or have solved for the neighbouring lam and are not dear.
         """
-        if problem.loss.has_linear_region or not problem.terms.stored or patience is None:
+        if problem.loss.has_linear_region or not swept(problem).stored or patience is None:
             return False
         has_won = state.neighbour.solver not in ("", type(self).__name__)
         return patience == 0 or (has_won and patience < self.most_patience)
@@ -226,6 +291,12 @@ class CoordinateDescent:
         return Stop(self.least * tolerance, gap, is_early)
 
 
+def swept(problem: Problem) -> Swept:
+    """Return the terms of a problem, which must offer "sweeps"."""
+    terms: Any = problem.terms
+    return terms
+
+
 def dual_sum(problem: Problem, alpha: NDArray, near: ElementLike) -> ElementLike:
     """Return ``H(alpha)``; see :meth:`Terms.sum_near` for the element `near`."""
     total = problem.terms.sum_near(alpha, (near,))[0]
@@ -236,13 +307,13 @@ def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
     """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one
     with equal entries.
     """
-    if problem.terms.costly and problem.cone.magnitude(x) == 0.0:
+    if swept(problem).costly and problem.cone.magnitude(x) == 0.0:
         return np.zeros(len(problem))
     if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
         return problem.terms.alpha(x, problem.loss)
     cone = problem.cone
     total = problem.terms.total()[0]
-    height = problem.terms.conjugates(problem.loss, np.ones(len(problem)))
+    height = conjugates(problem.terms, problem.loss, np.ones(len(problem)))
     if problem.linear is not None:
         height -= cone.inner(problem.linear, total) / lam
     square = max(TINY, cone.inner(total, total) / lam)
@@ -265,7 +336,7 @@ def path_alpha(problem: Problem, state: State) -> tuple[NDArray, ElementLike]:
         kept[between] = np.minimum(alpha[between] * (state.lam / last.lam), 1.0)
         kept = terms.balanced(kept, start.x, problem.loss)
         H = dual_sum(problem, kept, start.x)
-        value = terms.conjugates(problem.loss, kept) + problem.constant
+        value = conjugates(terms, problem.loss, kept) + problem.constant
         if value - 0.5 * problem.cone.inner(H, H) / state.lam > last.dual:
             return kept, H
     alpha = terms.balanced(alpha, start.x, problem.loss)

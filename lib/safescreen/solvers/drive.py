@@ -96,7 +96,7 @@ def _stopped(reduction, setup, state, ends):
         return state._replace(reason="iterations")
     if state.is_late:
         return state._replace(reason="time")
-    return state._replace(reason="stalled") if state.rounds > ROUNDS else state
+    return state._replace(reason="stalled") if state.rounds >= ROUNDS else state
 
 
 def judged(reduction: Reduction, state: State, setup: Setup) -> State:

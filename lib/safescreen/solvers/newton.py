@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
@@ -16,6 +18,30 @@ from safescreen.problem import Problem
 from safescreen.solvers.line_search import line_search
 from safescreen.solvers.point import Point
 from safescreen.solvers.state import State
+
+
+class Coupled(Protocol):
+    """What Newton's method needs of terms besides sums: their inner products ("sweeps")."""
+
+    def gram(self, numbers: NDArray) -> NDArray:
+        """Return the inner products of some terms with each other, shape (B, B)."""
+        ...
+
+
+class Applied(Coupled, Protocol):
+    """The same of terms without coordinates, which may be too many for a matrix."""
+
+    def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
+        """Return the function ``v -> G v``, where G is the matrix of :meth:`Coupled.gram`."""
+        ...
+
+
+class Rowed(Coupled, Protocol):
+    """The same of terms with coordinates ("rows")."""
+
+    def rows(self, numbers: NDArray) -> Any:
+        """Return some terms as rows, shape (B, d), dense or CSR as the data are."""
+        ...
 
 
 @dataclass
@@ -85,7 +111,7 @@ class Newton:
         """Return the Newton step at an evaluated point, cut by an exact line search; None where no
         step descends, or its system is far from definite or overflows.
         """
-        terms = problem.terms
+        terms: Any = problem.terms  # Coupled, and Applied or Rowed
         loss = problem.loss
         margins = terms.margins(e.x)
         slack = terms.threshold - margins

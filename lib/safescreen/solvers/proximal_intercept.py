@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -16,6 +16,21 @@ from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.setup import Setup, Solver
 from safescreen.solvers.state import State
+from safescreen.terms.base import Terms
+
+
+class Freed(Protocol):
+    """What the method needs of terms, besides sums: the capability "intercept"."""
+
+    constant: float
+
+    def penalised(self, b: float) -> Terms:
+        """Return the terms with an intercept that is penalised for its distance from b."""
+        ...
+
+    def residual(self, alpha: NDArray) -> tuple[float, float]:
+        """Return ``sum_t w_t y_t alpha_t``, and a bound of its rounding error."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +128,7 @@ class ProximalIntercept:
         last = drive(Reduction(around), Setup(limits=limits, solver=self.inner), start)
         x = last.evaluation.x
         alpha = around.alpha(x) if last.best_dual is None else last.best_dual.unpack()
-        terms = problem.terms
+        terms: Any = problem.terms  # Freed
         s = terms.residual(alpha)[0]
         step = terms.constant * terms.constant * s / state.lam
         own = replace(self._moved(own, s, step), x=x)
@@ -143,4 +158,5 @@ class ProximalIntercept:
 
 def penalised(problem: Problem, b: float) -> Problem:
     """Return the problem with a penalised intercept around b."""
-    return problem.with_terms(problem.terms.penalised(b), problem.loss)
+    terms: Any = problem.terms  # Freed
+    return problem.with_terms(terms.penalised(b), problem.loss)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import TINY, ElementLike
@@ -15,6 +16,14 @@ from safescreen.solvers.line_search import line_search
 from safescreen.solvers.point import Point
 from safescreen.solvers.projected_gradient import ProjectedGradient, Walk
 from safescreen.solvers.state import State
+
+
+class Curved(Protocol):
+    """What Newton steps over a cone need of terms, besides sums: the capability "curvature"."""
+
+    def curvature(self, numbers: NDArray, width: float) -> Callable[[ElementLike], ElementLike]:
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over some terms."""
+        ...
 
 
 @dataclass
@@ -141,7 +150,8 @@ class Semismooth:
         if n_steps * left <= self.steps * (2.0 + cost * own.products) * fallen:
             own.next = n_steps + self.first
             return None
-        product = problem.terms.curvature(curved, problem.loss.smoothing)
+        terms: Any = problem.terms  # Curved
+        product = terms.curvature(curved, problem.loss.smoothing)
         y, own.products = self.newton_point(problem, e, length, product)
         if not problem.cone.norm(y) < math.inf:  # products of lam and squares have overflowed
             return None

@@ -66,7 +66,7 @@ class Solution:
     ----------
     x : element of the cone
     alpha : array of shape (T,)
-        Dual point that `gap` belongs to; terms that left during the solve have exactly 0 or 1.
+        The dual point that `gap` belongs to.
     lam : float
     gap : float
         Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included: the

@@ -110,10 +110,6 @@ class Terms(ABC):
     threshold: Any = 1.0
     weights: NDArray | None = None
     offers: frozenset[str] = frozenset({"singles"})
-    stored: int = 0
-    """How many numbers a sweep over all terms reads; 0 if a sweep does not read rows."""
-    costly: bool = False
-    """Whether a sum over all terms costs much more than a sweep."""
 
     @property
     def explicit(self) -> bool:
@@ -301,20 +297,6 @@ class Terms(ABC):
         """
         return alpha
 
-    def penalised(self, b: float) -> Terms:
-        """Return the terms with an intercept that is penalised for its distance from b
-        ("intercept").
-        """
-        self.require("intercept", by="a proximal method for the intercept")
-        return self
-
-    def levels_of(self, numbers: NDArray) -> tuple[Any, NDArray | None]:
-        """Return the thresholds and the weights of some terms, given by a mask or by their
-        numbers.
-        """
-        threshold = self.threshold[numbers] if np.ndim(self.threshold) else self.threshold
-        return threshold, None if self.weights is None else self.weights[numbers]
-
     def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same terms with another threshold, one number or an array of shape (T,)."""
         terms = copy.copy(self)
@@ -329,111 +311,6 @@ class Terms(ABC):
             )
         return terms
 
-    def conjugates(self, loss: Loss, alpha: NDArray) -> float:
-        """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, the part of the dual value
-        that is not a norm.
-        """
-        weighted = alpha if self.weights is None else self.weights * alpha
-        return float(np.sum(self.threshold * weighted)) - 0.5 * loss.smoothing * float(
-            weighted @ alpha
-        )
-
-    def linear_constant(self, loss: Loss, in_L: NDArray) -> float:
-        """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant that screened
-        terms of L add to the objective (STS19 Lemma 1).
-        """
-        n = int(np.count_nonzero(in_L))
-        tau = self.threshold
-        if n == 0:
-            return 0.0
-        if self.weights is not None:
-            return float(np.sum((self.weights * (tau - 0.5 * loss.smoothing))[in_L]))
-        height = float(tau) * n if np.ndim(tau) == 0 else float(np.sum(tau[in_L]))
-        return height - 0.5 * loss.smoothing * n
-
-    # --------------------------------------------------------------- what only some families can do
-
-    def elements(self, numbers: NDArray) -> Any:
-        """Return ``(a, errors)``: some terms written out, one a row, and bounds of their rounding
-        errors ("elements").
-        """
-        self.require("elements", by="writing terms out")
-
-    @property
-    def feature_norms(self) -> Any:
-        """Upper bounds of ``sqrt(sum_t w_t a_tj^2)`` for every coordinate j, shape (d,)
-        ("features").
-        """
-        self.require("features", by="the features rule")
-
-    def on_features(self, keep: NDArray) -> Any:
-        """Return the terms in the coordinates of the boolean mask `keep` only ("features")."""
-        self.require("features", by="leaving features out")
-
-    def sweep(
-        self,
-        alpha: NDArray,
-        H: ElementLike,
-        lam: float,
-        loss: Loss,
-        tolerance: float,
-        epochs: int,
-        state: int,
-        shrinking: bool = True,
-        goal: tuple[float, float] = (0.0, 0.0),
-        is_over: Callable[[], bool] | None = None,
-    ) -> Any:
-        """Improve a dual point coordinate by coordinate ("sweeps").
-
-        Parameters
-        ----------
-        alpha : array of shape (T,)
-            The dual point, which is overwritten.
-        H : element of the space
-            ``c + sum_t w_t alpha_t a_t``.
-        lam : float > 0
-        loss : Loss
-        tolerance : float
-            A sweep is the last one if the projected slopes, in units of the margin, differ by no
-            more than this.
-        epochs : int
-            Largest number of sweeps.
-        state : int
-            State of the random generator that orders the coordinates.
-        shrinking : bool
-            Leave out, for some time, coordinates that are firmly at a bound.
-        goal : pair of float
-            The sweeps end where they estimate that the duality gap of the dual point has reached
-            this: a gap, and one relative to the objective.
-        is_over : callable, optional
-            Is asked now and then, between two sweeps. Once it says yes, the work ends. As long as
-            it says no, it changes nothing.
-
-        Returns
-        -------
-        tuple
-            ``(H, spread, n_sweeps, state)``; `spread` is by how much the projected slopes differ.
-        """
-        self.require("sweeps", by="coordinate descent")
-
-    def gram(self, numbers: NDArray) -> Any:
-        """Return the inner products of some terms with each other, shape (B, B) ("sweeps")."""
-        self.require("sweeps", by="a system of inner products")
-
-    def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> G v``, where G is the matrix of :meth:`gram` ("sweeps")."""
-        return self.gram(numbers).__matmul__
-
-    def rows(self, numbers: NDArray) -> Any:
-        """Return some terms as rows, shape (B, d), dense or CSR as the data are ("rows")."""
-        self.require("rows", by="a system in coordinates")
-
-    def curvature(self, numbers: NDArray, width: float) -> Any:
-        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over some terms
-        ("curvature").
-        """
-        self.require("curvature", by="a Newton step over a cone")
-
     def differences(self) -> Any:
         """Return the same terms as :class:`~safescreen.terms.differences.PairDifferences`, which
         list their pairs ("differences").
@@ -444,6 +321,12 @@ class Terms(ABC):
     def n_pairs(self) -> int:
         """The number of pairs that the terms are made of ("differences"); 0 for others."""
         return 0
+
+
+def levels_of(terms: Terms, numbers: NDArray) -> tuple[Any, NDArray | None]:
+    """Return the thresholds and the weights of some terms, given by a mask or by their numbers."""
+    threshold = terms.threshold[numbers] if np.ndim(terms.threshold) else terms.threshold
+    return threshold, None if terms.weights is None else terms.weights[numbers]
 
 
 def check_weights(weights: ArrayLike | None, n: int, name: str = "weights") -> NDArray | None:

@@ -18,7 +18,7 @@ from safescreen.losses import Loss
 from safescreen.rounding import FLOOR, UNIT, ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import InnerProducts, LossSums, Terms
+from safescreen.terms.base import InnerProducts, LossSums, Terms, levels_of
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
 
@@ -324,7 +324,7 @@ class PairDifferences(Terms):
         same_pairs, same = self.same_pairs.compact(same)
         other_pairs, other = self.other_pairs.compact(other)
         part = type(self).__new__(type(self))
-        part.threshold, weights = self.levels_of(numbers)
+        part.threshold, weights = levels_of(self, numbers)
         points = self.points
         if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)

@@ -91,6 +91,8 @@ class FreeIntercept(Terms):
     (1.0, -2.0)
     """
 
+    stored = 0
+
     def __init__(self, terms: Terms, y: ArrayLike, constant: float):
         check_terms(terms).require("sweeps", by="FreeIntercept")
         signs = check_signs(y, len(terms))

@@ -16,7 +16,14 @@ from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms._sample_kernels import begin, sweep
-from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
+from safescreen.terms.base import (
+    InnerProducts,
+    LossSums,
+    Terms,
+    check_signs,
+    check_weights,
+    levels_of,
+)
 
 PIECE = 1e7
 """So many numbers are read between two looks at the clock: some hundredths of a second."""
@@ -54,6 +61,7 @@ class Samples(Terms):
     """
 
     offers = frozenset({"singles", "elements", "sweeps", "rows"})
+    costly = False
 
     def __init__(self, X: PointsLike, y: ArrayLike, *, weights: ArrayLike | None = None):
         X = check_points(X, allow_sparse=True)
@@ -190,7 +198,7 @@ class Samples(Terms):
         """Return the samples of the mask `keep`; their rows are copied."""
         keep = check_mask(keep, len(self), "keep")
         selected = Samples.__new__(Samples)
-        selected._set(self._Z[keep], self.norms[keep], *self.levels_of(keep))
+        selected._set(self._Z[keep], self.norms[keep], *levels_of(self, keep))
         return selected
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from safescreen_book.datasets.readers import read_any
-from safescreen_book.datasets.readers.delimited import counted
+from safescreen_book.datasets.readers.delimited import also_told, counted
 
 __all__ = ["Table", "drawn", "prepare", "read_any", "split"]
 
@@ -39,14 +39,25 @@ LARGEST = 1e150
 UNEVEN = 3.0
 """Classes are uneven if the largest has more than so many times the rows of the smallest."""
 
+MANY_CLASSES = 30
+"""More classes that are numbers may be a quantity."""
+
+EXACT = 2**53
+"""From here on floating point does not tell all whole numbers apart."""
+
+TYPED = ("number", "bool", "boolean", "datetime", "datetimetz", "timedelta")
+"""Types of columns that are no text."""
+
 _DAY = r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-. ]+[^\W\d]{3,9}[-., ]+\d{2,4})"
 _DAY += r"|[^\W\d]{3,9} \d{1,2},? \d{4}"
 _DATE = rf"(({_DAY})([T ].*)?|\d{{1,2}}:\d{{2}}(:\d{{2}}.*)?)"
 _COMPACT = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"  # 20261231
 _NAMES_ID = re.compile(r"(?:.*[\W_])?(id|uuid|guid|key|index|row|no|nr)", re.IGNORECASE)
-_UNIT = r"[%€$£]"
-_WORD_UNIT = r"[^\W\d_]{1,6}"
 _BETWEEN = " '\u2019\u00a0\u202f"  # between thousands, beside point and comma
+_CELL = (  # -$ 1,234.5 km/h, or (12), which is -12
+    r"^([-+(]?)\s*([$€£¥₹]?)\s*([-+]?[\d.,](?:[\d.,'\u2019\s]*[\d.,])?(?:[eE][-+]?\d+)?)"
+    r"\s*((?:[^\W\d_]|[%$€£¥₹°])[^\d(),;:+]{0,11}[23]?)?(\)?)$"
+)
 
 
 @dataclass(frozen=True)
@@ -120,33 +131,34 @@ def prepare(
     """
     _choice("words", words, ("refuse", "encode", "drop"))
     _choice("gaps", gaps, ("refuse", "drop"))
-    notes: list[str] = []
-    sep = frame.attrs.get("sep", ",")
-    frame = _with_own_names(frame, label, _listed(drop), notes)
-    kept = _listed(keep)
-    _need_columns(frame, "label", [label])
-    _need_columns(frame, "drop", _listed(drop))
-    _need_columns(frame, "keep", kept)
-    if len(frame) == 0:
-        raise ValueError("file: it has no rows")
-    frame = _as_text(frame.drop(columns=_listed(drop)).reset_index(drop=True))
-    if label not in frame:
-        raise ValueError(f"drop: {label!r} is the label; leave it in, or give another label")
-    marks = set(_listed(missing))
-    y = _labels(frame.pop(label), label, marks, notes)
-    plain = _plain(frame)
-    form = _form(frame, plain, sep, decimal, thousands, notes)
-    columns = _Columns(frame, kept, GAPS | marks, form, plain if form == _Form() else {})
-    notes += columns.notes
-    columns.refuse(words, gaps, y.isna())
-    X, used = columns.rows(words, gaps, y.isna(), notes)
-    y = _classes(y[used], label, notes)
-    X = _without_constants(X.loc[y.index], kept, notes)
-    if X.shape[1] == 0:
-        raise ValueError(
-            f"file: beside the label {label!r} it has no column to learn from"
-            + "".join(f"; {note}" for note in notes if note.startswith("left out"))
-        )
+    with also_told(frame.attrs.get("notes", [])):
+        notes: list[str] = []
+        sep = frame.attrs.get("sep", ",")
+        frame = _with_own_names(frame, label, _listed(drop), notes)
+        kept = _listed(keep)
+        _need_columns(frame, "label", [label])
+        _need_columns(frame, "drop", _listed(drop))
+        _need_columns(frame, "keep", kept)
+        if len(frame) == 0:
+            raise ValueError("file: it has no rows")
+        frame = frame.reset_index(drop=True)
+        names = [name for name in frame.columns if name not in {*_listed(drop), label}]
+        if label in _listed(drop):
+            raise ValueError(f"drop: {label!r} is the label; leave it in, or give another label")
+        marks = set(_listed(missing))
+        y = _labels(frame[label], label, marks, notes)
+        _refuse_quantities(y, label, notes)
+        cells = _Cells(frame, names, GAPS | marks, sep, decimal, thousands, notes)
+        columns = _Columns(frame, names, kept, cells)
+        notes += columns.notes()
+        X, used = columns.rows(words, gaps, y.isna(), notes)
+        y = _classes(y[used], label, notes)
+        X = _without_constants(X.loc[y.index], kept, notes)
+        if X.shape[1] == 0:
+            raise ValueError(
+                f"file: beside the label {label!r} it has no column to learn from"
+                + "".join(f"; {note}" for note in notes if note.startswith("left out"))
+            )
     return Table(np.ascontiguousarray(X.to_numpy(float)), y.to_numpy(), list(X.columns), notes)
 
 
@@ -257,16 +269,6 @@ def _need_columns(frame, parameter, wanted):
             )
 
 
-def _as_text(frame):
-    """Return the frame with columns of text, numbers and times only; of text gaps are empty."""
-    texts = {
-        name: frame[name].astype(object).where(frame[name].notna(), "").map(str)
-        for name in frame.columns
-        if not _is_typed(frame[name]) and (frame[name].dtype != "str" or frame[name].hasnans)
-    }
-    return frame.assign(**texts)
-
-
 # ------------------------------------------------------------------ labels
 
 
@@ -289,15 +291,30 @@ def _labels(column, label, marks, notes):
     return bare.where((bare != "") & ~bare.isin(marks))
 
 
-def _classes(y, label, notes):
-    """Return the labels of classes with two rows and more, numbers as numbers."""
+def _refuse_quantities(y, label, notes):
+    """Raise a ValueError if labels differ as quantities and names do."""
     rows = y.value_counts()
-    alone = rows.index[rows == 1]
-    if len(alone) > 0.5 * len(y) and len(rows) > 2:
+    alone = (rows == 1).sum()
+    values = pd.to_numeric(rows.index.to_series(), errors="coerce")
+    are_many = len(rows) > MANY_CLASSES and values.notna().all()
+    has_fractions = are_many and (values != np.rint(values)).any()
+    is_quantity = has_fractions or (are_many and alone > 0.1 * len(rows))
+    if is_quantity or (alone > 0.5 * y.notna().sum() and len(rows) > 2):
         raise ValueError(
             f"label: {label!r} has {len(rows):,} values in {len(y):,} rows, so it is a quantity or "
             "a name and no class: cut it into a few classes, or take another column"
         )
+    if are_many:
+        notes.append(
+            f"label: {label!r} has {len(rows):,} classes, all of them numbers; if it is a "
+            "quantity, cut it into a few classes"
+        )
+
+
+def _classes(y, label, notes):
+    """Return the labels of classes with two rows and more, numbers as numbers."""
+    rows = y.value_counts()
+    alone = rows.index[rows == 1]
     if len(rows) - len(alone) < 2:
         others = f", and with a single row {_named(map(repr, alone), 5)}" if len(alone) else ""
         one = repr(rows.index[0]) if len(rows) else "that has a row"
@@ -312,11 +329,8 @@ def _classes(y, label, notes):
         )
         y = y[~y.isin(alone)]
     numbers = pd.to_numeric(y, errors="coerce")
-    if (
-        numbers.notna().all()
-        and (numbers == np.rint(numbers)).all()
-        and numbers.abs().max() < 2**53
-    ):
+    are_whole = numbers.notna().all() and (numbers == np.rint(numbers)).all()
+    if are_whole and numbers.abs().max() < EXACT:
         return numbers.astype(np.int64)
     return y.astype(object)
 
@@ -333,59 +347,85 @@ class _Form:
 
     def read(self, cells):
         """Return text as numbers, NaN where it is none."""
-        plain = cells.str.replace("\u2212", "-")
-        if self.decimal == ".":
-            values = pd.to_numeric(plain, errors="coerce")
-            if values.notna().all():
-                return values.astype(float)
-        point = re.escape(self.decimal)
-        whole = rf"\d{{1,3}}({re.escape(self.thousands)}\d{{3}})+|\d+" if self.thousands else r"\d+"
-        number = rf"[-+]?(({whole})({point}\d*)?|{point}\d+)([eE][-+]?\d+)?"
-        pattern = rf"{_UNIT}?\s*{number}\s*{_UNIT}?"
-        text = plain.where(plain.str.fullmatch(pattern), "")
-        text = text.str.replace(rf"{_UNIT}|\s", "", regex=True)
-        if self.thousands.strip():
-            text = text.str.replace(self.thousands, "", regex=False)
-        slow = pd.to_numeric(text.str.replace(self.decimal, ".", regex=False), errors="coerce")
-        return slow.fillna(values).astype(float) if self.decimal == "." else slow.astype(float)
+        text = cells.str.replace("\u2212", "-")
+        if self != _Form():
+            point = re.escape(self.decimal)
+            group = re.escape(self.thousands)
+            whole = rf"\d{{1,3}}({group}\d{{2,3}})*{group}\d{{3}}|\d+" if group else r"\d+"
+            number = rf"[-+]?(({whole})({point}\d*)?|{point}\d+|[iI]nf)([eE][-+]?\d+)?"
+            text = text.where(text.str.fullmatch(number).astype(bool))
+            text = text.str.replace(self.thousands, "", regex=False) if group else text
+            text = text.str.replace(self.decimal, ".", regex=False)
+        return pd.to_numeric(text, errors="coerce").to_numpy(float)
 
 
-def _plain(frame):
-    """Return the columns of text that are numbers as Python writes them, as numbers."""
-    found = {}
-    for name in frame.columns:
-        if not _is_typed(frame[name]):
-            values = pd.to_numeric(frame[name], errors="coerce")
-            if values.notna().all():
-                found[name] = values.astype(float)
-    return found
+class _Cells:
+    """Text of the columns of text, and its numbers, with all columns read at once."""
+
+    def __init__(self, frame, names, marks, sep, decimal, thousands, notes):
+        frame = frame.select_dtypes(exclude=TYPED)
+        names = [name for name in names if name in frame.columns]
+        raw = frame.to_numpy(object)[:, frame.columns.get_indexer(names)]
+        try:
+            flat = list(map(str.strip, raw.ravel()))
+        except TypeError:  # not all of them are text
+            both = zip(raw.ravel(), pd.isna(raw).ravel(), strict=True)
+            flat = ["" if is_gap else str(value).strip() for value, is_gap in both]
+        text = pd.Series(flat, dtype=object)
+        self.marks = marks
+        self.place = dict(zip(names, range(len(names)), strict=True))
+        self.text = text.to_numpy().reshape(raw.shape)
+        self.gaps = text.isin(marks).to_numpy().reshape(raw.shape)
+        columns = [_plain(*each) for each in zip(self.text.T, self.gaps.T, strict=True)]
+        values = np.array(columns).reshape(raw.T.shape).T
+        is_plain = (~np.isnan(values) | self.gaps).all(axis=0)
+        seen = set(self.text[:20, np.flatnonzero(is_plain)[:100]].ravel())
+        seen.update(self.text[:2000, ~is_plain].ravel())
+        self.form = _form(seen, sep, decimal, thousands, notes)
+        if self.form != _Form():
+            values = self.form.read(text).reshape(raw.shape)
+            is_plain = (~np.isnan(values) | self.gaps).all(axis=0)
+        self.values = np.where(self.gaps, np.nan, values)
+        self.is_plain = is_plain & ~self.gaps.all(axis=0)
+        with np.errstate(invalid="ignore"):
+            is_whole = (self.values == np.rint(self.values)) | self.gaps
+        self.may_be_whole = is_whole.all(axis=0)
 
 
-def _form(frame, plain, sep, decimal, thousands, notes):
-    """Return the marks in numbers, those given or those that explain most values."""
-    found = set()
-    for name in frame.columns:
-        if not _is_typed(frame[name]):
-            found.update(frame[name].head(20 if name in plain else 2000))
-    seen = [str(value).strip() for value in found]
-    seen = [re.sub(rf"^{_UNIT}\s*|\s*({_UNIT}|{_WORD_UNIT})$", "", value) for value in seen]
+def _plain(text, gaps):
+    """Return text as numbers as Python writes them, NaN where it is none."""
+    try:
+        if "_" not in "".join(text):  # 1_0 is no number
+            return np.where(gaps, "nan", text).astype(float)
+    except ValueError:
+        pass  # pandas is five times slower, and goes on behind a word
+    return pd.to_numeric(pd.Series(text), errors="coerce").to_numpy(float)
+
+
+def _form(seen, sep, decimal, thousands, notes):
+    """Return the marks in numbers, those given or those that explain most texts."""
+    parts = (re.match(_CELL, text.replace("\u2212", "-")) for text in seen)
+    seen = [match[3].lstrip("+-") for match in parts if match]
 
     def count(pattern):
-        return sum(re.fullmatch(rf"[-+]?{pattern}", value) is not None for value in seen)
+        return sum(re.fullmatch(pattern, value) is not None for value in seen)
 
     unclear = {mark: count(rf"[1-9]\d{{0,2}}{re.escape(mark)}\d{{3}}") for mark in ".,"}
+    certain = {mark: count(rf"[1-9]\d{{0,2}}([{mark}]\d{{2,3}})+[{mark}]\d{{3}}") for mark in ".,"}
     decimals = {
-        mark: count(rf"(\d*{re.escape(mark)}\d+|\d{{1,3}}([.,]\d{{3}})+{re.escape(mark)}\d+)")
-        - unclear[mark]
-        for mark in ".,"
+        mark: count(rf"(\d*[{mark}]\d+|\d{{1,3}}([{other}]\d{{2,3}})+[{mark}]\d+)") - unclear[mark]
+        for mark, other in (".,", ",.")
     }
     grouped = {
-        mark: count(rf"\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,]\d+)?") for mark in f".,{_BETWEEN}"
+        mark: count(rf"\d{{1,3}}({re.escape(mark)}\d{{2,3}})*{re.escape(mark)}\d{{3}}([.,]\d+)?")
+        for mark in f".,{_BETWEEN}"
     }
     if not decimal:
         is_comma = decimals[","] > decimals["."]
         if not any(decimals.values()) and unclear[","] and not unclear["."]:
             is_comma = sep != ","
+        if certain["."] != certain[","] and not any(decimals.values()):
+            is_comma = certain["."] > certain[","]
         decimal = "," if is_comma else "."
         if is_comma:
             notes.append("decimal: numbers have a decimal comma")
@@ -399,13 +439,18 @@ def _form(frame, plain, sep, decimal, thousands, notes):
     return _Form(decimal, thousands)
 
 
-def _is_typed(column):
-    """Return whether a column has other values than text."""
-    return (
-        pd.api.types.is_numeric_dtype(column)
-        or pd.api.types.is_datetime64_any_dtype(column)
-        or pd.api.types.is_timedelta64_dtype(column)
-    )
+def _without_units(cells):
+    """Return cells without the one unit that most of them have, and it; (12) becomes -12."""
+    parts = cells.str.replace("\u2212", "-").str.extract(_CELL).fillna("")
+    lead, sign, number, unit, end = (parts[place] for place in range(5))
+    units = sign + unit.str.strip()
+    counts = units[units != ""].value_counts()
+    is_one = len(counts) == 1 and 2 * counts.iloc[0] > (number != "").sum()
+    fits = (number != "") & ((lead == "(") == (end == ")"))
+    if not is_one:
+        fits &= units == ""
+    minus = lead.map({"-": "-", "(": "-"}).fillna("")
+    return (minus + number).where(fits, cells), counts.index[0] if is_one else ""
 
 
 # ------------------------------------------------------------------ columns
@@ -413,125 +458,134 @@ def _is_typed(column):
 
 class _Columns:
     """The columns of features, told apart: `numbers` (name: values), `words` (name: text), and
-    `strays` (name: what stands between numbers and is none); notes on all that were left out.
+    `strays` (name: marks between numbers); notes on all that were left out.
     """
 
-    def __init__(self, frame, kept, marks, form, plain):
+    def __init__(self, frame, names, kept, cells):
         self.kept = kept
-        self.marks = marks
-        self.form = form
-        self.plain = plain
+        self.cells = cells
+        self.size = len(frame)
         self.numbers = {}
         self.words = {}
         self.strays = {}
-        self.index = frame.index
+        self.among_numbers = {}
         self.left = {"columns without a value": [], "numbers of the rows": []}
         self.left |= {"names of rows": [], "dates": [], "words that differ in every row": []}
-        self.truths = []
-        self.units = []
-        self.days = []
-        for name in frame.columns:
-            self._add(name, frame[name])
-        self.notes = [self._of_left(*each) for each in self.left.items() if each[1]]
-        if self.truths:
-            self.notes.append(f"true and false are read as 1 and 0: {_named(self.truths)}")
-        if self.days:
-            self.notes.append(f"dates are read as days since the first: {_named(self.days)}")
-        if self.units:
-            self.notes.append(f"units and signs such as % are taken off: {_named(self.units)}")
+        self.read = {"true and false are read as 1 and 0": []}
+        self.read |= {"dates are read as days since the first": []}
+        self.read |= {"units and signs such as % are taken off": [], "(12) is read as -12": []}
+        for name in names:
+            if name in cells.place:
+                self._add_text(name, cells.place[name])
+            else:
+                self._add_typed(name, frame[name])
 
-    def _of_left(self, what, names):
-        advice = f"; name them in keep to use them{' as days' if what == 'dates' else ''}"
-        return f"left out, {what}: {_named(names)}" + advice * (what != "columns without a value")
+    def notes(self):
+        """Return what was left out and what was read in another way."""
+        advice = "; name them in keep to use them"
+        ends = dict.fromkeys(self.left, advice)
+        ends |= {"columns without a value": "", "dates": f"{advice} as days"}
+        left = self.left.items()
+        return [
+            *(f"left out, {what}: {_named(names)}{ends[what]}" for what, names in left if names),
+            *(f"{what}: {_named(names)}" for what, names in self.read.items() if names),
+        ]
 
-    def _add(self, name, column):
-        """Put a column where it belongs."""
-        if column.dtype == bool:
-            self.truths.append(name)
-            self.numbers[name] = column.astype(float)
-        elif pd.api.types.is_numeric_dtype(column):
-            values = column.astype(float)
-            marks = [float(mark) for mark in self.marks if re.fullmatch(r"-?\d+\.?\d*", mark)]
-            is_whole = pd.api.types.is_integer_dtype(column)
-            self._add_number(name, values.mask(values.isin(marks)), is_whole)
-        elif _is_typed(column):
+    def _add_typed(self, name, column):
+        """Add a column of pandas' own numbers, truths or times."""
+        if not pd.api.types.is_numeric_dtype(column):
             self._add_dates(name, column)
-        elif name in self.plain and not self._may_stand_for_more(column):
-            self._add_number(name, self.plain[name], self._is_whole(column, self.plain[name]))
+            return
+        if column.dtype == bool:
+            self.read["true and false are read as 1 and 0"].append(name)
+        values = column.to_numpy(float, na_value=np.nan)
+        marks = [float(mark) for mark in self.cells.marks if re.fullmatch(r"-?\d+\.?\d*", mark)]
+        values = np.where(np.isin(values, marks), np.nan, values)
+        is_whole = pd.api.types.is_integer_dtype(column)
+        kind = self._kind_of_ids(name, values) if is_whole else ""
+        if np.isnan(values).all():
+            kind = "columns without a value"
+        if kind:
+            self.left[kind].append(name)
         else:
-            self._add_text(name, column)
+            self.numbers[name] = values
 
-    def _may_stand_for_more(self, column):
-        """Return whether a column of plain numbers has marks of gaps, or days as 20261231."""
-        first = str(column.iloc[0]).strip()
-        marks = [mark for mark in self.marks if re.match(r"[-+.\di]", mark, re.IGNORECASE)]
-        return re.fullmatch(_COMPACT, first) is not None or bool(column.isin(marks).any())
-
-    @staticmethod
-    def _is_whole(cells, values):
-        """Return whether all of these texts, which have these values, are whole numbers."""
-        if not (values == np.rint(values)).all():
-            return False
-        return bool(cells.str.strip().str.fullmatch(r"\d+").all())
-
-    def _add_text(self, name, column):
-        column = column.str.strip()
-        text = column.where(~column.isin(self.marks))
-        cells = text.dropna()
-        if cells.empty:
+    def _add_text(self, name, place):
+        """Put a column of text where it belongs."""
+        text = self.cells.text[:, place]
+        gaps = self.cells.gaps[:, place]
+        is_day = re.search(r"dat|day|tag", name, re.IGNORECASE) and not gaps.all()
+        if is_day and all(re.fullmatch(_COMPACT, cell) for cell in text[~gaps]):
+            self._add_dates(name, pd.to_datetime(pd.Series(text), format="%Y%m%d", errors="coerce"))
+        elif self.cells.is_plain[place]:
+            values = self.cells.values[:, place]
+            kind = self._kind_of_ids(name, values) if self.cells.may_be_whole[place] else ""
+            if kind and all(map(str.isdecimal, text[~gaps])):
+                self.left[kind].append(name)
+            else:
+                self.numbers[name] = values
+        elif gaps.all():
             self.left["columns without a value"].append(name)
-            return
-        if cells.str.fullmatch(_COMPACT).all() and re.search(r"dat|day|tag", name, re.IGNORECASE):
-            self._add_dates(name, pd.to_datetime(text, format="%Y%m%d", errors="coerce"))
-            return
+        else:
+            self._add_mixed(name, pd.Series(text).mask(gaps))
+
+    def _add_mixed(self, name, text):
+        """Put a column that has words where it belongs."""
+        cells = text.dropna()
         lower = cells.str.lower()
         if lower.isin(("true", "false")).all():
-            self.truths.append(name)
-            self.numbers[name] = (lower == "true").astype(float).reindex(self.index)
+            self.read["true and false are read as 1 and 0"].append(name)
+            self.numbers[name] = text.str.lower().map({"true": 1.0, "false": 0.0}).to_numpy(float)
             return
-        unit = ""
-        parts = cells.str.extract(rf"^([-+]?[\d.,' ]*\d)\s*({_WORD_UNIT})$")
-        if parts[1].notna().all() and parts[1].nunique() == 1:
-            unit = f" ({parts[1].iloc[0]})"
-            cells = parts[0]
-        values = self.form.read(cells)
-        share = values.notna().mean()
-        if share == 1.0:
-            if unit or cells.str.contains(_UNIT).any():
-                self.units.append(name + unit)
-            self._add_number(name, values.reindex(self.index), self._is_whole(cells, values))
+        bare, unit = _without_units(cells)
+        values = pd.Series(self.cells.form.read(bare), index=cells.index)
+        strays = cells[values.isna()]
+        if strays.empty:
+            if unit:
+                self.read["units and signs such as % are taken off"].append(f"{name} ({unit})")
+            if cells.str.startswith("(").any():
+                self.read["(12) is read as -12"].append(name)
+            self.numbers[name] = values.reindex(text.index).to_numpy()
         elif cells.str.fullmatch(_DATE).mean() > 0.9:
             self._add_dates(name, self._days_of(text))
-        elif share > 0.5:
-            self.strays[name] = cells[values.isna()]
+        elif 2 * len(strays) < len(cells) and self._are_marks(strays):
+            self.strays[name] = strays
+        elif 2 * len(strays) < len(cells):
+            self.words[name] = text
+            self.among_numbers[name] = strays.iloc[0]
         elif cells.is_unique and len(cells) > MOST_VALUES and name not in self.kept:
             self.left["words that differ in every row"].append(name)
         else:
             self.words[name] = text
 
-    def _add_number(self, name, values, whole):
-        """Add numbers, if they do not number the rows."""
-        if whole and name not in self.kept and values.notna().all():
-            is_unnamed = name.startswith("Unnamed:") and values.is_monotonic_increasing
-            counts = len(values) > 2 and (values.diff().iloc[1:] == 1.0).all()
-            if values.is_unique and counts and values.iloc[0] in (0.0, 1.0):
-                self.left["numbers of the rows"].append(name)
-                return
-            if values.is_unique and (is_unnamed or _NAMES_ID.fullmatch(name)):
-                self.left["names of rows"].append(name)
-                return
-        if values.isna().all():
-            self.left["columns without a value"].append(name)
-            return
-        self.numbers[name] = values
+    @staticmethod
+    def _are_marks(strays):
+        """Return whether what is no number stands for gaps: one or two words, again and again."""
+        counts = strays.value_counts()
+        if len(counts) > 2 or strays.str.contains(r"[\d,]").any():
+            return False
+        return all(rows > 1 or not re.search(r"\w", mark) for mark, rows in counts.items())
+
+    def _kind_of_ids(self, name, values):
+        """Return how whole numbers are called that tell rows apart, empty if they are a feature."""
+        if name in self.kept:
+            return ""
+        if (values >= EXACT).any():
+            return "names of rows"
+        if len(values) > 2 and values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all():
+            return "numbers of the rows"
+        is_unnamed = name.startswith("Unnamed:") and (np.diff(values) > 0.0).all()
+        is_named = _NAMES_ID.fullmatch(name) and len(np.unique(values)) == len(values)
+        has_all = not np.isnan(values).any()
+        return "names of rows" if (is_unnamed or is_named) and has_all else ""
 
     def _add_dates(self, name, dates):
         if name not in self.kept:
             self.left["dates"].append(name)
             return
-        self.days.append(name)
+        self.read["dates are read as days since the first"].append(name)
         dates = pd.to_datetime(dates, utc=True, errors="coerce")
-        self.numbers[name] = (dates - dates.min()) / pd.Timedelta(days=1)
+        self.numbers[name] = ((dates - dates.min()) / pd.Timedelta(days=1)).to_numpy(float)
 
     @staticmethod
     def _days_of(text):
@@ -542,66 +596,53 @@ class _Columns:
             text, format="mixed", dayfirst=is_day_first, errors="coerce", utc=True
         )
 
-    def refuse(self, words, gaps, unlabelled):
+    def _refuse(self, X, words, gaps, unlabelled, gappy):
         """Raise a ValueError for all that the reader has to decide."""
         wrong = [self._of_strays(*each) for each in list(self.strays.items())[:LISTED]]
         if len(self.strays) > LISTED:
             wrong.append(f"so do {len(self.strays) - LISTED:,} more columns")
         if self.words and words == "refuse":
-            several = (f"{name} ({text.nunique():,})" for name, text in self.words.items())
             wrong.append(
                 "these columns hold words (in brackets how many different ones): "
-                f"{_named(several)}; set words to 'encode' for a column of 0 and 1 for each word, "
-                "or to 'drop', or name them in drop"
+                f"{_named(map(self._of_words, self.words))}; set words to 'encode' for a column "
+                "of 0 and 1 for each word, or to 'drop', or name them in drop"
             )
-        wrong += self._of_sizes()
-        gappy = self._with_gaps(words)
+        wrong += self._of_sizes(X)
         if gaps == "refuse" and (gappy or unlabelled.any()):
-            names = [*(f"{name} ({rows:,})" for name, rows in gappy.items())]
+            names = [f"{name} ({rows:,})" for name, rows in gappy.items()]
             if unlabelled.any():
                 names.append(f"the label ({unlabelled.sum():,})")
-            left = (~self._rows_with_gaps(words) & ~unlabelled).sum()
+            complete = X.notna().all(axis=1) & ~unlabelled
             wrong.append(
                 "these columns have missing values (in brackets in how many rows): "
                 f"{_named(names)}; fill them, name them in drop, or set gaps to 'drop' to use the "
-                f"{left:,} of {counted(len(self.index), 'row')} that have none"
+                f"{complete.sum():,} of {counted(self.size, 'row')} that have none"
             )
         if wrong:
             raise ValueError("\n".join(wrong))
 
     def _of_strays(self, name, cells):
-        values = list(cells.unique())
-        shown = _named(map(repr, values), 5)
-        advice = f"set missing to {','.join(values[:3])} if that stands for a gap"
-        if any(re.fullmatch(r"[-+\d.,' ]*\d[-+\d.,' ]*", value) for value in values):
-            advice = "set decimal and thousands to the marks in its numbers"
         return (
-            f"{name} holds numbers, but for {shown} in {len(cells):,} of {len(self.index):,} rows: "
-            f"{advice}, or name {name} in drop"
+            f"{name} holds numbers, but for {_named(map(repr, cells.unique()))} in "
+            f"{len(cells):,} of {self.size:,} rows: set missing to {','.join(cells.unique())} if "
+            f"that stands for a gap, or name {name} in drop"
         )
 
-    def _of_sizes(self):
+    def _of_words(self, name):
+        among = self.among_numbers.get(name)
+        example = "" if among is None else f", such as {among!r} among numbers"
+        return f"{name} ({self.words[name].nunique():,}{example})"
+
+    def _of_sizes(self, X):
         """Yield a sentence for each column with infinite or huge numbers."""
-        for name, values in self.numbers.items():
-            huge = values[values.abs() > LARGEST]
-            if len(huge):
-                yield (
-                    f"{name} holds {huge.iloc[0]:g} in {counted(len(huge), 'row')}: write numbers "
-                    f"below {LARGEST:g} or leave the values empty, set missing to inf,-inf if "
-                    f"these are gaps, or name {name} in drop"
-                )
-
-    def _with_gaps(self, words):
-        used = self.numbers | (self._encoded() if words == "encode" else {})
-        counts = {name: int(values.isna().sum()) for name, values in used.items()}
-        return {name: count for name, count in counts.items() if count}
-
-    def _rows_with_gaps(self, words):
-        rows = np.zeros(len(self.index), dtype=bool)
-        used = self.numbers | (self._encoded() if words == "encode" else {})
-        for values in used.values():
-            rows |= values.isna().to_numpy()
-        return pd.Series(rows, index=self.index)
+        is_huge = X.select_dtypes("number").abs() > LARGEST
+        for name in is_huge.columns[is_huge.any()]:
+            huge = X.loc[is_huge[name], name]
+            yield (
+                f"{name} holds {huge.iloc[0]:g} in {counted(len(huge), 'row')}: write numbers "
+                f"below {LARGEST:g} or leave the values empty, set missing to inf,-inf if "
+                f"these are gaps, or name {name} in drop"
+            )
 
     def _encoded(self):
         """Return the columns of words that are encoded."""
@@ -613,45 +654,44 @@ class _Columns:
 
     def rows(self, words, gaps, unlabelled, notes):
         """Return a frame of numbers, and which rows are used."""
-        incomplete = self._rows_with_gaps(words) | unlabelled
+        numbers = np.array(list(self.numbers.values())).reshape(-1, self.size).T
+        encoded = self._encoded() if words == "encode" else {}
+        X = pd.DataFrame(numbers, columns=list(self.numbers)).assign(**encoded)
+        counts = X.isna().sum()
+        gappy = counts[counts > 0].to_dict()
+        self._refuse(X, words, gaps, unlabelled, gappy)
+        incomplete = unlabelled | X.isna().any(axis=1)
         if incomplete.any():
-            names = [*self._with_gaps(words), *["the label"] * bool(unlabelled.any())]
+            names = [*gappy, *["the label"] * bool(unlabelled.any())]
             notes.append(
-                f"gaps in {_named(names)}: {incomplete.sum():,} of {len(self.index):,} rows are "
-                "left out"
+                f"gaps in {_named(names)}: {incomplete.sum():,} of {self.size:,} rows are left out"
             )
             if incomplete.all():
-                worst = max(self._with_gaps(words).items(), key=lambda item: item[1])
+                worst = max(gappy, key=gappy.get, default="the label")
                 raise ValueError(
-                    f"gaps: every row has one; name columns with many in drop, such as {worst[0]} "
-                    f"({worst[1]:,} of {len(self.index):,} rows)"
+                    f"gaps: every row has one; name columns with many in drop, such as {worst} "
+                    f"({gappy.get(worst, self.size):,} of {self.size:,} rows)"
                 )
-        used = ~incomplete
-        parts = [pd.DataFrame(self.numbers, index=self.index)[used]]
-        if words == "encode" and self.words:
-            encoded = self._encoded()
-            many = [
-                f"{name} ({text.nunique():,})"
-                for name, text in self.words.items()
-                if name not in encoded
-            ]
-            if many:
-                notes.append(
-                    f"left out, columns with more than {MOST_VALUES} words: {_named(many)}; join "
-                    "words in the file, or name them in keep to encode them all the same"
-                )
-            if encoded:
-                texts = pd.DataFrame(encoded, index=self.index)[used]
-                several = ", ".join(f"{name} ({texts[name].nunique()})" for name in texts)
-                notes.append(f"words: {several}")
-                parts.append(pd.get_dummies(texts, columns=list(texts), dtype=float))
-        elif self.words:
-            notes.append(f"left out, columns of words: {_named(self.words)}")
-        return pd.concat(parts, axis=1), used
+        X = X[~incomplete]
+        left = [name for name in self.words if name not in encoded]
+        if left and words == "drop":
+            notes.append(f"left out, columns of words: {_named(left)}")
+        elif left:
+            many = _named(map(self._of_words, left))
+            notes.append(
+                f"left out, columns with more than {MOST_VALUES} words: {many}; join "
+                "words in the file, or name them in keep to encode them all the same"
+            )
+        if encoded:
+            several = ", ".join(f"{name} ({X[name].nunique()})" for name in encoded)
+            notes.append(f"words: {several}")
+            X = pd.get_dummies(X, columns=list(encoded), dtype=float)
+        return X, ~incomplete
 
 
 def _without_constants(X, kept, notes):
-    same = [name for name in X.columns if name not in kept and np.ptp(X[name].to_numpy()) == 0.0]
+    names = X.columns[np.ptp(X.to_numpy(float), axis=0) == 0.0]
+    same = [name for name in names if name not in kept]
     if same:
         notes.append(f"left out, columns with one value: {_named(same)}")
     return X.drop(columns=same)

@@ -3,12 +3,16 @@ why not.
 """
 
 import gzip
+import io
+import re
+import zipfile
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
 from safescreen_book.datasets.readers import read_any
+from safescreen_book.datasets.tables import prepare
 
 WINE = load_wine(as_frame=True).data.assign(kind=["süß", "herb"] * 89)
 
@@ -70,6 +74,72 @@ def test_values_in_quotation_marks_and_lines_that_are_too_short(tmp_path):
     assert notes == ["1 row with too few values, filled up with gaps"]
 
 
+@pytest.mark.parametrize("last", ["", ","])
+def test_a_row_of_names_that_ends_in_a_comma(tmp_path, last):
+    """As that of breast cancer in Wisconsin, with rows that do and rows that do not."""
+    rows = "".join(f"{842302 + i},{'MB'[i % 2]},{i}.5{last}\n" for i in range(20))
+    frame, _ = read(tmp_path, "id,diagnosis,radius,\n" + rows)
+    assert list(frame)[:3] == ["id", "diagnosis", "radius"] and len(frame) == 20
+    assert frame.iloc[0, :3].tolist() == ["842302", "M", "0.5"]
+
+
+HEADLESS = {
+    "iris": "5.1,3.5,Iris-setosa\n4.9,3.0,Iris-setosa\n7.0,3.2,Iris-versicolor\n" * 9,
+    "adult": "39, State-gov, <=50K\n50, Private, <=50K\n38, Private, >50K\n" * 9,
+    "mushroom": "p,x,s,n\ne,x,s,y\ne,b,s,w\n" * 9,
+    "a rare word": "u,x,s,n\n" + "e,x,s,y\ne,b,s,n\n" * 9,
+    "a line too long": "a,b,kind,more\n" + "1,2,x\n3,4,y\n" * 9,
+}
+
+
+@pytest.mark.parametrize("name", HEADLESS)
+def test_a_row_is_not_taken_for_names(tmp_path, name):
+    with pytest.raises(ValueError, match="looks like the rows below .* put a line of names above"):
+        read(tmp_path, HEADLESS[name])
+
+
+@pytest.mark.parametrize("names", ["city,2019,2020,kind", "who,a,x,kind", "sex,cap,odor,class"])
+def test_names_that_may_be_values_are_names(tmp_path, names):
+    body = "".join(f"place {i},{i}.5,{'xy'[i % 2]},{'pe'[i % 2]}\n" for i in range(20))
+    frame, notes = read(tmp_path, f"{names}\n{body}")
+    assert list(frame) == names.split(",") and len(frame) == 20
+    assert any("put a line of names above it" in note for note in notes) == (
+        "2019" in names or ",x," in names
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "word"), [("gbk", "鸢尾花"), ("shift_jis", "アヤメ"), ("cp1251", "Ирис")]
+)
+def test_an_encoding_that_is_guessed_is_told(tmp_path, encoding, word):
+    """In the notes, and in every error; with the right one all is well."""
+    content = f"a,{word}\n" + f"1.5,{word}!\n2.5,x\n" * 9
+    note = "encoding: the file is read as (cp1252|latin-1); if words look odd, set encoding"
+    frame, notes = read(tmp_path, content.encode(encoding))
+    assert len(notes) == 1 and re.match(note, notes[0])
+    with pytest.raises(ValueError, match=f"^label: no column {word!r} .*; {note}"):
+        prepare(frame, word)
+    with pytest.raises(ValueError, match=f"row 20 has 3 values.*; {note}"):
+        read(tmp_path, (content + "1,2,3\n").encode(encoding))
+    frame, notes = read(tmp_path, content.encode(encoding), encoding=encoding)
+    assert sorted(set(prepare(frame, word).y)) == sorted(["x", f"{word}!"]) and not notes
+
+
+def packed(**files):
+    """Return a zip archive of files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_a_zip_of_one_table(tmp_path):
+    content = packed(**{"folder/": "", "folder/own.csv": "a,kind\n1,x\n", "__MACOSX/._own": "?"})
+    frame, notes = read(tmp_path, content, "own.ZIP")
+    assert list(frame) == ["a", "kind"] and frame.to_numpy().tolist() == [["1", "x"]] and not notes
+
+
 NO_TABLES = {
     "prose.csv": (b"One\nOne\nOne, two\n", "has the one column 'One', .* set sep to"),
     "long.csv": (b"a,b\n1,2\n1,2\n1,2,3,4\n", "row 4 has 4 values and the row of names has 2; .*"),
@@ -78,8 +148,13 @@ NO_TABLES = {
     "empty.csv": (b"", "empty.csv is empty$"),
     "blank.csv": (b" \n\n", "blank.csv is empty$"),
     "one.csv": (b"kind\nx\ny\n", "has the one column 'kind', .* set sep to"),
-    "numbers.csv": (b"1,2\n3,4\n5,6\n", "holds the numbers 1, 2: put a line above it that names"),
+    "numbers.csv": (
+        b"1,2\n3,4\n5,6\n",
+        r"looks like the rows below it \(1, 2\): put a line of names",
+    ),
     "plain.csv.gz": (b"a,kind\n1,x\n", "not a readable .gz file .* or give the unpacked file"),
+    "two.zip": (packed(a="a,kind\n1,x\n", b="a,kind\n2,x\n"), "holds 2 files in place of one"),
+    "cut.zip": (packed(a="a,kind\n1,x\n")[:-9], "not a readable .zip file"),
     "cut.csv.gz": (gzip.compress(b"a,kind\n1,x\n")[:-9], "not a readable .gz file"),
     "book.xlsx": (b"PK\x03\x04", "book.xlsx is a spreadsheet; save it as CSV$"),
     "renamed.csv": (b"PK\x03\x04\0\0", "renamed.csv is no text; save the table as CSV$"),

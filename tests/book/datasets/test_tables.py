@@ -1,5 +1,8 @@
 """What is done with the columns of a table, and what is said about it."""
 
+import re
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,6 +83,11 @@ NUMBERS = np.round(RNG.uniform(1000.0, 99999.0, 80), 2)
         ("{:.1f}kg", ",", NUMBERS, "units and signs such as % are taken off: n (kg)"),
         ("$ {:,.2f}", ",", NUMBERS, "units and signs such as % are taken off: n"),
         ("\u2212{:.2f}", ",", -NUMBERS, ""),
+        ("({:.2f})", ",", -NUMBERS, "(12) is read as -12: n"),
+        ("{:.1f} km/h", ",", NUMBERS, "units and signs such as % are taken off: n (km/h)"),
+        ("{:.1f} \u00b0C", ",", NUMBERS, "units and signs such as % are taken off: n (\u00b0C)"),
+        ("{:.1f} m2", ",", NUMBERS, "units and signs such as % are taken off: n (m2)"),
+        ("-\u20b9{:,.2f}", ",", -NUMBERS, "units and signs such as % are taken off: n (\u20b9)"),
         (" {:.2e} ", ",", NUMBERS, ""),
     ],
 )
@@ -104,6 +112,30 @@ def test_numbers_of_germans_and_others(between):
     assert "decimal: numbers have a decimal comma" in notes
 
 
+def test_lakhs_and_millions():
+    """1,00,000 is a hundred thousand, whatever stands between the values of the file."""
+    lakhs = [f"{i},{50 + i},000" for i in range(1, 41)] + [f"{i},000" for i in range(1, 41)]
+    values = [*(150_000 + 101_000 * np.arange(40) + 1000.0), *(1000.0 * np.arange(1, 41))]
+    for sep in ",;":
+        found, notes = told(GOOD.assign(n=lakhs), sep=sep)
+        np.testing.assert_array_equal(found.X[:, 4], values)
+        assert notes == "thousands: numbers have ',' between thousands"
+    for mark in ".,":
+        text = [f"{i}.500.250".replace(".", mark) for i in range(1, 81)]
+        found, _ = told(GOOD[["kind"]].assign(n=text))
+        np.testing.assert_array_equal(found.X[:, 0], 1e6 * np.arange(1, 81) + 500_250.0)
+
+
+def test_units_that_differ_are_not_taken_off():
+    mixed = GOOD.assign(n=[f"{i} {'kg' if i % 2 else 'g'}" for i in range(80)])
+    found, notes = told(mixed)
+    assert found.names == list("abcd")
+    assert "left out, words that differ in every row: n" in notes
+    houses = GOOD.assign(n=[f"{i % 20}{'A' if i % 20 == 3 else ''}" for i in range(80)])
+    with pytest.raises(ValueError, match=r"n \(20, such as '3A' among numbers\); set words"):
+        told(houses)
+
+
 def test_three_digits_behind_a_comma():
     """51,627 is 51627 in a file with commas between its values, and else 51.627."""
     table = pd.DataFrame({"n": [f"{51 + i},627" for i in range(20)], "kind": ["x", "y"] * 10})
@@ -121,6 +153,83 @@ def test_true_false_and_marks_of_gaps():
     assert len(found.X) == 40 and set(found.X[:, 5]) == {1.5, 2.0}
     assert "true and false are read as 1 and 0: t" in notes
     assert set(told(table, gaps="drop")[0].X[:, 5]) == {-999.0, 1.5, 2.0}
+
+
+STRAYS = {
+    "tickets": (["A/5 21171", "PC 17599", "LINE"], "A/5 21171"),
+    "children": (["3+"], "3+"),
+    "square feet": (["2100 - 2850", "34.46 - 40"], "2100 - 2850"),
+    "zip codes": (["98033-6314", "98004-1122"], "98033-6314"),
+    "three marks": (["?", "none", "unknown"], "?"),
+    "one word once": (["unknown"], None),
+}
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_strays_that_are_no_gaps_make_words(name):
+    strays, first = STRAYS[name]
+    numbers = [str(i % 15) for i in range(80)]
+    numbers[: 2 * len(strays)] = strays * (1 if first is None else 2) + numbers[: first is None]
+    table = GOOD.assign(n=numbers)
+    with pytest.raises(ValueError, match="^these columns hold words") as raised:
+        told(table)
+    assert f"such as {strays[0]!r} among numbers" in str(raised.value)
+    assert "set missing" not in str(raised.value)
+    found, _ = told(table, words="encode")
+    assert found.names[4:] == [f"n_{word}" for word in sorted(set(numbers))]
+    assert told(table, words="drop")[0].names == list("abcd")
+
+
+@pytest.mark.parametrize("marks", [["?"], ["none", "-"]])
+def test_what_is_advised_for_strays_works(marks):
+    numbers = np.round(FEATURES[:, 0], 3).astype(str).astype(object)
+    numbers[: 3 * len(marks)] = marks * 3
+    with pytest.raises(ValueError, match=f"set missing to {re.escape(','.join(marks))} if"):
+        told(GOOD.assign(n=numbers))
+    found, _ = told(GOOD.assign(n=numbers), missing=",".join(marks), gaps="drop")
+    np.testing.assert_array_equal(found.X[:, 4], numbers[3 * len(marks) :].astype(float))
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_ids_that_floating_point_does_not_tell_apart(text):
+    ids = 2**53 + np.arange(80) // 2
+    found, notes = told(GOOD.assign(who=ids), text=text)
+    assert found.names == list("abcd") and "left out, names of rows: who; name" in notes
+    found, _ = told(GOOD.assign(kind=2**53 + np.arange(80) % 2), text=text)
+    assert sorted(set(found.y)) == ["9007199254740992", "9007199254740993"]
+    assert told(GOOD.assign(big=[f"{i}e18" for i in range(80)]))[0].names[4] == "big"
+
+
+def test_many_classes_that_are_numbers_are_told():
+    table = GOOD.assign(kind=np.arange(80) % 40)
+    assert "has 40 classes, all of them numbers; if it is a quantity, cut it" in told(table)[1]
+    assert "quantity" not in told(GOOD.assign(kind=np.arange(80) % 10))[1]
+
+
+def test_a_wide_table_costs_no_more_than_its_values():
+    """Another column takes some two hundred calls of functions. With calls of pandas it took
+    thousands, and thirty times as long as reading the file.
+    """
+
+    def calls(n_columns):
+        values = np.round(RNG.normal(size=(40, n_columns)), 3)
+        text = pd.DataFrame(values.astype(str).astype(object)).assign(kind=["x", "y"] * 20)
+        n_calls = 0
+
+        def count(frame, event, argument):
+            nonlocal n_calls
+            n_calls += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            found = prepare(text, "kind")
+        finally:
+            sys.setprofile(None)
+        np.testing.assert_array_equal(found.X, values)
+        return n_calls
+
+    per_column = (calls(600) - calls(300)) / 300
+    assert per_column < 500
 
 
 # ------------------------------------------------------------------ other columns
@@ -238,7 +347,11 @@ def test_columns_with_one_name():
             {},
             "n4 holds .*\nso do 4 more columns$",
         ),
-        (GOOD.assign(a=["1.5"] * 70 + ["1,5"] * 10), {}, "a holds .* set decimal and thousands"),
+        (
+            GOOD.assign(a=["1.5"] * 70 + ["1,5"] * 10),
+            {},
+            r"a \(2, such as '1,5' among numbers\); set words",
+        ),
         (GOOD.assign(a=[np.inf] + [1.5] * 79), {}, "a holds inf in 1 row: .* set missing to inf"),
         (GOOD.assign(a=[1e200] + [1.5] * 79), {}, r"a holds 1e\+200 in 1 row:"),
         (
@@ -252,6 +365,16 @@ def test_columns_with_one_name():
             GOOD.assign(kind=FEATURES[:, 0]),
             {},
             "label: 'kind' has 80 values in 80 rows, so it is a",
+        ),
+        (
+            GOOD.assign(kind=[*range(30)] * 2 + [*range(100, 120)], a=["x", "y"] * 40, b=""),
+            {},
+            "label: 'kind' has 50 values in 80 rows, so it is a quantity",
+        ),
+        (
+            GOOD.assign(kind=np.arange(80) % 40 + 0.5, a=["x", "y"] * 40),
+            {},
+            "label: 'kind' has 40 values in 80 rows, so it is a quantity",
         ),
         (GOOD[["kind"]], {}, "file: beside the label 'kind' it has no column to learn from$"),
         (GOOD[["kind"]].assign(e=""), {}, "no column to learn from; left out, columns without a"),

@@ -63,7 +63,7 @@ def test_rates_are_relative_to_what_can_be_removed(problem, grid, runs):
     assert (runs.frame["final_rate"] <= 1.0).all() and (runs.frame["seconds"] > 0.0).all()
     one = runs.frame.query("method == 'PGB' and repeat == 1")
     assert one["lam"].tolist() == grid.lams.tolist()
-    counts = [s.n_L + s.n_R for s in runs.paths["PGB"]]
+    counts = [s.history[-1].n_L + s.history[-1].n_R for s in runs.paths["PGB"]]
     np.testing.assert_allclose(one["final_rate"] * grid.removable, counts)
     assert one["final_rate"].mean() > 0.5
     assert runs.frame.query("method == 'none'")["final_rate"].max() == 0.0

@@ -7,6 +7,8 @@ import csv
 import io
 import re
 from collections import Counter
+from contextlib import contextmanager
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from safescreen_book.datasets.readers.unpack import unpack
@@ -29,6 +31,9 @@ SPREADSHEETS = (".xlsx", ".xls", ".ods")
 SAMPLE = 200
 """Lines by which the separator is told."""
 
+SAMPLE_SIZE = 2**18
+"""Of long lines so many characters will do, and ten lines."""
+
 HEADINGS = 20
 """The most lines above the one that names the columns."""
 
@@ -41,7 +46,7 @@ def read_any(file, *, sep: str = "", encoding: str = ""):
     Parameters
     ----------
     file : str or path
-        It may be packed: .gz, .bz2 or .xz.
+        It may be packed: .gz, .bz2, .xz, or .zip with this file alone.
     sep : str
         What stands between two values: a character, ``"tab"`` or ``"blanks"``; found out if empty.
     encoding : str
@@ -50,8 +55,8 @@ def read_any(file, *, sep: str = "", encoding: str = ""):
     Returns
     -------
     frame : pandas.DataFrame
-        Of text, as it is written in the file. ``attrs["sep"]`` is the separator. A .parquet file
-        has its own types.
+        Of text, as it is written in the file. ``attrs["sep"]`` is the separator, and
+        ``attrs["notes"]`` what is said of the encoding. A .parquet file has its own types.
     notes : list of str
 
     Raises
@@ -73,15 +78,25 @@ def read_any(file, *, sep: str = "", encoding: str = ""):
     except ValueError as error:
         raise ValueError(f"file: {error}; pack it again, or give the unpacked file") from None
     text, notes = _decoded(raw, path, encoding)
-    for begin, what in FOREIGN.items():
-        if re.match(rf"\s*{begin}", text, re.IGNORECASE):
-            raise ValueError(f"file: {path.name} is {what}, not a table; save it as CSV")
-    if not text.strip():
-        raise ValueError(f"file: {path.name} is empty")
-    rows, sep, said = _parted(text, path, sep)
-    frame, named = _framed(rows, path)
-    frame.attrs["sep"] = sep
+    with also_told(notes):
+        for begin, what in FOREIGN.items():
+            if re.match(rf"\s*{begin}", text, re.IGNORECASE):
+                raise ValueError(f"file: {path.name} is {what}, not a table; save it as CSV")
+        if not text.strip():
+            raise ValueError(f"file: {path.name} is empty")
+        rows, sep, said = _parted(text, path, sep)
+        frame, named = _framed(rows, path)
+    frame.attrs.update(sep=sep, notes=notes)
     return frame, [*notes, *said, *named]
+
+
+@contextmanager
+def also_told(notes):
+    """Add notes to the message of a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError("; ".join([str(error), *notes])) from None
 
 
 def _parquet(path):
@@ -125,7 +140,10 @@ def _decoded(raw, path, encoding):
             continue
         if name.startswith("utf-8"):
             return text, []
-        return text, [f"encoding: the file is read as {name}; if words look odd, set encoding"]
+        return text, [
+            f"encoding: the file is read as {name}; if words look odd, set encoding (such as gbk, "
+            "shift_jis, cp1251)"
+        ]
     raise AssertionError("latin-1 decodes all")
 
 
@@ -148,7 +166,8 @@ def _parted(text, path, sep):
     given = WRITTEN.get(sep, sep) or (first[1] if first else None)
     if given is not None and given not in SEPARATORS and len(given) != 1:
         raise ValueError(f"sep: it must be one character, 'tab' or 'blanks', found {given!r}")
-    sample = "\n".join(text.splitlines()[:SAMPLE])
+    lines = text.splitlines()[:SAMPLE]
+    sample = "\n".join(lines[: max(10, SAMPLE_SIZE // max(map(len, lines)))])
     found = given or max(SEPARATORS, key=lambda each: _fit(sample, each))
     try:
         rows = _rows(text, found)
@@ -187,9 +206,39 @@ def _layout(rows):
     sizes = Counter(len(row) for row in rows[1 : SAMPLE + 1]) or Counter([len(rows[0])])
     width = max(sizes, key=lambda size: (sizes[size], size == len(rows[0]), size))
     for top, row in enumerate(rows[:HEADINGS]):
-        if len(row) in (width - 1, width) and len(row) > 1:
+        if len(_trimmed(row, width)) in (width - 1, width) and len(row) > 1:
             return top, width
     return 0, width
+
+
+def _trimmed(row, width):
+    """Return a row without empty values behind so many."""
+    while len(row) > width and not row[-1].strip():
+        row = row[:-1]
+    return row
+
+
+def _votes(header, body):
+    """Return which names look like the values below them, how many of these are words, and how many
+    names look like names: no number above numbers, or a word that is none of a few words.
+    """
+    alike, words, unlike = [], 0, 0
+    for name, column in zip(header, zip_longest(*body[: 10 * SAMPLE], fillvalue=""), strict=False):
+        first = list(islice(filter(None, map(str.strip, column)), 5))
+        if name in ("", "?") or not first:
+            continue
+        is_number = _NUMBER.fullmatch(name) is not None
+        if 2 * sum(map(bool, map(_NUMBER.fullmatch, first))) > len(first):
+            alike += [name] * is_number
+            unlike += not is_number
+            continue
+        values = Counter(map(str.strip, column))
+        if name in values:
+            alike.append(name)
+            words += 1
+        elif 2 * len(values) <= len(column):
+            unlike += 1
+    return alike, words, unlike
 
 
 def _framed(rows, path):
@@ -198,16 +247,28 @@ def _framed(rows, path):
     notes = []
     if top:
         notes.append(f"left out, {counted(top, 'line')} above the one that names the columns")
-    header = [value.strip() for value in rows[top]]
+    header = [value.strip() for value in _trimmed(rows[top], width)]
     body = rows[top + 1 :]
+    if width == 1:
+        raise ValueError(
+            f"file: {path.name} has the one column {header[0]!r}, and a label and a feature are "
+            "needed; set sep to what stands between its values, if they are several"
+        )
     if len(header) == width - 1:
         # R writes the names of rows without a name for them, others a separator at each end
         is_open = all(len(row) < width or not row[-1].strip() for row in body)
         header = [*header, ""] if is_open else ["", *header]
-    if len(header) > 1 and all(_NUMBER.fullmatch(name) for name in header):
+    alike, words, unlike = _votes(header, body)
+    shown = ", ".join(alike[:5])
+    if words > unlike or (alike and not unlike):
         raise ValueError(
-            f"file: the first line of {path.name} holds the numbers {', '.join(header[:5])}: put "
-            "a line above it that names the columns"
+            f"file: the line of {path.name} that should name its columns looks like the rows below "
+            f"it ({shown}): put a line of names above it, one for each of {width} values"
+        )
+    if alike:
+        notes.append(
+            f"the names {shown} look like the values below them; if their line is a row, put a "
+            "line of names above it"
         )
     for number, row in enumerate(body, start=top + 2):
         if len(row) > len(header):
@@ -219,18 +280,16 @@ def _framed(rows, path):
     short = sum(len(row) < len(header) for row in body)
     if short:
         notes.append(f"{counted(short, 'row')} with too few values, filled up with gaps")
+    import numpy as np
     import pandas as pd
 
     frame = pd.DataFrame(
-        [row + [""] * (len(header) - len(row)) for row in body],
+        np.array([row + [""] * (len(header) - len(row)) for row in body], dtype=object).reshape(
+            -1, len(header)
+        ),
         columns=[name or f"Unnamed: {place}" for place, name in enumerate(header)],
-        dtype=str,
+        dtype=object,
     )
-    if width == 1:
-        raise ValueError(
-            f"file: {path.name} has the one column {header[0]!r}, and a label and a feature are "
-            "needed; set sep to what stands between its values, if they are several"
-        )
     return frame, notes
 
 
