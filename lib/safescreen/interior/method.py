@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safescreen.interior import _dual_kernels as kernels
 from safescreen.interior.newton_system import Effort, NewtonSystem
 from safescreen.interior.pair_system import PairSystem, pair_system
-from safescreen.interior.scalings import Scaling, back_between, central, scaling_of
+from safescreen.interior.scalings import Scaling, back_between, central, identity, scaling_of
 from safescreen.problem import Problem
 from safescreen.solvers.point import Point
 from safescreen.solvers.state import State
@@ -168,7 +168,7 @@ class InteriorPoint:
     def _cold(self, problem, parts, lam):
         """Return the best multiple of the identity, a slack for it, and mu."""
         cone = problem.cone
-        unit = cone.unit
+        unit = identity(cone)
         H = parts.H(np.full(len(parts.system.terms), 0.5))
         size = max(
             _best_multiple(problem, parts, unit, lam), self._least_multiple(parts, H, unit, lam)

@@ -5,6 +5,7 @@ coordinates of the terms in blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,13 +54,8 @@ class PairSystem:
         terms = self.terms
         other = terms.other + len(terms.same_pairs)
         edges = (np.ones(len(terms), dtype=np.bool_), (terms.same, other))
-        graph = sparse.coo_array(edges, shape=(self.n_pairs, self.n_pairs))
+        graph = sparse.coo_array(edges, shape=(self.terms.n_pairs, self.terms.n_pairs))
         return connected_components(graph, directed=False)[1]
-
-    @property
-    def n_pairs(self) -> int:
-        """The number of distinct pairs."""
-        return len(self.terms.same_pairs) + len(self.terms.other_pairs)
 
     @property
     def _n_parts(self):
@@ -76,7 +72,7 @@ class PairSystem:
         """
         points = self.terms.points
         dense = 0.08 * len(points.X) * points.d**2 if self.full else 0.0
-        return (2.0 * points.d + 10.0) * self.n_pairs + dense + 3.0 * len(self.terms)
+        return (2.0 * points.d + 10.0) * self.terms.n_pairs + dense + 3.0 * len(self.terms)
 
     def products(self, x: ElementLike) -> NDArray:
         """Return ``<a_t, x>`` for every term, shape (T,); cost O(n d^2 + pairs d + T)."""
@@ -140,7 +136,7 @@ class PairSystem:
         part = self._part_of_term
         is_used = weights > 0.0
         n_terms = np.bincount(part[is_used], minlength=self._n_parts)
-        in_use = np.zeros(self.n_pairs, dtype=np.bool_)
+        in_use = np.zeros(self.terms.n_pairs, dtype=np.bool_)
         in_use[terms.same[is_used]] = True
         in_use[terms.other[is_used] + len(terms.same_pairs)] = True
         n_nodes = np.bincount(self._part_of_pair[in_use], minlength=self._n_parts)
@@ -163,7 +159,7 @@ class PairSystem:
             numbers = edges[start : start + len(out)]
             edge_rows(pairs, numbers, weights, self.full, out)
             yield out[: numbers.size]
-        local = np.full(self.n_pairs, -1, dtype=np.int64)
+        local = np.full(self.terms.n_pairs, -1, dtype=np.int64)
         at = 0
         while at < dense.size:
             at, n = part_rows(pairs, self._parts, dense, at, weights, self.full, out, local)
@@ -175,8 +171,17 @@ class PairSystem:
         return [table.values(transformed) for table in self._tables]
 
 
+class Listed(Protocol):
+    """What terms offer that are differences of pairs ("differences")."""
+
+    def differences(self) -> PairDifferences:
+        """Return the same terms with their pairs listed."""
+        ...
+
+
 def pair_system(terms: Terms) -> PairSystem:
     """Return the linear maps of terms that offer "differences"; TypeError for others.
 
     Products of lists are listed first: ValueError beyond 50 million triplets."""
-    return PairSystem(terms.differences())
+    terms.require("differences", by="a Newton system in coordinates")
+    return PairSystem(cast(Listed, terms).differences())

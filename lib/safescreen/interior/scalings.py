@@ -181,6 +181,11 @@ def central(cone: Cone, h: NDArray, lam: float, mu: float) -> tuple[NDArray, NDA
     return SCALINGS[cone.nonnegative].central(h, lam, mu)
 
 
+def identity(cone: Cone) -> NDArray:
+    """Return the identity matrix, or the vector of ones."""
+    return np.eye(cone.d) if cone.nonnegative == "eigenvalues" else np.ones(cone.d)
+
+
 def back_between(products: NDArray, low: float, high: float) -> NDArray:
     """Return what brings products back between `low` and `high`, at least -high (Gondzio 1996)."""
     return np.maximum(np.clip(products, low, high) - products, -high)

@@ -444,17 +444,6 @@ class Terms(ABC):
         """
         self.require("curvature", by="a Newton step over a cone")
 
-    def differences(self) -> Any:
-        """Return the same terms as :class:`~safescreen.terms.differences.PairDifferences`, which
-        list their pairs ("differences").
-        """
-        self.require("differences", by="a Newton system in coordinates")
-
-    @property
-    def n_pairs(self) -> int:
-        """The number of pairs that the terms are made of ("differences"); 0 for others."""
-        return 0
-
 
 def check_weights(weights: ArrayLike | None, n: int, name: str = "weights") -> NDArray | None:
     """Return a copy of the weights of n terms, which must be positive and finite; None stays
