@@ -131,6 +131,32 @@ def test_every_folder_and_module_has_a_floor():
     assert {name.split("/")[0].removesuffix(".py") for name in FILES} == set().union(*FLOORS)
 
 
+def methods_of(source, name):
+    """Return the public methods and properties of a class."""
+    (found,) = (n for n in ast.parse(source).body if getattr(n, "name", "") == name)
+    return {n.name for n in found.body if isinstance(n, ast.FunctionDef) and n.name[0] != "_"}
+
+
+def hooks_of_a_wing(methods, sources):
+    """Return the methods that nobody uses but the modules of one wing."""
+    users = {method: set() for method in methods}
+    for name, source in sources.items():
+        used = {n.attr for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute)}
+        for method in methods & used:
+            users[method].add(name.split("/")[0])
+    wings = set.union(*WINGS)
+    return {method for method, parts in users.items() if len(parts) == 1 and parts <= wings}
+
+
+def test_the_base_of_the_terms_has_no_hook_of_a_wing():
+    sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
+    methods = methods_of(sources["terms/base.py"], "Terms")
+    assert methods >= {"loss_sums", "curvature"}
+    assert hooks_of_a_wing(methods, sources) == set()
+    more = sources | {"interior/new.py": "def f(terms):\n    return terms.new()"}
+    assert hooks_of_a_wing({*methods, "new"}, more) == {"new"}
+
+
 def test_import_leaves_out_what_few_need():
     """All names are listed, and scikit-learn, the optimizers of scipy and what is optional are
     not imported for that.

@@ -206,9 +206,7 @@ def test_terms_removed_on_the_way(diagonal, smoothing):
 
 @pytest.mark.parametrize("smoothing", [0.05, 0.0])
 def test_slow_gradient_steps_hand_over(smoothing):
-    """At a small lam "auto" goes on with interior-point steps, and begins with them at the next
-    lam; at a large one it never does.
-    """
+    """At a small lam "auto" goes on with interior-point steps, at a large one it never does."""
     problem = ss.Problem(
         ss.Triplets.from_labels(*labelled(every=2), k=3), ss.SmoothedHinge(smoothing)
     )
@@ -219,16 +217,6 @@ def test_slow_gradient_steps_hand_over(smoothing):
     path = ss.path(problem, top * np.geomspace(1e-6, 1e-8, 6), rtol=1e-6)
     assert all(solution.converged for solution in path)
     assert smoothing == 0.0 or min(solution.n_iter for solution in path[1:]) < 40
-
-
-def test_the_rest_of_a_path_is_left_to_who_solved_the_last_lam():
-    X, y = labelled()
-    problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
-    path = ss.path(problem, problem.lam_max() * 0.5 ** np.arange(24), rtol=1e-4)
-    assert all(solution.converged for solution in path)
-    by_interior_steps = [solution.step is None for solution in path]
-    first = by_interior_steps.index(True, 1)
-    assert first > 1 and all(by_interior_steps[first:])
 
 
 def test_no_terms_are_left():

@@ -49,11 +49,6 @@ class Cone(ABC):
         """How many coordinates an element has in an orthonormal basis."""
         return self.d
 
-    @property
-    def unit(self) -> ElementLike:
-        """The element whose numbers, see `nonnegative`, are all 1: it lies inside the cone."""
-        return np.ones(self.shape)
-
     def zeros(self) -> ElementLike:
         """Return the zero element."""
         return np.zeros(self.shape)

@@ -42,11 +42,6 @@ class PSDCone(Cone):
         return self.d * (self.d + 1) // 2
 
     @property
-    def unit(self) -> NDArray:
-        """The identity matrix."""
-        return np.eye(self.d)
-
-    @property
     def projection_error(self) -> float:
         """Bound of :meth:`feasible_error` for elements of norm 1."""
         return _BACKWARD * self.d * UNIT * SAFETY

@@ -91,62 +91,19 @@ def eliminate(slacks, weights, step, g, cap, duals, scales, residuals):
 
 
 @njit
-def targets(duals, cap, mu, out):
-    """Write by how much the products are to change to become mu."""
-    for t in range(duals.shape[1]):
-        a = duals[0, t]
-        out[0, t] = mu - duals[1, t] * (cap - a) if cap < np.inf else 0.0
-        out[1, t] = mu - duals[2, t] * a
-
-
-@njit
-def second_order(direction, cap, out):
-    """Take from the targets what the products of the changes add, as Mehrotra does."""
-    for t in range(direction.shape[1]):
-        if cap < np.inf:
-            out[0, t] += direction[0, t] * direction[1, t]
-        out[1, t] -= direction[0, t] * direction[2, t]
-
-
-@njit
-def correct(duals, direction, cap, length, low, high, out):
-    """Add to the targets what brings the products, after a step of that length, back between
-    `low` and `high`, as Gondzio does.
-    """
-    for t in range(direction.shape[1]):
-        a = duals[0, t] + length * direction[0, t]
-        if cap < np.inf:
-            v = (cap - a) * (duals[1, t] + length * direction[1, t])
-            out[0, t] += max(min(max(v, low), high) - v, -high)
-        v = a * (duals[2, t] + length * direction[2, t])
-        out[1, t] += max(min(max(v, low), high) - v, -high)
-
-
-@njit
-def unmoved(duals, residuals, goal, scales, cap, out):
-    """Write the change of the weighted dual variables if no margin changed."""
-    for t in range(residuals.size):
-        a = duals[0, t]
-        r = residuals[t] + goal[1, t] / a
-        if cap < np.inf:
-            r -= goal[0, t] / (cap - a)
-        out[t] = scales[t] * r
-
-
-@njit
-def direct(duals, goal, scales, weights, step, changes, unmoved, cap, direction):
-    """Write the changes of the duals that belong to the `changes` of the margins.
+def direct(duals, goal, moves, weights, step, cap, direction):
+    """Write the changes of the duals that belong to the changes `moves` of the weighted alpha.
 
     Returns the longest step, and the coefficients of t and t^2 in the sum of the products after a
     step of length t."""
     inverse = 0.0
     first = 0.0
     second = 0.0
-    for t in range(changes.size):
+    for t in range(moves.size):
         a = duals[0, t]
         below = duals[2, t]
         w = weights[t * step]
-        da = (unmoved[t] - scales[t] * changes[t]) / w
+        da = moves[t] / w
         db = (goal[1, t] - below * da) / a
         direction[0, t] = da
         direction[1, t] = 0.0
@@ -163,20 +120,3 @@ def direct(duals, goal, scales, weights, step, changes, unmoved, cap, direction)
             first += w * (room * dc - above * da)
             second -= w * da * dc
     return (1.0 / inverse if inverse > 0.0 else np.inf), first, second
-
-
-@njit
-def largest_sum(numbers, budget):
-    """Return a power of two such that the numbers below it sum to at most `budget`."""
-    sums = np.zeros(2100)
-    for t in range(numbers.size):
-        v = numbers[t]
-        if v > 0.0:
-            place = int(np.floor(np.log2(v))) + 1075
-            sums[min(max(place, 0), 2099)] += v
-    total = 0.0
-    for place in range(2100):
-        total += sums[place]
-        if total > budget:
-            return 2.0 ** (place - 1075)
-    return np.inf

@@ -7,7 +7,10 @@ its edges. Its rank is at most V - 1. So a Cholesky factor ``L = C C'`` gives V 
 place of the E terms: 9 in place of 25 for the triplets of 5 and 5 neighbours.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._numba import njit
 
@@ -15,119 +18,83 @@ LARGEST_PART = 300
 """A part of more nodes than this is not factorized."""
 
 
-@njit
-def plan(same, other, n_same, part_ptr, order, weights, width, edges, dense, local):
-    """Choose for each part whether its terms are written out one by one, or as a factor.
-
-    The terms of part c are ``order[part_ptr[c]:part_ptr[c + 1]]``; those of weight 0 are left out.
-    The numbers of the terms that are written one by one go into `edges`, and the numbers of the
-    other parts into `dense`. Return how many there are of each, and the largest number of rows of
-    the factors. `local`, one entry a node, holds -1 before and after.
+class Pairs(NamedTuple):
+    """The points that rows are written of, the two points of each pair, and the two pairs of each
+    term.
     """
-    n_edges = 0
-    n_dense = 0
-    n_rows = 0
-    for c in range(part_ptr.size - 1):
-        nodes = 0
-        count = 0
-        for e in range(part_ptr[c], part_ptr[c + 1]):
-            t = order[e]
-            if weights[t] > 0.0:
-                count += 1
-                for node in (np.int64(same[t]), np.int64(n_same + other[t])):
-                    if local[node] < 0:
-                        local[node] = 0
-                        nodes += 1
-        for e in range(part_ptr[c], part_ptr[c + 1]):
-            t = order[e]
-            local[same[t]] = -1
-            local[n_same + other[t]] = -1
-        # number of multiplications; those of products of matrices are about ten times faster
-        square = 0.1 * width * width
-        factor = nodes * nodes * (nodes / 3.0 + 0.5 * width) + nodes * square
-        if nodes <= LARGEST_PART and factor < count * (square + 2.0 * width):
-            dense[n_dense] = c
-            n_dense += 1
-            n_rows += nodes
-        else:
-            for e in range(part_ptr[c], part_ptr[c + 1]):
-                t = order[e]
-                if weights[t] > 0.0:
-                    edges[n_edges] = t
-                    n_edges += 1
-    return n_edges, n_dense, n_rows
+
+    Y: NDArray
+    same_rows: NDArray
+    other_rows: NDArray
+    same: NDArray
+    other: NDArray
 
 
-@njit(inline="always")
-def coordinates(u, full, out):
-    """Write the coordinates of ``u u'``: its upper triangle, row by row, with a factor sqrt(2) off
-    the diagonal; for a diagonal metric its diagonal.
-    """
-    d = u.size
-    if not full:
-        for i in range(d):
-            out[i] = u[i] * u[i]
-        return
-    root = np.sqrt(2.0)
-    k = 0
-    for i in range(d):
-        out[k] = u[i] * u[i]
-        k += 1
-        v = root * u[i]
-        for j in range(i + 1, d):
-            out[k] = v * u[j]
-            k += 1
+class Parts(NamedTuple):
+    """The connected parts: the terms of part c are ``order[starts[c]:starts[c + 1]]``."""
+
+    starts: NDArray
+    order: NDArray
 
 
 @njit
-def edge_rows(Y, same_rows, other_rows, same, other, edges, weights, full, out):
-    """Write ``sqrt(k_t) (z_o - z_s)`` for the terms with the numbers `edges`."""
+def coordinates(Y, rows, pair, full, out):
+    """Write the coordinates of ``u u'`` for the difference u of a pair: the upper triangle, row by
+    row, with a factor sqrt(2) off the diagonal; for a diagonal metric the diagonal.
+    """
+    i = rows[pair, 0]
+    j = rows[pair, 1]
     d = Y.shape[1]
-    width = out.shape[1]
-    u = np.empty(d)
-    z = np.empty(width)
+    root = np.sqrt(2.0)
+    at = 0
+    for a in range(d):
+        u = Y[i, a] - Y[j, a]
+        out[at] = u * u
+        at += 1
+        if full:
+            v = root * u
+            for b in range(a + 1, d):
+                out[at] = v * (Y[i, b] - Y[j, b])
+                at += 1
+
+
+@njit
+def edge_rows(pairs, edges, weights, full, out):
+    """Write ``sqrt(k_t) (z_o - z_s)`` for the terms with the numbers `edges`."""
+    z = np.empty(out.shape[1])
     for r in range(edges.size):
         t = edges[r]
         root = np.sqrt(weights[t])
-        i, j = other_rows[other[t], 0], other_rows[other[t], 1]
-        for c in range(d):
-            u[c] = Y[i, c] - Y[j, c]
-        coordinates(u, full, out[r])
-        i, j = same_rows[same[t], 0], same_rows[same[t], 1]
-        for c in range(d):
-            u[c] = Y[i, c] - Y[j, c]
-        coordinates(u, full, z)
-        for c in range(width):
+        coordinates(pairs.Y, pairs.other_rows, np.int64(pairs.other[t]), full, out[r])
+        coordinates(pairs.Y, pairs.same_rows, np.int64(pairs.same[t]), full, z)
+        for c in range(z.size):
             out[r, c] = root * (out[r, c] - z[c])
 
 
 @njit
-def part_rows(
-    Y, same_rows, other_rows, same, other, part_ptr, order, weights, dense, start, full, out, local
-):
+def part_rows(pairs, parts, dense, start, weights, full, out, local):
     """Write the rows ``C' Z`` of the parts ``dense[start:]``, as many as `out` has room for. Return
     the first part that is not written, and the number of rows.
+
+    `local`, one entry a node, holds -1 before and after.
     """
-    d = Y.shape[1]
-    width = out.shape[1]
-    n_same = same_rows.shape[0]
+    n_same = pairs.same_rows.shape[0]
     nodes = np.empty(LARGEST_PART, dtype=np.int64)
-    Z = np.empty((LARGEST_PART, width))
-    u = np.empty(d)
+    Z = np.empty((LARGEST_PART, out.shape[1]))
     n_rows = 0
     at = start
     while at < dense.size:
-        terms = order[part_ptr[dense[at]] : part_ptr[dense[at] + 1]]
-        n = _number_nodes(same, other, n_same, terms, weights, local, nodes)
+        terms = parts.order[parts.starts[dense[at]] : parts.starts[dense[at] + 1]]
+        n = _number_nodes(pairs, terms, weights, local, nodes)
         fits = n_rows + n <= out.shape[0]
         if fits:
-            L = _laplacian(same, other, n_same, terms, weights, local, n)
+            L = _laplacian(pairs, terms, weights, local, n)
             for k in range(n):
                 node = nodes[k]
-                pair = same_rows[node] if node < n_same else other_rows[node - n_same]
-                for c in range(d):
-                    u[c] = Y[pair[0], c] - Y[pair[1], c]
-                coordinates(u, full, Z[k])
+                if node < n_same:
+                    coordinates(pairs.Y, pairs.same_rows, node, full, Z[k])
+                else:
+                    coordinates(pairs.Y, pairs.other_rows, node - n_same, full, Z[k])
             n_rows += _factor_rows(L, Z, out, n_rows)
         for k in range(n):
             local[nodes[k]] = -1
@@ -138,14 +105,15 @@ def part_rows(
 
 
 @njit
-def _number_nodes(same, other, n_same, terms, weights, local, nodes):
+def _number_nodes(pairs, terms, weights, local, nodes):
     """Number the nodes of the terms of a part, in `local`, and list them; return how many there
     are.
     """
+    n_same = pairs.same_rows.shape[0]
     n = 0
     for t in terms:
         if weights[t] > 0.0:
-            for node in (np.int64(same[t]), np.int64(n_same + other[t])):
+            for node in (np.int64(pairs.same[t]), np.int64(n_same + pairs.other[t])):
                 if local[node] < 0:
                     local[node] = n
                     nodes[n] = node
@@ -154,14 +122,15 @@ def _number_nodes(same, other, n_same, terms, weights, local, nodes):
 
 
 @njit
-def _laplacian(same, other, n_same, terms, weights, local, n):
+def _laplacian(pairs, terms, weights, local, n):
     """Return the Laplacian of a part whose n nodes are numbered."""
+    n_same = pairs.same_rows.shape[0]
     L = np.zeros((n, n))
     for t in terms:
         k = weights[t]
         if k > 0.0:
-            a = local[same[t]]
-            b = local[n_same + other[t]]
+            a = local[pairs.same[t]]
+            b = local[n_same + pairs.other[t]]
             L[a, a] += k
             L[b, b] += k
             L[a, b] -= k

@@ -18,7 +18,6 @@ from scipy.linalg import blas
 
 from safescreen._cholesky import cholesky, solve_with
 from safescreen._threads import large_blas
-from safescreen.interior import _dual_kernels as kernels
 from safescreen.interior.pair_system import PairSystem
 from safescreen.interior.scalings import Scaling
 from safescreen.rounding import ElementLike
@@ -128,7 +127,7 @@ class NewtonSystem:
 
     def factorize(self, budget: float) -> Factorization:
         """Return the factorization without terms that sum to at most the budget."""
-        heavy = self.sizes >= kernels.largest_sum(self.sizes, budget)
+        heavy = self.sizes >= _largest_sum(self.sizes, budget)
         n, blocks = self.terms.rows(np.where(heavy, self.scales, 0.0), self.scaling.root)
         width = self.terms.width
         root = np.sqrt(self.ridge)
@@ -200,6 +199,19 @@ class NewtonSystem:
         margins = self.terms.products(x)
         sums = self.terms.sums(self.scales * margins)
         return Change(x, margins, sums), self.ridge * y + self.scaling.into(sums)
+
+
+def _largest_sum(numbers, budget):
+    """Return a power of two such that the numbers below it sum to at most `budget`."""
+    if not numbers.size:
+        return np.inf
+    exponents = np.frexp(numbers)[1]
+    lowest = int(exponents.min())
+    sums = np.cumsum(np.bincount(exponents - lowest, weights=numbers))
+    n_left_out = int(np.searchsorted(sums, budget, side="right"))
+    if n_left_out == sums.size:
+        return np.inf
+    return float(np.ldexp(1.0, lowest + n_left_out - 1))
 
 
 def _in_coordinates(blocks, ridge):

@@ -5,6 +5,7 @@ coordinates of the terms in blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from safescreen._threads import matmul
-from safescreen.interior import _row_kernels
+from safescreen.interior._row_kernels import LARGEST_PART, Pairs, Parts, edge_rows, part_rows
 from safescreen.rounding import ElementLike
 from safescreen.terms import Terms
 from safescreen.terms import _triplet_kernels as kernels
@@ -43,22 +44,26 @@ class PairSystem:
         self.full = not terms.points.diagonal
         self.width = terms.cone.n_coordinates
         self._weights = (np.empty(len(terms.same_pairs)), np.empty(len(terms.other_pairs)))
-        self._part_ptr, self._order = self._parts()
+        self._part_of_pair = self._connected()
+        n_terms = np.bincount(self._part_of_term, minlength=self._n_parts)
+        starts = np.append(0, np.cumsum(n_terms))
+        self._parts = Parts(starts, np.argsort(self._part_of_term, kind="stable"))
 
-    def _parts(self):
-        """Return ``(starts, order)``: an order of the terms by connected parts, and where each part
-        begins in it.
-        """
+    def _connected(self):
+        """Return the number of the connected part of each pair."""
         terms = self.terms
-        n_same = len(terms.same_pairs)
-        n = terms.n_pairs
-        edges = (np.ones(len(terms), dtype=np.bool_), (terms.same, terms.other + n_same))
-        labels = connected_components(sparse.coo_array(edges, shape=(n, n)), directed=False)[1]
-        labels = labels[terms.same]
-        order = np.argsort(labels, kind="stable")
-        found = labels[order]
-        first = np.flatnonzero(np.diff(found, prepend=-1))
-        return np.append(first, len(terms)), order
+        other = terms.other + len(terms.same_pairs)
+        edges = (np.ones(len(terms), dtype=np.bool_), (terms.same, other))
+        graph = sparse.coo_array(edges, shape=(self.terms.n_pairs, self.terms.n_pairs))
+        return connected_components(graph, directed=False)[1]
+
+    @property
+    def _n_parts(self):
+        return int(self._part_of_pair.max(initial=-1)) + 1
+
+    @property
+    def _part_of_term(self):
+        return self._part_of_pair[self.terms.same]
 
     @property
     def work(self) -> float:
@@ -118,36 +123,46 @@ class PairSystem:
         vector. Terms of weight 0 are left out. Each block overwrites the one before it, and takes
         at most 8 MB, or 300 rows.
         """
-        terms = self.terms
-        n_same = len(terms.same_pairs)
-        local = np.full(terms.n_pairs, -1, dtype=np.int64)
-        edges = np.empty(len(terms), dtype=np.int64)
-        dense = np.empty(self._part_ptr.size - 1, dtype=np.int64)
-        graph = (self._part_ptr, self._order)
-        n_edges, n_dense, n_rows = _row_kernels.plan(
-            terms.same, terms.other, n_same, *graph, weights, self.width, edges, dense, local
-        )
-        edges = edges[:n_edges]
-        dense = dense[:n_dense]
-        return n_edges + n_rows, self._blocks(edges, dense, n_rows, weights, root, local)
+        edges, dense, n_rows = self._plan(weights)
+        return edges.size + n_rows, self._blocks(edges, dense, n_rows, weights, root)
 
-    def _blocks(self, edges, dense, n_rows, weights, root, local):
+    def _plan(self, weights):
+        """Choose for each part whether its terms are written out one by one, or as a factor.
+
+        Return the numbers of the terms to write one by one, the numbers of the other parts, and the
+        largest number of rows of their factors.
+        """
+        terms = self.terms
+        part = self._part_of_term
+        is_used = weights > 0.0
+        n_terms = np.bincount(part[is_used], minlength=self._n_parts)
+        in_use = np.zeros(self.terms.n_pairs, dtype=np.bool_)
+        in_use[terms.same[is_used]] = True
+        in_use[terms.other[is_used] + len(terms.same_pairs)] = True
+        n_nodes = np.bincount(self._part_of_pair[in_use], minlength=self._n_parts)
+        # number of multiplications; those of products of matrices are about ten times faster
+        square = 0.1 * self.width * self.width
+        factor = n_nodes * n_nodes * (n_nodes / 3.0 + 0.5 * self.width) + n_nodes * square
+        is_dense = (n_nodes <= LARGEST_PART) & (factor < n_terms * (square + 2.0 * self.width))
+        order = self._parts.order
+        edges = order[(is_used & ~is_dense[part])[order]]
+        return edges, np.flatnonzero(is_dense), int(n_nodes[is_dense].sum())
+
+    def _blocks(self, edges, dense, n_rows, weights, root):
         terms = self.terms
         X = terms.points.X
         Y = matmul(X, root) if self.full else X * np.sqrt(root)
-        most = max(BLOCK_BYTES // (8 * self.width), _row_kernels.LARGEST_PART)
+        most = max(BLOCK_BYTES // (8 * self.width), LARGEST_PART)
         out = np.empty((min(most, max(edges.size, n_rows, 1)), self.width))
-        tables = (Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other)
+        pairs = Pairs(Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other)
         for start in range(0, edges.size, len(out)):
             numbers = edges[start : start + len(out)]
-            _row_kernels.edge_rows(*tables, numbers, weights, self.full, out)
+            edge_rows(pairs, numbers, weights, self.full, out)
             yield out[: numbers.size]
+        local = np.full(self.terms.n_pairs, -1, dtype=np.int64)
         at = 0
-        graph = (self._part_ptr, self._order)
         while at < dense.size:
-            at, n = _row_kernels.part_rows(
-                *tables, *graph, weights, dense, at, self.full, out, local
-            )
+            at, n = part_rows(pairs, self._parts, dense, at, weights, self.full, out, local)
             yield out[:n]
 
     def _pair_values(self, x):
@@ -156,8 +171,17 @@ class PairSystem:
         return [table.values(transformed) for table in self._tables]
 
 
+class Listed(Protocol):
+    """What terms offer that are differences of pairs ("differences")."""
+
+    def differences(self) -> PairDifferences:
+        """Return the same terms with their pairs listed."""
+        ...
+
+
 def pair_system(terms: Terms) -> PairSystem:
     """Return the linear maps of terms that offer "differences"; TypeError for others.
 
     Products of lists are listed first: ValueError beyond 50 million triplets."""
-    return PairSystem(terms.differences())
+    terms.require("differences", by="a Newton system in coordinates")
+    return PairSystem(cast(Listed, terms).differences())

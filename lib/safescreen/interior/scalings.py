@@ -89,7 +89,7 @@ class SemidefiniteScaling:
         `low` and `high` again after the step.
         """
         values, Q = np.linalg.eigh(self.products(dx, dS, length))
-        change = np.maximum(np.clip(values, low, high) - values, -high)
+        change = back_between(values, low, high)
         return self._divided((Q * change) @ Q.T)
 
     def affine(self) -> NDArray:
@@ -152,7 +152,7 @@ class OrthantScaling:
     def correct(self, dx: NDArray, dS: NDArray, length: float, low: float, high: float) -> NDArray:
         """As :meth:`SemidefiniteScaling.correct`."""
         v = (self.values + length * dx) * (self.values + length * dS)
-        return np.maximum(np.clip(v, low, high) - v, -high) / self.values
+        return back_between(v, low, high) / self.values
 
     def affine(self) -> NDArray:
         """As :meth:`SemidefiniteScaling.affine`."""
@@ -179,6 +179,16 @@ def scaling_of(cone: Cone, x: NDArray, S: NDArray) -> Scaling:
 def central(cone: Cone, h: NDArray, lam: float, mu: float) -> tuple[NDArray, NDArray]:
     """Return the x and S inside the cone with ``lam x - S = h`` and ``x S = mu``."""
     return SCALINGS[cone.nonnegative].central(h, lam, mu)
+
+
+def identity(cone: Cone) -> NDArray:
+    """Return the identity matrix, or the vector of ones."""
+    return np.eye(cone.d) if cone.nonnegative == "eigenvalues" else np.ones(cone.d)
+
+
+def back_between(products: NDArray, low: float, high: float) -> NDArray:
+    """Return what brings products back between `low` and `high`, at least -high (Gondzio 1996)."""
+    return np.maximum(np.clip(products, low, high) - products, -high)
 
 
 def _lower_factor(A):

@@ -231,11 +231,6 @@ class ProductTriplets(Terms):
         return self.to_triplets()
 
     @property
-    def n_pairs(self) -> int:
-        """The number of pairs of all lists."""
-        return int(self.products.p.sum() + self.products.q.sum())
-
-    @property
     def index(self) -> NDArray:
         """The triplets as an int32 array of shape (T, 3): anchor, same, other; ValueError beyond 50
         million.

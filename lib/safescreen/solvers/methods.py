@@ -28,16 +28,11 @@ from safescreen.solvers.setup import FeatureTrials, Policy, Setup, Solver
 from safescreen.solvers.when_fallen import WhenFallen
 from safescreen.spheres import SPHERES
 
-AFTER = 600
-"""After so many gradient steps interior-point steps are tried: twenty of them cost about as much,
-if the number of coordinates is moderate.
-"""
-
 SMOOTH: dict[str, Solver] = {
     "gradient": ProjectedGradient(),
     "semismooth": Semismooth(),
     "interior": InteriorPoint(),
-    "handover": Relay(ProjectedGradient(), InteriorPoint(), after=AFTER),
+    "handover": Relay(ProjectedGradient(), InteriorPoint(), early=True),
     "newton": Newton(),
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -57,7 +52,7 @@ HINGE: dict[str, Solver] = {
     "gradient": ProximalHinge(),
     "semismooth": ProximalHinge(Semismooth()),
     "interior": INTERIOR_HINGE,
-    "handover": Relay(ProximalHinge(), INTERIOR_HINGE, after=AFTER),
+    "handover": Relay(ProximalHinge(), INTERIOR_HINGE, early=True),
     "newton": NEWTON_HINGE,
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -169,10 +164,13 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
     asked for, or a proximal method for a free intercept.
     """
     is_kinked = prob.loss.smoothing == 0.0
-    solver = HINGE[method] if is_kinked else SMOOTH[method]
+    solvers = HINGE if is_kinked else SMOOTH
+    solver = solvers[method]
     if active_set and method in ITERATIVE:
         solver = ActiveSet(freq=freq)
         solver = ProximalHinge(solver) if is_kinked else solver
+        if method == "handover":
+            solver = Relay(solver, solvers["interior"], early=True)
     if "intercept" not in prob.terms.offers:
         return solver
     proximal = ProximalIntercept(solver)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from safescreen.problem import Problem
+from safescreen.rounding import TINY
 from safescreen.solvers.point import Point
 from safescreen.solvers.setup import Solver
 from safescreen.solvers.state import State
@@ -23,21 +25,26 @@ class Relay:
     """The cheap solver until it gives up, then the dear one from the best point, unless its gap is
     an allowance for rounding.
 
-    With `after`, the cheap solver also hands over after so many iterations. Along a path the dear
-    solver keeps what it has won: where it solved the neighbouring lam it goes on at once. The cheap
-    one takes back what rounding keeps the dear one from solving.
+    With `early` the cheap solver also hands over where it is slow. Say that it has taken n steps,
+    in which the gap has fallen by the factor ``exp(f)``, and that it has to fall by ``exp(g)``. At
+    this pace it takes ``n g/f`` steps more. The dear solver takes over where these are more than
+    `half` of the steps that its own solve is worth, but not before n is `first` of them. The cheap
+    solver takes back what rounding keeps the dear one from solving.
 
     Attributes
     ----------
     cheap, dear : Solver
-        With `after`, `dear` is an :class:`~safescreen.interior.InteriorPoint`, which knows what it
-        is able to solve.
-    after : int, optional
+        With `early`, `dear` is an :class:`~safescreen.interior.InteriorPoint`, which knows what it
+        is able to solve, and how many gradient steps that is worth.
+    early : bool
+    first, half : float
     """
 
     cheap: Solver
     dear: Any
-    after: int | None = None
+    early: bool = False
+    first: float = 0.2
+    half: float = 0.5
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -52,7 +59,7 @@ class Relay:
     @property
     def _legs(self):
         legs = (self.cheap, self.dear)
-        return legs if self.after is None else (*legs, self.cheap)
+        return (*legs, self.cheap) if self.early else legs
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
         """Begin with the cheap solver."""
@@ -83,8 +90,13 @@ class Relay:
         return point._replace(solver=name), Leg(number, own)
 
     def _goes_over(self, problem, state):
-        """Return whether the dear solver is to go on although the cheap one has not given up."""
-        if self.after is None or not self.dear.is_able(problem):
+        """Return whether the dear solver takes over although the cheap one has not given up."""
+        if not self.early or not self.dear.is_able(problem):
             return False
-        has_won = state.neighbour.solver == type(self.dear).__name__
-        return has_won or state.n_iter >= self.after
+        worth = self.dear.worth(problem)
+        if state.n_iter < self.first * worth:
+            return False
+        now = math.log(max(state.best.gap, TINY))
+        fallen = math.log(state.history[0].gap) - now
+        to_fall = now - math.log(state.limits.goal(state.best.primal))
+        return state.n_iter * to_fall > self.half * worth * fallen

@@ -82,7 +82,7 @@ def solve(
     method : str
         For terms over a cone: "gradient"; "semismooth", projected gradient with Newton steps
         between; "interior", an interior-point method that takes some tens of steps whatever lam is;
-        "handover", gradient steps until interior-point steps would have cost as much, which is what
+        "handover", gradient steps, and interior-point steps where those are slow, which is what
         "auto" means there. For terms over the whole space, such as samples: "newton"; "coordinate"
         and "unshrunk", coordinate descent with and without shrinking; "hybrid", coordinate descent
         that hands over to Newton's method where it is slow, which is what "auto" means there.

@@ -311,17 +311,6 @@ class Terms(ABC):
             )
         return terms
 
-    def differences(self) -> Any:
-        """Return the same terms as :class:`~safescreen.terms.differences.PairDifferences`, which
-        list their pairs ("differences").
-        """
-        self.require("differences", by="a Newton system in coordinates")
-
-    @property
-    def n_pairs(self) -> int:
-        """The number of pairs that the terms are made of ("differences"); 0 for others."""
-        return 0
-
 
 def levels_of(terms: Terms, numbers: NDArray) -> tuple[Any, NDArray | None]:
     """Return the thresholds and the weights of some terms, given by a mask or by their numbers."""
