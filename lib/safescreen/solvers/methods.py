@@ -72,9 +72,9 @@ Sweeps over samples leave out the same ones at no cost.
 """
 
 AUTO = (Test((SPHERES["MGB"],), "sphere"),)
-"""What "auto" screens them with, each time the gap has halved."""
+"""What "auto" screens them with, each time the gap has fallen to `FALLEN` of what it was."""
 
-HALF = 0.5
+FALLEN = 0.1
 
 UNSCREENED = (
     "products of lists and shards are not screened, listed Triplets are; take 'auto' or (), which "
@@ -200,7 +200,7 @@ def policy_of(
         return screening
     if isinstance(screening, str) and screening == "auto":
         is_listed = prob.terms.offers.issuperset(LISTED)
-        return WhenFallen(AUTO, min(HALF, solver.pace or HALF)) if is_listed else None
+        return WhenFallen(AUTO, FALLEN) if is_listed else None
     tests = parse_screening(screening, prob, name)
     if not tests:
         return None
