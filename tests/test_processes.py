@@ -136,12 +136,12 @@ import warnings, joblib, numpy as np, safescreen as ss
 from sklearn.neighbors import KNeighborsClassifier
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
-y = rng.integers(0, 3, 900)
-X = rng.standard_normal((900, 20)) + np.eye(20)[y]
+y = rng.integers(0, 3, 2400)
+X = rng.standard_normal((2400, 20)) + np.eye(20)[y]
 KNeighborsClassifier(algorithm="brute").fit(X, y).predict(X)
 machine = ss.SafeSVC(smoothing=0.05, tol=1e-3)
 search = ss.SafeSVCCV(machine, Cs=3, cv=3)
-metrics = ss.TripletMetricCV(ss.TripletMetric(k=1, max_iter=20), lams=2, cv=3)
+metrics = ss.TripletMetricCV(ss.TripletMetric(k=1, max_iter=5), lams=2, cv=2)
 fits = {{
     "coef": lambda: machine.fit(X, y).coef_,
     "values": lambda: search.fit(X, y).scores_,
