@@ -133,15 +133,13 @@ def test_joblib_in_joblib(backend):
 
 IN_PROCESSES = """
 import warnings, joblib, numpy as np, safescreen as ss
-from sklearn.neighbors import KNeighborsClassifier
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
-y = rng.integers(0, 3, 900)
-X = rng.standard_normal((900, 20)) + np.eye(20)[y]
-KNeighborsClassifier(algorithm="brute").fit(X, y).predict(X)
+y = rng.integers(0, 3, 300)
+X = rng.standard_normal((300, 5)) + np.eye(5)[y]
 machine = ss.SafeSVC(smoothing=0.05, tol=1e-3)
 search = ss.SafeSVCCV(machine, Cs=3, cv=3)
-metrics = ss.TripletMetricCV(ss.TripletMetric(k=1, max_iter=20), lams=2, cv=3)
+metrics = ss.TripletMetricCV(ss.TripletMetric(k=1, max_iter=5), lams=2, cv=2)
 fits = {{
     "coef": lambda: machine.fit(X, y).coef_,
     "values": lambda: search.fit(X, y).scores_,
@@ -158,12 +156,34 @@ for name in {names}:
     ("method", "names"), [("fork", ["coef", "values", "metrics"]), ("spawn", ["values"])]
 )
 def test_estimators_fit_in_processes_of_multiprocessing(method, names):
-    """Also after scikit-learn has used all threads, whose own searches then wait for ever in a
-    fork. A process that is spawned takes seconds for its imports, so one search is enough.
-    """
+    """A process that is spawned takes seconds for its imports, so one search is enough."""
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} here")
     run_alone(IN_PROCESSES.format(names=names), 300, JOBLIB_START_METHOD=method)
+
+
+OPENMP = """
+import joblib, numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+from safescreen.estimators._training import collect
+X, y = np.random.default_rng(0).standard_normal((4000, 20)), np.arange(4000) % 3
+
+
+def neighbours():
+    return KNeighborsClassifier(algorithm="brute").fit(X, y).predict(X).sum(), True
+
+
+kept, (wanted, _) = {}, neighbours()
+with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+    assert collect([joblib.delayed(neighbours)() for _ in range(3)], kept.__setitem__)
+assert kept == dict.fromkeys(range(3), wanted)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its OpenMP is that of GCC")
+def test_tasks_use_openmp_after_it_has_run_on_all_threads():
+    """A search of scikit-learn would wait for ever here."""
+    run_alone(OPENMP, 60, JOBLIB_START_METHOD="fork", OMP_NUM_THREADS="2")
 
 
 INTERRUPTED = """
