@@ -201,7 +201,9 @@ def test_rules_of_the_s_form_path(kind, gamma):
             of.terms, a, min(norm_of_ball(of.problem(gamma).cone, ball)[1] for ball in balls)
         )
         for k, rule in [(i + j, between) for j in range(3)] + [(i + 3, first)]:
-            np.testing.assert_array_equal(found[k].screened.in_L, rule.in_L)
-            np.testing.assert_array_equal(found[k].screened.in_R, rule.in_R)
+            end = found[k].history[-1]  # before the look with the ball of the solution
+            assert (end.n_L, end.n_R) == (rule.n_L, rule.n_R)
+            assert not (rule.in_L & ~found[k].screened.in_L).any()
+            assert not (rule.in_R & ~found[k].screened.in_R).any()
             screened += rule.n_L + rule.n_R
     assert screened > 0

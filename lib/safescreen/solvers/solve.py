@@ -64,8 +64,8 @@ def solve(
     screening : "auto" or tuple of str
         "auto" screens listed triplets, pairs and quadruplets with "MGB" each time the gap has
         fallen to a tenth, and no other terms: sweeps leave the same ones out at no cost. A tuple
-        names spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` takes another rule,
-        ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens nothing. The name
+        names spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` takes another
+        rule, ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens nothing. The name
         "features" leaves out coordinates that are certainly 0, see
         :func:`safescreen.rules.features`; "auto" does so too for a diagonal metric and a problem
         with a linear term, such as an l1 penalty.
