@@ -190,7 +190,8 @@ class SafeSVC(ClassifierMixin, Estimator):
     relative_gap_ : float
         Largest certified duality gap of a problem relative to its objective, as `tol` is.
     screening_ : list of Screened
-        Which samples were screened in each problem.
+        Which samples are certain at the exact optimum of each problem: those that were screened
+        during the fit, and those that the ball of the solution decides at its end.
     solutions_ : list of Solution
         With `keep_problem`: one for each problem. For wide sparse points x has only the columns
         with an entry.

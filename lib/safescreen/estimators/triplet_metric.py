@@ -124,8 +124,9 @@ class TripletMetric(Mahalanobis, Metric):
     relative_gap_ : float
         The same relative to the objective, as `tol` is.
     screening_ : Screened or None
-        Which triplets were screened; None for products, and after a path over more than 100,000
-        triplets, of which `solution_` has the numbers ``n_L`` and ``n_R``.
+        Which triplets are certain at the exact optimum: those that were screened during the fit,
+        and those that the ball of the solution decides. None for products, and after a path over
+        more than 100,000 triplets, of which `solution_` has the numbers ``n_L`` and ``n_R``.
     path_ : Path or None
         The path, if there is one. Ctrl-C ends it: the finished part is kept, and the metric is that
         of its last lam, `lam_`.
