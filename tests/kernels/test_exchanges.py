@@ -8,7 +8,7 @@ import safescreen as ss
 from safescreen.kernels.exchanges import improve_by_exchanges
 from safescreen.kernels.matrices import GivenMatrix, TwoRuns
 from safescreen.kernels.quadratic import End, exchange
-from safescreen.kernels.working_sets import Limits, Objective, Point
+from safescreen.kernels.working_sets import DualObjective, UpdateLimits, WorkingPoint
 
 
 def problem(seed, n=40):
@@ -78,7 +78,7 @@ def test_the_goal_is_reached_and_products_are_up_to_date(seed, loss):
     products = Q @ (w * alpha)
     norms = np.sqrt(np.diagonal(Q))
     dual = w @ (tau * alpha - 0.5 * loss.smoothing * alpha**2) - 0.5 * w * alpha @ products / lam
-    point = Point(
+    point = WorkingPoint(
         matrix=GivenMatrix(K),
         ids=np.arange(signs.size),
         signs=signs,
@@ -86,10 +86,10 @@ def test_the_goal_is_reached_and_products_are_up_to_date(seed, loss):
         norms=norms,
         alpha=alpha,
         has_moved=np.zeros(signs.size, dtype=bool),
-        objective=Objective(tau, w, loss.smoothing, loss.cap, lam),
+        objective=DualObjective(tau, w, loss.smoothing, loss.cap, lam),
         is_balanced=True,
     )
-    limits = Limits(tolerance=1e-12, gap=0.0, relative_gap=1e-6, updates=10**6)
+    limits = UpdateLimits(tolerance=1e-12, gap=0.0, relative_gap=1e-6, updates=10**6)
     spread, steps, is_enough = improve_by_exchanges(point, limits, dual)
     assert steps > 0 and is_enough and spread > 1e-12
     assert alpha.min() >= 0.0 and alpha.max() <= loss.cap

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from safescreen._blocks import row_length, squares
 from safescreen.kernels import functions, matrices
 from safescreen.kernels.functions import Kernel
-from safescreen.kernels.matrices import GivenMatrix, KernelRows, _Cache
+from safescreen.kernels.matrices import GivenMatrix, KernelRows, _RowCache
 
 KERNELS = [
     Kernel("linear"),
@@ -300,7 +300,7 @@ def test_rows_used_longest_ago_make_room():
         asked.extend(rows.tolist())
         out[slots] = K[np.ix_(rows, columns)]
 
-    cache, columns = _Cache(20, 6 * 20, np.float64), np.arange(20)
+    cache, columns = _RowCache(20, 6 * 20, np.float64), np.arange(20)
     for numbers, missing in (
         ([0, 1, 2], [0, 1, 2]),
         ([3, 4, 5], [3, 4, 5]),

@@ -90,10 +90,6 @@ def test_definition(kernel):
     assert np.allclose(
         terms.gram_operator([2, 5, 7])(np.ones(3)), Q[np.ix_([2, 5, 7], [2, 5, 7])].sum(axis=1)
     )
-    with pytest.raises(
-        TypeError, match="needs terms with coordinates, which KernelSamples do not offer"
-    ):
-        terms.rows([0])
     assert repr(terms) == "<16 samples with a kernel, in the span of 16>"
 
 

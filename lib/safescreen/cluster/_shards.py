@@ -37,7 +37,7 @@ def _aligned(value):
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 
 
-class Shared(_Packed):
+class SharedData(_Packed):
     """The points, which all shards of a worker share."""
 
     def __init__(self, points):
@@ -61,7 +61,7 @@ class Shard(_Packed):
 
 def center(X, diagonal):
     """Return the centred points, which all shards share."""
-    return Shared(Points(_aligned(X), diagonal=diagonal))
+    return SharedData(Points(_aligned(X), diagonal=diagonal))
 
 
 def from_index(index, shared):

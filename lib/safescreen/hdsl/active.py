@@ -46,13 +46,13 @@ def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
 
 
 @dataclass(frozen=True, eq=False)
-class ActiveSet:
+class AtomSet:
     """Atoms (i, j, sign) with i < j, and their positive weights of sum 1, arrays of the shapes (k,
     3) and (k,). A step does not change these arrays, but returns new ones, in O(k).
 
     Examples
     --------
-    >>> active = ActiveSet.of([(0, 1, 1)], [1.0]).moved(0.25, to=(0, 2, -1))
+    >>> active = AtomSet.of([(0, 1, 1)], [1.0]).moved(0.25, to=(0, 2, -1))
     >>> active.weights.tolist(), active.n_features
     ([0.75, 0.25], 3)
     """
@@ -97,7 +97,7 @@ class ActiveSet:
             atoms, weights = _with(atoms, weights, to, step)
         positive = weights > 0.0
         weights = weights[positive]
-        return ActiveSet(atoms[positive], weights / weights.sum())
+        return AtomSet(atoms[positive], weights / weights.sum())
 
 
 def _with(atoms, weights, atom, weight):

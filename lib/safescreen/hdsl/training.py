@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from safescreen.hdsl.active import ActiveSet
+from safescreen.hdsl.active import AtomSet
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD, Direction, exact
 from safescreen.hdsl.line_search import LINE_SEARCHES
@@ -25,13 +25,13 @@ class Iterate(NamedTuple):
 
     Attributes
     ----------
-    active : ActiveSet
+    active : AtomSet
         Atoms, and their weights.
     u : array of shape (T,)
         Margins ``<A_t, M>``.
     """
 
-    active: ActiveSet
+    active: AtomSet
     u: np.ndarray
 
 
@@ -120,10 +120,10 @@ class Training:
             first, second = sorted(
                 self.rng.choice(constraints.features.size, 2, replace=False).tolist()
             )
-            active = ActiveSet.of([(first, second, int(self.rng.choice((-1, 1))))], [1.0])
+            active = AtomSet.of([(first, second, int(self.rng.choice((-1, 1))))], [1.0])
         else:
             places = np.searchsorted(constraints.features, start.atoms[:, :2])
-            active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
+            active = AtomSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
         iterate = self.at(active)
         if not math.isfinite(self.objective(iterate)):
             raise ValueError(
@@ -132,7 +132,7 @@ class Training:
             )
         return iterate
 
-    def at(self, active: ActiveSet) -> Iterate:
+    def at(self, active: AtomSet) -> Iterate:
         """Return the iterate of an active set, with ``u_t = <A_t, M>`` from its atoms; O(k T)."""
         u = np.zeros(self.T)
         for atom, weight in zip(active.atoms.tolist(), active.weights, strict=True):
@@ -197,7 +197,7 @@ class Training:
         kind = move.to_the_end if is_at_the_end else move.kind
         return Step(Iterate(active, u + change), kind, size)
 
-    def _move(self, active: ActiveSet, directions: Directions) -> Move:
+    def _move(self, active: AtomSet, directions: Directions) -> Move:
         """Return which weight to move: forward, away, or pairwise."""
         variant = self.settings.variant
         atom = directions.forward.atom

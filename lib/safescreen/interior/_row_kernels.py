@@ -18,7 +18,7 @@ LARGEST_PART = 300
 """A part of more nodes than this is not factorized."""
 
 
-class Pairs(NamedTuple):
+class PairNumbers(NamedTuple):
     """The points that rows are written of, the two points of each pair, and the two pairs of each
     term.
     """
@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
     other: NDArray
 
 
-class Parts(NamedTuple):
+class GraphParts(NamedTuple):
     """The connected parts: the terms of part c are ``order[starts[c]:starts[c + 1]]``."""
 
     starts: NDArray

@@ -13,7 +13,13 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from safescreen._threads import matmul
-from safescreen.interior._row_kernels import LARGEST_PART, Pairs, Parts, edge_rows, part_rows
+from safescreen.interior._row_kernels import (
+    LARGEST_PART,
+    GraphParts,
+    PairNumbers,
+    edge_rows,
+    part_rows,
+)
 from safescreen.rounding import ElementLike
 from safescreen.terms import Terms
 from safescreen.terms import _triplet_kernels as kernels
@@ -47,7 +53,7 @@ class PairSystem:
         self._part_of_pair = self._connected()
         n_terms = np.bincount(self._part_of_term, minlength=self._n_parts)
         starts = np.append(0, np.cumsum(n_terms))
-        self._parts = Parts(starts, np.argsort(self._part_of_term, kind="stable"))
+        self._parts = GraphParts(starts, np.argsort(self._part_of_term, kind="stable"))
 
     def _connected(self):
         """Return the number of the connected part of each pair."""
@@ -154,7 +160,9 @@ class PairSystem:
         Y = matmul(X, root) if self.full else X * np.sqrt(root)
         most = max(BLOCK_BYTES // (8 * self.width), LARGEST_PART)
         out = np.empty((min(most, max(edges.size, n_rows, 1)), self.width))
-        pairs = Pairs(Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other)
+        pairs = PairNumbers(
+            Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other
+        )
         for start in range(0, edges.size, len(out)):
             numbers = edges[start : start + len(out)]
             edge_rows(pairs, numbers, weights, self.full, out)

@@ -15,9 +15,9 @@ from safescreen.kernels.quadratic import End, exchange
 from safescreen.kernels.working_sets import (
     LARGEST_SET,
     SLACK,
-    Limits,
-    Objective,
-    Point,
+    DualObjective,
+    UpdateLimits,
+    WorkingPoint,
     scan,
 )
 from safescreen.rounding import UNIT
@@ -51,7 +51,7 @@ def can_exchange(matrix, ids):
     return is_first and isinstance(matrix, GivenMatrix)
 
 
-def improve_by_exchanges(point: Point, limits: Limits, dual: float, is_over=None):
+def improve_by_exchanges(point: WorkingPoint, limits: UpdateLimits, dual: float, is_over=None):
     """Improve a balanced dual point as :func:`~safescreen.kernels.working_sets.improve` does, in
     exchanges alone, as long as these are few; its products are up to date at the end.
 
@@ -104,7 +104,7 @@ def _exchange_until(parts, signs, products, norms, alpha, objective, limits, dua
     done = 0
     while True:
         b = intercept_of_few(ridge * v - slopes, signs, w, g, cap, total)
-        around = Objective(tau - signs * b, w, g, cap, lam)
+        around = DualObjective(tau - signs * b, w, g, cap, lam)
         spread, gap, cost = scan(products, norms, alpha, around, everything, gains, firm)
         wanted = max(limits.gap, limits.relative_gap * max(cost, dual))
         is_enough = spread <= limits.tolerance or gap <= wanted

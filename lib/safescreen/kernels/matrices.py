@@ -187,10 +187,10 @@ class KernelRows:
         self.shape = (n, n)
         self.most_rows = numbers // n
         self._dtype = np.float32 if single else np.float64
-        self._cache = _Cache(n, min(numbers, n * n), self._dtype)
+        self._cache = _RowCache(n, min(numbers, n * n), self._dtype)
         taken = item * (copy + n * n)
         fits = n <= KEPT and taken + 8 * n * n <= 1e9 * gigabytes
-        self._exact = _Cache(n, n * n if fits else 0, np.float64)
+        self._exact = _RowCache(n, n * n if fits else 0, np.float64)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -313,7 +313,7 @@ class KernelRows:
         )
 
 
-class _Cache(threading.local):
+class _RowCache(threading.local):
     """Rows of a matrix at some columns, those used longest ago making room for others; each
     thread has its own, and a copy is empty.
     """
@@ -328,7 +328,7 @@ class _Cache(threading.local):
         self._time = 0
 
     def __reduce__(self):
-        return _Cache, self._made
+        return _RowCache, self._made
 
     @property
     def size(self):

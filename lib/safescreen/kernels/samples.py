@@ -24,7 +24,7 @@ from safescreen.kernels.exchanges import can_exchange, improve_by_exchanges
 from safescreen.kernels.functions import centred, kernel_of
 from safescreen.kernels.matrices import KernelRows
 from safescreen.kernels.space import Expansion, KernelSpace, n_changes
-from safescreen.kernels.working_sets import Limits, Objective, Point, improve
+from safescreen.kernels.working_sets import DualObjective, UpdateLimits, WorkingPoint, improve
 from safescreen.losses import Loss
 from safescreen.problem import conjugates
 from safescreen.rounding import UNIT, upper
@@ -356,7 +356,7 @@ class KernelSamples(Terms):
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
         tau, w = (np.array(values) for values in levels(self))
-        objective = Objective(tau, w, loss.smoothing, loss.cap, lam)
+        objective = DualObjective(tau, w, loss.smoothing, loss.cap, lam)
         begins = is_balanced and can_exchange(self.cone.matrix, ids)
         done = 0
         spread = np.inf
@@ -364,7 +364,7 @@ class KernelSamples(Terms):
         rest[ids] -= weights * alpha
         for _ in range(ROUNDS):  # each round computes the products anew
             H = self.prepared(H)
-            point = Point(
+            point = WorkingPoint(
                 matrix=self.cone.matrix,
                 ids=ids,
                 signs=self.cone.signs,
@@ -376,7 +376,7 @@ class KernelSamples(Terms):
                 is_balanced=is_balanced,
             )
             dual = conjugates(self, loss, alpha) - 0.5 * self.cone.inner(H, H) / lam
-            limits = Limits(tolerance, *goal, updates=epochs * len(self) - done)
+            limits = UpdateLimits(tolerance, *goal, updates=epochs * len(self) - done)
             if begins:
                 spread, steps, is_enough = improve_by_exchanges(point, limits, dual, is_over)
             else:

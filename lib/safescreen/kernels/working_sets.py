@@ -54,7 +54,7 @@ ones.
 """
 
 
-class Objective(NamedTuple):
+class DualObjective(NamedTuple):
     """What the dual objective is made of, beside the matrix.
 
     Attributes
@@ -73,7 +73,7 @@ class Objective(NamedTuple):
     lam: float
 
 
-class Point(NamedTuple):
+class WorkingPoint(NamedTuple):
     """A dual point and what belongs to it.
 
     Attributes
@@ -88,7 +88,7 @@ class Point(NamedTuple):
     norms, alpha : arrays
     has_moved : boolean array
         Which coordinates have moved; none at the start.
-    objective : Objective
+    objective : DualObjective
     is_balanced : bool
         Whether the sum of ``w_t y_t alpha_t`` stays as it is. Slopes and gap are then those of the
         intercept for which that sum is the best one.
@@ -101,7 +101,7 @@ class Point(NamedTuple):
     norms: NDArray
     alpha: NDArray
     has_moved: NDArray
-    objective: Objective
+    objective: DualObjective
     is_balanced: bool
 
     def forces(self, numbers):
@@ -170,7 +170,7 @@ class Point(NamedTuple):
         return SLACK * UNIT * float(sizes.max())
 
 
-class Limits(NamedTuple):
+class UpdateLimits(NamedTuple):
     """When the work ends.
 
     Attributes
@@ -189,7 +189,7 @@ class Limits(NamedTuple):
     updates: int
 
 
-def improve(point: Point, limits: Limits, dual: float, shrinking: bool, is_over=None):
+def improve(point: WorkingPoint, limits: UpdateLimits, dual: float, shrinking: bool, is_over=None):
     """Improve a dual point, whose dual value is `dual`, until a limit is reached. The objective is
     at least the dual value.
 

@@ -96,7 +96,7 @@ class Swept(Protocol):
         ...
 
 
-class Stop(NamedTuple):
+class SweepStop(NamedTuple):
     """Where sweeps end: where the duality gap is estimated to be at most `gap`, absolute and as a
     part of the objective, or the projected slopes spread by at most `spread`. `is_early` says that
     screening is to look at this gap before the limits are reached.
@@ -164,7 +164,7 @@ class CoordinateDescent:
         if state.screens or self._is_beaten(problem, state, patience):
             return self._begin(problem, state)
         limits = state.limits
-        stop = Stop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
+        stop = SweepStop(self.least, (0.5 * limits.tol, 0.5 * limits.rtol), False)
         if is_path:
             alpha, H = path_alpha(problem, state)
         else:
@@ -273,7 +273,7 @@ class CoordinateDescent:
         return patience == 0 or (has_won and patience < self.most_patience)
 
     def _next_stop(self, problem, state, tolerance):
-        """Return the :class:`Stop` that follows the last evaluation.
+        """Return the :class:`SweepStop` that follows the last evaluation.
 
         Sweeps end by the gap: at half of `tolerance` times the limits, or before that, at a gap
         that is small beside an allowance for rounding, where the limits are below that, or where
@@ -288,7 +288,7 @@ class CoordinateDescent:
         last = max(last, 0.25 * state.allowance_above_goal)
         is_early = decides > last and e.gap > 2.0 * decides
         gap = (decides if is_early else last, factor * limits.rtol)
-        return Stop(self.least * tolerance, gap, is_early)
+        return SweepStop(self.least * tolerance, gap, is_early)
 
 
 def swept(problem: Problem) -> Swept:

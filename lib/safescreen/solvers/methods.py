@@ -60,6 +60,11 @@ HINGE: dict[str, Solver] = {
 }
 """Solvers for the hinge."""
 
+NARROW = 1000
+"""Up to so many coordinates "handover" takes semismooth Newton steps between its gradient steps for
+a smooth loss; a product in one of them costs several multiplications of matrices.
+"""
+
 DUAL = ("coordinate", "unshrunk", "hybrid")
 """Methods that start from a dual point of the hinge, whatever x is."""
 
@@ -171,6 +176,9 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
         solver = ProximalHinge(solver) if is_kinked else solver
         if method == "handover":
             solver = Relay(solver, solvers["interior"], early=True)
+    elif method == "handover" and not is_kinked and prob.cone.n_coordinates <= NARROW:
+        if "curvature" in prob.terms.offers:
+            solver = Relay(SMOOTH["semismooth"], SMOOTH["interior"], early=True)
     if "intercept" not in prob.terms.offers:
         return solver
     proximal = ProximalIntercept(solver)
