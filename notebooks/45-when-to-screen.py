@@ -114,7 +114,7 @@ for k in (1, 3, 10, 30, None):
 price = 2.0  # what a pass counts as from here on, in iterations over the same triplets
 
 # %% [markdown]
-# A pass costs as much as two or three iterations. With all triplets the time is that of
+# A pass costs as much as about two iterations. With all triplets the time is that of
 # looking at triplets. With few it is that of calling functions, and 150 triplets take nearly as
 # long as 1,350. There $s$ is close to 0, however many triplets a pass removes.
 #
