@@ -62,13 +62,13 @@ def test_a_step_is_the_best_one_of_its_pair(product):
 
 def test_a_balanced_step_is_the_best_one_of_its_pair():
     """The one that rises most, with the one that gains most by falling as far."""
-    Q, linear, v, _, _ = working_set(n=12)
-    low = np.full(12, -100.0)
-    high = np.full(12, 100.0)
+    Q, linear, v, _, _ = working_set(n=16)
+    low = np.full(16, -100.0)
+    high = np.full(16, 100.0)
     slopes = linear + Q @ v
     gains = {}
     i = int(np.argmin(slopes))
-    for j in range(12):
+    for j in range(16):
         curvature = Q[i, i] + Q[j, j] - 2.0 * Q[i, j]
         if j != i and slopes[j] > slopes[i]:
             gains[j] = 0.5 * (slopes[j] - slopes[i]) ** 2 / curvature
@@ -76,7 +76,7 @@ def test_a_balanced_step_is_the_best_one_of_its_pair():
     far = (slopes[best] - slopes[i]) / (Q[i, i] + Q[best, best] - 2.0 * Q[i, best])
     moved = v.copy()
     assert solve_balanced(Q, slopes, moved, low, high, 0.0, 2) == 2
-    expected = np.zeros(12)
+    expected = np.zeros(16)
     expected[i] = far
     expected[best] = -far
     assert np.allclose(moved - v, expected, rtol=1e-12)

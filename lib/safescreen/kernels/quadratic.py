@@ -227,21 +227,18 @@ def exchange(parts, ridge, slopes, v, low, high, end):
     K, ids, runs, own_squares = parts
     n = slopes.size
     diagonal = np.empty(n)
-    rise = np.empty(n)  # the slopes of coordinates that can rise, others are infinite
-    fall = np.empty(n)
+    fall = np.empty(n)  # added to slopes, it leaves those of coordinates that can fall
     score = np.empty(n)
     for t in range(n):
         diagonal[t] = own_squares[t] + ridge[t]
-        rise[t] = 0.0 if v[t] < high[t] else np.inf
         fall[t] = 0.0 if v[t] > low[t] else -np.inf
     done = 0
     while done + 2 <= end.updates:
         i = 0
         least = np.inf
         for t in range(n):
-            s = slopes[t] + rise[t]
-            if s < least:
-                least = s
+            if slopes[t] < least and v[t] < high[t]:
+                least = slopes[t]
                 i = t
         row = K[ids[i]]
         own = diagonal[i]
@@ -254,7 +251,8 @@ def exchange(parts, ridge, slopes, v, low, high, end):
             if score[t] > best:
                 best = score[t]
                 j = t
-            most = max(most, slopes[t] + fall[t])
+            if slopes[t] > most and v[t] > low[t]:
+                most = slopes[t]
         if not most - least > end.spread or not 0.5 * best > end.gain:
             return done
         other = K[ids[j]]
@@ -267,9 +265,7 @@ def exchange(parts, ridge, slopes, v, low, high, end):
             _move(run, row, other, step, slopes)
         slopes[i] += step * ridge[i]
         slopes[j] -= step * ridge[j]
-        rise[i] = 0.0 if v[i] < high[i] else np.inf
         fall[i] = 0.0 if v[i] > low[i] else -np.inf
-        rise[j] = 0.0 if v[j] < high[j] else np.inf
         fall[j] = 0.0 if v[j] > low[j] else -np.inf
         done += 2
     return done
