@@ -212,8 +212,7 @@ def test_slow_gradient_steps_hand_over(smoothing):
     )
     top = problem.lam_max()
     large = ss.solve(problem, 0.1 * top)
-    plain = ss.solve(problem, 0.1 * top, method="gradient")
-    assert large.n_iter == plain.n_iter and np.array_equal(large.x, plain.x)
+    assert large.converged and large.solver != "InteriorPoint"
     path = ss.path(problem, top * np.geomspace(1e-6, 1e-8, 6), rtol=1e-6)
     assert all(solution.converged for solution in path)
     assert smoothing == 0.0 or min(solution.n_iter for solution in path[1:]) < 40

@@ -61,8 +61,8 @@ HINGE: dict[str, Solver] = {
 """Solvers for the hinge."""
 
 NARROW = 1000
-"""Up to so many coordinates "handover" takes semismooth Newton steps between its gradient steps for
-a smooth loss; a product in one of them costs several multiplications of matrices.
+"""Full matrices of at most so many coordinates take semismooth Newton steps between the gradient
+steps of "handover", for a smooth loss.
 """
 
 DUAL = ("coordinate", "unshrunk", "hybrid")
@@ -176,15 +176,21 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
         solver = ProximalHinge(solver) if is_kinked else solver
         if method == "handover":
             solver = Relay(solver, solvers["interior"], early=True)
-    elif method == "handover" and not is_kinked and prob.cone.n_coordinates <= NARROW:
-        if "curvature" in prob.terms.offers:
-            solver = Relay(SMOOTH["semismooth"], SMOOTH["interior"], early=True)
+    elif method == "handover" and _takes_newton_steps(prob):
+        solver = Relay(solvers["semismooth"], solvers["interior"], early=True)
     if "intercept" not in prob.terms.offers:
         return solver
     proximal = ProximalIntercept(solver)
     if method == "hybrid" and "sweeps" in prob.terms.offers:
         return Relay(CoordinateDescent(gives_up=True), proximal)
     return proximal
+
+
+def _takes_newton_steps(prob):
+    """Return whether Newton steps between the gradient steps of "handover" pay, see NARROW."""
+    is_full = len(prob.cone.shape) == 2
+    is_small = prob.cone.n_coordinates <= NARROW
+    return is_full and is_small and prob.loss.smoothing > 0.0 and "curvature" in prob.terms.offers
 
 
 def policy_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from safescreen.problem import Problem
@@ -62,7 +62,13 @@ class Relay:
         return (*legs, self.cheap) if self.early else legs
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
-        """Begin with the cheap solver."""
+        """Begin with the cheap solver; where it takes steps for its first point it takes no more
+        than it needs to be judged by.
+        """
+        if self.early and self.dear.is_able(problem):
+            most = state.n_iter + math.ceil(self.first * self.dear.worth(problem))
+            limits = replace(state.limits, max_iter=min(most, state.limits.max_iter))
+            state = state._replace(limits=limits)
         return self._on(0, self.cheap.init(problem, state))
 
     def step(self, problem: Problem, state: State, own: Leg) -> tuple[Point, Leg] | None:
