@@ -344,10 +344,24 @@ UNUSED = {
 """Arguments that a call does not look at, beside its others; another call does."""
 
 
+UNTRIED = {
+    ("X", "type"),
+    ("cv", "Any"),
+    ("preprocessor", "Any"),
+    ("random_state", "NoneType"),
+    ("sample_weight", "NoneType"),
+    ("scoring", "Any"),
+    ("y", "type"),
+}
+"""Arguments without an annotation of ours, or without a wrong value: what methods of scikit-learn's
+mixins take and scikit-learn checks, and what is not looked at.
+"""
+
+
 def annotation_of(argument, parameter):
     """The annotation as text; points that may be sparse too are Any in some signatures."""
     annotation = parameter.annotation
-    if annotation is parameter.empty:  # keywords of SVC
+    if annotation is parameter.empty:  # keywords of SVC, methods of mixins
         annotation = type(parameter.default)
     if isinstance(annotation, type):
         annotation = annotation.__name__
@@ -381,6 +395,16 @@ def fault(name, argument, value):
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     return "no error"
+
+
+def test_every_annotation_has_wrong_values():
+    """Without them an argument would pass untried."""
+    untried = set()
+    for name in CALLS:
+        for argument, parameter in signature_of(name).parameters.items():
+            if argument not in UNUSED.get(name, ()):
+                untried.add((argument, annotation_of(argument, parameter)))
+    assert {(a, kind) for a, kind in untried if kind not in WRONG} == UNTRIED
 
 
 def test_valid_calls():
