@@ -347,6 +347,8 @@ UNUSED = {
 UNTRIED = {
     ("X", "type"),
     ("cv", "Any"),
+    ("options", "Any"),
+    ("params", "Any"),
     ("preprocessor", "Any"),
     ("random_state", "NoneType"),
     ("sample_weight", "NoneType"),
@@ -354,7 +356,7 @@ UNTRIED = {
     ("y", "type"),
 }
 """Arguments without an annotation of ours, or without a wrong value: what methods of scikit-learn's
-mixins take and scikit-learn checks, and what is not looked at.
+mixins take and scikit-learn checks, keywords that are passed on, and what is not looked at.
 """
 
 
