@@ -118,7 +118,7 @@ figures.show(
 # library decides by what a ball costs and what it saves. The gap that is returned is an upper bound that
 # includes rounding.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 triplets = ss.Triplets.from_labels(X, y, k=3)
 problem = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
 lam = 0.05 * problem.lam_max()

@@ -60,7 +60,7 @@ apart = np.abs(model.cv_results_["mean_test_score"] - exhaustive.cv_results_["me
 print("same choice as the grid search:", model.C_ == exhaustive.best_params_["C"], f"; mean scores differ by at most {apart:.4f}")
 assert apart < 0.002
 
-# %%
+# %% tags=["nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 rough = ss.SafeSVCCV(ss.SafeSVC(tol=1e-3), Cs, cv=5, refit=False).fit(X_scaled, y)
 for tol, search, colour in ((1e-3, rough, "C1"), (1e-6, model, "C0")):

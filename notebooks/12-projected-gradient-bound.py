@@ -545,7 +545,7 @@ def exact_square(x, H, lam):
 index = ss.Triplets.from_labels(X, y, k=3, diagonal=True).index
 diagonal = ss.Problem(ss.Triplets(X * [1.0, 100.0], index, diagonal=True), loss)
 weight = 0.1 * problem.lam_max()
-best = ss.solve(diagonal, weight, tol=1e-10)
+best = ss.solve(diagonal, weight, tol=1e-10, method="gradient")
 rng = np.random.default_rng(1)
 outcome = {"wrong": 0, "too small": 0}
 sums_apart = 0.0

@@ -484,7 +484,7 @@ assert with_cone and not alone
 # Wine, all 178 points and 13 features, along a path. Three balls from the solution for the previous
 # $\lambda$, each with the sphere rule and with the cone.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 real = ss.Problem(ss.Triplets.from_labels(wine.X, wine.y, k=5), loss)
 families = {
     "GB": ss.spheres.gradient_bound,
@@ -513,7 +513,7 @@ assert gained["GB", 0.003] > 0.05 and gained["PGB", 0.003] < 0.05
 # times the eigendecompositions that each of them took. (We count them with the ten lines above, on every tenth
 # triplet.)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 b = saved_balls[-3]  # GB at the smallest lam
 plain = ss.rules.sphere(real, b)
 H_real = real.terms.elements(np.arange(len(real)))[0]

@@ -614,7 +614,7 @@ assert np.isclose(minimum(H, np.array([0.3, 0.2, -1.0]), 1.0, P), H @ [0.3, 0.2,
 # 0.9: the gradient bound alone, cut by its own half-space, and intersected with the whole cone. PGB is a
 # ball around the cut ball, so the cut ball screens at least as much.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 wine = datasets.load("wine")
 real = ss.Problem(ss.Triplets.from_labels(wine.X, wine.y, k=5), loss)
 lams = real.lam_max() * 0.9 ** np.arange(13, 62, 12)

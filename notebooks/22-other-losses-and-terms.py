@@ -370,7 +370,7 @@ def judged(problem, arrays, loss, diagonal, rng):
         yield compare(problem, ball, expected, arrays[0], arrays[1], best)
 
 
-# %% tags=["STS19-D6.3"]
+# %% tags=["STS19-D6.3", "nbval-ignore-output"]
 rng = np.random.default_rng(63)
 balls, largest, table = 0, 0.0, {name: {kind: np.zeros(2, dtype=int) for kind in losses} for name in five}
 for kind, loss in losses.items():
@@ -426,7 +426,7 @@ assert min(counts) > 0
 # The five questions again, with more points, on a short path of the smoothed hinge (steps of 10 %), screened by the
 # default rules before and while each problem is solved.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 crowd = questions(np.random.default_rng(5), losses["smoothed hinge"], n=60, d=4)
 for name, (problem, *_) in crowd.items():
     last = ss.path(problem, lams=0.3 * scale(problem) * 0.9 ** np.arange(12), tol=1e-6, screening=("RRPB", "PGB"))[-1]

@@ -124,6 +124,8 @@ def timed(problem, name, lams):
 def row_of(name, draw, path, n_terms, removable):
     """Return the row of a path, and its curve."""
     frame = path.to_frame()
+    last = [solution.history[-1] for solution in path]  # what has left during each solve
+    frame["screening_rate"] = [(now.n_L + now.n_R) / n_terms for now in last]
     row = {
         "lams": len(frame),
         "iterations": int(frame["n_iter"].sum()),

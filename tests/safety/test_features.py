@@ -59,7 +59,7 @@ class Case:
         self.last = np.cumsum(times) - 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ss.ConvergenceWarning)
-            limits = {"tol": 0.0, "rtol": 1e-15, "max_iter": 3000}
+            limits = {"tol": 0.0, "rtol": 1e-15, "max_iter": 3000, "method": "gradient"}
             self.solution = ss.solve(self.prob, self.lam, screening=(), **limits)
         self.x, self.may_be_zero = certified(self.exact, exact(self.solution.x), self.lam)
         known = certify(self.exact, self.x, self.lam)

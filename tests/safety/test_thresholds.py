@@ -78,7 +78,8 @@ def test_a_solver_does_not_use_a_broken_radius(radius, monkeypatch):
     family = ss.spheres.families.SphereFamily(lambda r: ss.Sphere(r.evaluation.x, radius), "broken")
     monkeypatch.setitem(ss.SPHERES, "broken", family)
     found = solve(problem, 30.0, screening=("broken",), freq=1)
-    assert found.converged and found.n_L + found.n_R == 0
+    last = found.history[-1]
+    assert found.converged and last.n_L + last.n_R == 0
 
 
 @pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
