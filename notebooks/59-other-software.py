@@ -169,14 +169,14 @@ STEPS = np.unique(np.geomspace(5, max_iter, 6).astype(int)).tolist()
 TARGETS = (1, 3, 5, 10)
 
 
-def ours(step=-0.75, lowest=-4.5, **options):
+def ours(step=-0.75, lowest=-4.5, screening=("RRPB", "PGB"), **options):
     """Return a function from training data to the metrics of a path and its certificates."""
 
     def learn(X, y, judge):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # not converged: the gap says so; k too large for a class
             model = ss.TripletMetric(
-                lam_ratio=10**lowest, with_path=True, path_ratio=10**step, tol=1e-4, screening=("RRPB", "PGB"), **options
+                lam_ratio=10**lowest, with_path=True, path_ratio=10**step, tol=1e-4, screening=screening, **options
             ).fit(X, y)
         return candidates_of(model.path_)
 
@@ -185,7 +185,12 @@ def ours(step=-0.75, lowest=-4.5, **options):
 
 def candidates_of(path):
     """Return what is kept of the solutions of a path after its first, which is lam_max."""
-    return [(f"lam = {s.lam / path[0].lam:.3g} lam_max", s.x, s.gap / s.primal, s.screening_rate) for s in path[1:]]
+    kept = []
+    for s in path[1:]:
+        last = s.history[-1]
+        screened = (last.n_L + last.n_R) / s.n_terms
+        kept.append((f"lam = {s.lam / path[0].lam:.3g} lam_max", s.x, s.gap / s.primal, screened))
+    return kept
 
 
 def of_each_k(X, y, judge):
@@ -266,7 +271,7 @@ LEARN = {
     ),
     "LMNN (mlpack)": of_mlpack if mlpack is not None else None,
     "TripletMetric": ours(k=targets),
-    "TripletMetric all triplets": ours(k=None, product=True),
+    "TripletMetric all triplets": ours(k=None, product=True, screening="auto"),
     "TripletMetric k chosen": of_each_k,
     "TripletMetric finer lam": ours(k=targets, step=-0.375, lowest=-6.0),
     "TripletMetric second round": second_round,
