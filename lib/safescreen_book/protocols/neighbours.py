@@ -275,8 +275,11 @@ def warm_up():
     prob = ss.Problem(ss.Triplets.from_labels(P, y, k=2), ss.SmoothedHinge(0.05))
     lams = prob.lam_max() * np.geomspace(0.9, 1e-5, 10)
     ss.path(prob, lams, rtol=1e-4, screening=("RRPB", "PGB"))
+    wide = rng.random((60, 9)) + np.repeat(y[:, None], 2, axis=0)
+    wide = ss.Problem(ss.Triplets.from_labels(wide, np.repeat(y, 2), k=5), prob.loss)
     for method in ("semismooth", "interior"):
-        ss.solve(prob, lams[-1], rtol=1e-4, screening=("PGB",), method=method)
+        lam = 1e-4 * wide.lam_max()
+        ss.solve(wide, lam, rtol=1e-4, screening=("PGB",), method=method)
     for is_balanced in (False, True):
         fit = Fit(P, y, 2, 60.0, 0, is_balanced)
         ours(fit)
