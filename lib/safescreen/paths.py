@@ -375,7 +375,8 @@ class _Walk:
     @property
     def evaluation(self) -> Any:
         """The evaluation of the last solution by the problem; None if terms had left."""
-        return self.state.evaluation if self.state.problem is self.prob else None
+        last: Any = self.state
+        return last.evaluation if last.problem is self.prob else None
 
     def _following(self, last, lam, limits):
         """Return what screening with the last solution leaves of the problem for the next lam, and

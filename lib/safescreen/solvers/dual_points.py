@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def dual_point(
         if not near.any():
             continue
         trial = np.where(near, 0.5, slack > width)
-        part = terms.select(near).with_threshold(0.0)
+        part: Any = terms.select(near).with_threshold(0.0)  # Swept, with rows
         found = np.full(np.count_nonzero(near), 0.5)
         rest = terms.weighted_sum(trial)[0] - target
         rows = part.rows(np.arange(found.size))

@@ -26,5 +26,5 @@ class Every:
         if then.n_iter is None and now.n_iter == 0:
             is_due = now.gap <= self.fallen * then.gap
         else:
-            is_due = now.n_iter - (then.n_iter or 0) >= self.freq
+            is_due = (now.n_iter or 0) - (then.n_iter or 0) >= self.freq
         return self.use if is_due else ()

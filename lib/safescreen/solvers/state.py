@@ -125,7 +125,7 @@ class State(NamedTuple):
     screens: bool = False
     started: float = 0.0
     history: Any = ()
-    problem: Problem | None = None
+    problem: Any = None
     evaluation: Any = None
     best: Any = None
     best_dual: DualPoint | None = None
