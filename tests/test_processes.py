@@ -194,6 +194,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def work(number):
     if number == 3:
+        time.sleep(2)  # multiprocessing itself can hang if it is ended while a result is sent
         os.killpg(0, signal.SIGINT)
         time.sleep(60)
     return number, True

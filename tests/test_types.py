@@ -1,6 +1,8 @@
 """What a type checker sees of the library: the estimators too, though they are imported late."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,22 +25,42 @@ ss.Nonsense
 """
 
 
-def test_estimators_have_types_and_other_names_are_refused(tmp_path):
-    pytest.importorskip("basedpyright")
+REFUSED = {9: "nothing", 10: "Nonsense"}
+"""The lines of it that are wrong, and a word of the message."""
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Return ``checked(module, *options)``: what a type checker prints about the lines above."""
     (tmp_path / "user.py").write_text(USER, encoding="utf-8")
-    settings = {
-        "extraPaths": [str(Path(safescreen.__file__).parents[1])],
-        "typeCheckingMode": "basic",
-    }
+    library = str(Path(safescreen.__file__).parents[1])
+    settings = {"extraPaths": [library], "typeCheckingMode": "basic"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--project", str(tmp_path)]
-    command += ["--pythonpath", sys.executable]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
-    messages = [
-        (fault["range"]["start"]["line"] + 1, fault["message"])
-        for fault in found["generalDiagnostics"]
-    ]
-    assert messages == [
+
+    def check(module, *options):
+        command = [sys.executable, "-m", module, *options, "user.py"]
+        environment = {**os.environ, "MYPYPATH": library}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
+        ).stdout
+
+    return check
+
+
+def test_pyright_has_the_types_of_estimators_and_refuses_other_names(checked):
+    pytest.importorskip("basedpyright")
+    faults = json.loads(checked("basedpyright", "--outputjson", "--pythonpath", sys.executable))
+    found = [(f["range"]["start"]["line"] + 1, f["message"]) for f in faults["generalDiagnostics"]]
+    assert found == [
         (9, 'No parameter named "nothing"'),
         (10, '"Nonsense" is not a known attribute of module "safescreen"'),
+    ]
+
+
+def test_mypy_has_the_types_of_estimators_and_refuses_other_names(checked):
+    pytest.importorskip("mypy")
+    found = re.findall(r"user.py:(\d+): error: (.*)", checked("mypy", "--no-pretty"))
+    assert [(int(line), REFUSED[int(line)] in message) for line, message in found] == [
+        (9, True),
+        (10, True),
     ]

@@ -1,11 +1,12 @@
 """How estimators solve their problems: warm starts, and a progress bar of the duality gap."""
 
 import numbers
+import signal
 import sys
 import threading
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 
 import numpy as np
@@ -92,9 +93,26 @@ def _results_of_lists(tasks, n_jobs):
     Ctrl-C loses no more than these.
     """
     alone = (delayed(_without_openmp)(task) for task in tasks)
-    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+    with ExitStack() as stack:
+        with _later_interrupts():
+            pool = stack.enter_context(Parallel(n_jobs=n_jobs, prefer="threads"))
         while together := list(islice(alone, effective_n_jobs(n_jobs))):
-            yield from parallel(together)
+            yield from pool(together)
+
+
+@contextmanager
+def _later_interrupts():
+    """Put off Ctrl-C in this thread to the end. Processes that begin here never get it: one that
+    ended while it waits for a task would keep the queue's lock, and nobody could end the pool.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _without_openmp(task):
