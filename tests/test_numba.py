@@ -2,12 +2,14 @@
 
 import os
 import platform
+import signal
 import subprocess
 import sys
 
 import numba
 import numpy as np
 import pytest
+from numba.core.registry import CPUDispatcher
 
 from safescreen._numba import njit
 
@@ -139,3 +141,31 @@ def test_a_kernel_that_cannot_be_compiled_leaves_no_lock():
     for _ in range(2):  # the second would wait for a lock that is left
         with pytest.raises(numba.TypingError, match="missing"):
             kernel(1)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles a kernel")
+def test_ctrl_c_waits_until_a_kernel_is_compiled(monkeypatch):
+    """An exception in the middle of it would be lost in LLVM, and the kernel with it."""
+    compile_kernel = CPUDispatcher.compile
+
+    def interrupted(kernel, sig):
+        signal.raise_signal(signal.SIGINT)
+        return compile_kernel(kernel, sig)
+
+    @njit(cache=False)
+    def unused(x):
+        return x + 1
+
+    @njit
+    def kept(x):
+        return x + 2
+
+    monkeypatch.setattr(CPUDispatcher, "compile", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for kernel in (unused, kept):
+            with pytest.raises(KeyboardInterrupt):
+                kernel(1)
+            assert len(kernel.signatures) == 1
+    finally:
+        signal.signal(signal.SIGINT, before)

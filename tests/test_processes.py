@@ -217,7 +217,7 @@ def test_joblib_on_dask_workers():
     model = ss.TripletMetricCV(ss.TripletMetric(k=2), lams=3, cv=2, n_jobs=2)
     wanted = model.fit(X[:90], Y[:90]).scores_
     cluster = distributed.LocalCluster(
-        2, processes=False, threads_per_worker=2, dashboard_address=None
+        2, processes=False, threads_per_worker=2, dashboard_address=":0"
     )
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         with joblib.parallel_config("dask", client=client, wait_for_workers_timeout=60):

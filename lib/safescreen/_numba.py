@@ -35,6 +35,7 @@ from numba.core.target_extension import (
 from numba.core.utils import threadsafe_cached_property
 
 from safescreen._kernel_cache import cache_of, lock_of, source_hash
+from safescreen._threads import later_interrupts
 
 # numba.config gets its attributes when it is read, and numba does not declare `_target`:
 # pyright: reportAttributeAccessIssue=false, reportPrivateImportUsage=false, reportCallIssue=false
@@ -89,7 +90,8 @@ class _Kernel(CPUDispatcher):
     def compile(self, sig):
         """Compile or load the kernel for a signature."""
         # first numba's lock, as it takes the threads of a process one at a time anyway
-        with global_compiler_lock, target_override(TARGET):
+        # an exception would be lost where LLVM calls back, and the kernel with it
+        with global_compiler_lock, target_override(TARGET), later_interrupts():
             # a kernel may be compiled for other types while it is compiled
             if not self.is_kept or self._compiling_counter:
                 return super().compile(sig)

@@ -7,6 +7,7 @@ result is the same to the last bit for any number of them; factorizations run in
 """
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -155,3 +156,35 @@ def stop_if_asked() -> None:
     """Raise KeyboardInterrupt if another thread asks this one to end its work."""
     if is_stopped():
         raise KeyboardInterrupt
+
+
+@contextmanager
+def later_interrupts() -> Iterator[None]:
+    """Put off Ctrl-C to the end of a block that it would break. Processes that begin in the block
+    never get it, where signals can be blocked.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield
+        return
+    came = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        with _blocked(signal.SIGINT):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _blocked(number: int) -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,7 +1,6 @@
 """How estimators solve their problems: warm starts, and a progress bar of the duality gap."""
 
 import numbers
-import signal
 import sys
 import threading
 import time
@@ -18,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from safescreen._checks import LARGEST_INT, NO_NUMBERS, check_callback, check_lam, check_scalar
 from safescreen._progress import progress_bar
-from safescreen._threads import Stop
+from safescreen._threads import Stop, later_interrupts
 from safescreen._warnings import warn
 from safescreen.estimators._data import column_name, uneven_columns
 from safescreen.records import ConvergenceWarning
@@ -90,29 +89,15 @@ def _results(tasks, n_jobs):
 
 def _results_of_lists(tasks, n_jobs):
     """Yield what joblib's tasks return. As many tasks as there are processes run at a time, so that
-    Ctrl-C loses no more than these.
+    Ctrl-C loses no more than these. The processes do not get it themselves: one that ended while it
+    waits for a task would keep the queue's lock, and nobody could end the pool.
     """
     alone = (delayed(_without_openmp)(task) for task in tasks)
     with ExitStack() as stack:
-        with _later_interrupts():
+        with later_interrupts():
             pool = stack.enter_context(Parallel(n_jobs=n_jobs, prefer="threads"))
         while together := list(islice(alone, effective_n_jobs(n_jobs))):
             yield from pool(together)
-
-
-@contextmanager
-def _later_interrupts():
-    """Put off Ctrl-C in this thread to the end. Processes that begin here never get it: one that
-    ended while it waits for a task would keep the queue's lock, and nobody could end the pool.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _without_openmp(task):
