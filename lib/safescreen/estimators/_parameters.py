@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -26,16 +27,15 @@ class Estimator(BaseEstimator):
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         takes_any = cls.__init__.__code__.co_flags & inspect.CO_VARKEYWORDS  # of a subclass
-        own = cls._get_param_names() if parameters else []
         for name in () if takes_any else parameters:
-            if name not in own:
+            if name not in _parameters(cls):
                 text = f"{cls.__name__} got an unexpected keyword argument {name!r}"
                 raise TypeError(f"{text}: {cls._instead(name)}")
         return super().__new__(cls)
 
     def _check_flags(self) -> None:
         """Raise a TypeError that names a parameter if it should be a bool and is none."""
-        for name, parameter in inspect.signature(type(self)).parameters.items():
+        for name, parameter in _parameters(type(self)).items():
             if parameter.annotation == "bool":
                 check_flag(getattr(self, name), name)
 
@@ -57,3 +57,9 @@ class Estimator(BaseEstimator):
         own = cls._get_param_names()
         alike = get_close_matches(name, own, n=1)
         return f"take {alike[0]!r}" if alike else f"take one of {', '.join(own)}"
+
+
+@cache
+def _parameters(cls):
+    """Return the parameters of a class of estimators by name."""
+    return inspect.signature(cls).parameters
