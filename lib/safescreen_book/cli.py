@@ -20,13 +20,13 @@ from tqdm import tqdm
 
 from safescreen.cluster.workers import ClusterError
 from safescreen_book import datasets, ledger, places, verdicts, wording
-from safescreen_book._common import unknown
+from safescreen_book._common import BookError, unknown
 from safescreen_book.datasets.cli import add_parser as add_data
 from safescreen_book.runner import batch, codecheck, fingerprint, folders, notebooks
 from safescreen_book.runner import replay as replaying
 from safescreen_book.runner import show as showing
 from safescreen_book.runner.loading import load_manifest
-from safescreen_book.runner.manifest import PROFILES, RECORDS
+from safescreen_book.runner.manifest import PROFILES, RECORDS, Manifest
 from safescreen_book.runner.progress import Pages, duration
 from safescreen_book.runner.worker import uncoloured
 
@@ -218,7 +218,7 @@ def _parser() -> argparse.ArgumentParser:
         "notebooks",
         help="make the notebooks from their texts and execute them",
         description="Make NAME.ipynb from NAME.py and execute it, for all notebooks when none is "
-        "named.",
+        "named. An experiment shows the rows of the record that the manifest names.",
     )
     books.add_argument("names", nargs="*", metavar="NAME", help="a notebook, without an ending")
     books.add_argument(
@@ -638,13 +638,16 @@ def _notebooks(options) -> int:
 def _refresh(folder: Path, names: list[str]) -> int:
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
+    manifest = load_manifest(folder) if (folder / "experiments.yml").is_file() else Manifest(folder)
+    outputs = places.outputs_folder(folder.resolve().parent / "outputs")
     failed = 0
     with tqdm(names, unit="notebook", disable=None) as bar:
         for name in bar:
             bar.set_description(name)
             try:
-                notebooks.refresh(folder, name)
-            except (CellExecutionError, DeadKernelError, FileNotFoundError) as error:
+                given = showing.given_to(name, manifest, outputs)
+                notebooks.refresh(folder, name, given=given)
+            except (BookError, CellExecutionError, DeadKernelError, FileNotFoundError) as error:
                 failed += 1
                 tqdm.write(f"{name}: FAILED, what was there is kept\n{uncoloured(str(error))}")
             else:

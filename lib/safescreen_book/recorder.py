@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,24 @@ class Recorder:
             raise ValueError(f"rows_dir: {os.fspath(rows_dir)!r} is not a folder")
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
+
+    def origin(self) -> str:
+        """Return in words whose rows are shown: those of this run, or of a record, with its
+        parameters.
+        """
+        if self.computes:
+            return "This run computes its rows, with the parameters above."
+        result = read_json(self._source / "result.json")
+        if result is None:
+            return f"The outputs below show the rows in the folder {self._source.name}."
+        parameters = (f"{name} = {value!r}" for name, value in result["parameters"].items())
+        record = (
+            f"The outputs below show the record {result['experiment']}/{result['run']}, which "
+            f"safescreen {result['versions']['safescreen']} computed on {result['started'][:10]} "
+            f"with these parameters in place of those above: {', '.join(parameters)}. "
+            "If you execute this notebook, it computes a smaller run."
+        )
+        return textwrap.fill(record, 100, break_on_hyphens=False, break_long_words=False)
 
     def rows(self, name: str, frame, digits: int = 9) -> None:
         """Keep computed rows, a pandas.DataFrame: write them as CSV without the index, and let

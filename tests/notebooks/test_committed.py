@@ -6,11 +6,14 @@ import shutil
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from jupytext import TextFileContentsManager
 from traitlets.config import PyFileConfigLoader
 
+from safescreen_book import wording
 from safescreen_book.runner import notebooks
+from safescreen_book.runner.loading import load_manifest
 
 EXPECTED = 74  # raised with every notebook added, so that a lost one is noticed
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -111,6 +114,32 @@ def test_metadata_is_bare(nb):
     assert nb.metadata == notebooks.METADATA and all(
         set(cell.metadata) <= {"tags"} for cell in nb.cells
     )
+
+
+def printed(nb):
+    """Return the lines that the cells of a notebook have printed."""
+    return [line for output in outputs(nb) for line in output.get("text", "").splitlines()]
+
+
+SHOWN = {
+    entry.notebook: f"{entry.name}/{entry.shown}"
+    for entry in load_manifest(NOTEBOOKS)
+    if entry.shown
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_experiment_shows_the_record_that_the_manifest_names(name):
+    """It says which record it shows, and what the rules of now say of that record; numbers may
+    differ in their last digit, because the table keeps six.
+    """
+    lines = printed(nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4))
+    assert f"show the record {SHOWN[name]}, " in " ".join(lines)
+    folder = NOTEBOOKS.parent / "outputs" / "paper" / SHOWN[name]
+    conclusions = pd.read_csv(folder / "conclusions.csv").to_dict("records")
+    said = [re.sub(r"\d[\d.]*", "#", line) for line in wording.sentences(conclusions)]
+    words = [re.sub(r"\d[\d.]*", "#", line) for line in lines]
+    assert said and [line for line in words if line in said] == said
 
 
 @pytest.mark.filterwarnings(

@@ -67,11 +67,13 @@ def _experiment(name, entry, folder: Path) -> Experiment:
             raise BookError(f"{where}: " + unknown("profile", profile, PROFILES))
         profiles[profile] = _profile(name, body, f"{where}, profile {profile}")
     replay = None
+    records = {run.name for run in profiles[RECORDS].runs} if RECORDS in profiles else set()
     if "replay" in entry:
-        records = {run.name for run in profiles[RECORDS].runs} if RECORDS in profiles else set()
         replay = _replay(entry.pop("replay"), records, f"{where}: replay")
     experiment = record(Experiment, entry, where, name=name, profiles=profiles, replay=replay)
     experiment = replace(experiment, notebook=experiment.notebook or name)
+    if experiment.shown and experiment.shown not in records:
+        raise BookError(f"{where}: shown: " + unknown("run", experiment.shown, records))
     for file in (experiment.notebook, *experiment.outputs):
         folder_name(file, f"{where}: {file!r}")
     if not any(

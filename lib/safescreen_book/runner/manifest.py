@@ -180,6 +180,7 @@ class Experiment:
     data: tuple[str, ...] = ()  # sets it may read
     outputs: tuple[str, ...] = ()  # files every run must leave
     replay: Replay | None = None  # how its records are compared with what the library says now
+    shown: str = ""  # the record whose rows the committed notebook shows
 
     def data_of(self, run: Run) -> tuple[str, ...]:
         """Return the data sets that a run reads: those that its parameter `dataset` names, or else

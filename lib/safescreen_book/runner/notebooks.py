@@ -10,7 +10,7 @@ import copy
 import functools
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,17 +123,26 @@ def parameters(nb, name: str) -> dict[str, Any]:
     """Return names and defaults from the cell tagged `parameters`, all plain numbers, booleans
     and strings; a BookError says where not.
     """
+    return assigned(_parameters_cell(nb, name).source, f"notebook {name}")
+
+
+def _parameters_cell(nb, name: str):
     cells = [
         c for c in nb.cells if c.cell_type == "code" and "parameters" in c.metadata.get("tags", ())
     ]
     if len(cells) != 1:
         raise BookError(f"notebook {name}: needs one cell tagged 'parameters', found {len(cells)}")
-    return assigned(cells[0].source, f"notebook {name}")
+    return cells[0]
 
 
-def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
+def refresh(
+    folder: Path, name: str, timeout: int = 600, given: Mapping[str, Any] | None = None
+) -> Path:
     """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded
     within `timeout` seconds.
+
+    Parameters `given` take effect after the cell tagged `parameters`, and are not written into the
+    notebook.
 
     Pictures are made smaller by `small_png`. The picture of a cell tagged `figure:NAME` is written
     to figures/NAME.png too. Two executions on one machine give the same bytes. If a cell fails,
@@ -146,6 +155,10 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
     if not (folder / f"{name}.py").is_file():
         raise FileNotFoundError(f"notebook {name!r}: no text {name}.py in {folder.name}/")
     nb = read_source(folder, name)
+    sources = [cell.source for cell in nb.cells]
+    if given:
+        values = "".join(f"\n{key} = {value!r}" for key, value in given.items())
+        _parameters_cell(nb, name).source += values
     NotebookClient(
         nb,
         timeout=timeout,
@@ -155,6 +168,8 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),
         resources={"metadata": {"path": str(folder)}},
     ).execute(env=places.environment())
+    for cell, source in zip(nb.cells, sources, strict=True):
+        cell.source = source
     for data in (
         output.data
         for cell in nb.cells

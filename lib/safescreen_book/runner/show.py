@@ -5,16 +5,19 @@ So conclusions, tables and figures always follow the present rules, whatever ver
 computed the rows.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from safescreen_book._common import whole
+from safescreen_book._common import BookError, whole
 from safescreen_book.parameters import PLACES
 from safescreen_book.recorder import is_shown
-from safescreen_book.runner import inside
+from safescreen_book.runner import folders, inside
+from safescreen_book.runner.manifest import RECORDS, Manifest
 from safescreen_book.runner.plans import Plan
 
 
@@ -64,6 +67,22 @@ def run(
                 with whole(plan.folder / name) as partial:
                     shutil.copyfile(made[number] / name, partial)
             yield Shown(plan, different)
+
+
+def given_to(name: str, manifest: Manifest, outputs: Path) -> dict[str, Any]:
+    """Return the parameters with which a committed notebook shows a record of its experiment, the
+    one that `shown` names in the manifest; none for a notebook that shows no record.
+    """
+    for experiment in manifest:
+        if experiment.notebook == name and experiment.shown:
+            (run,) = manifest.select([f"{experiment.name}/{experiment.shown}"], RECORDS)
+            folder = folders.run_folder(outputs, RECORDS, run)
+            result = folders.read_result(folder)
+            if result is None:
+                raise BookError(f"notebook {name} shows the record {run}, which is not there")
+            rows = os.path.relpath(folder, manifest.folder.resolve())
+            return {**run.parameters, **result["parameters"], "rows_dir": Path(rows).as_posix()}
+    return {}
 
 
 def _same(new: Path, old: Path) -> bool:

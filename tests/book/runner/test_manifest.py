@@ -71,6 +71,7 @@ def test_good_manifest(book):
         ("tiny.profiles.labtop", {}, r"unknown profile 'labtop'; did you mean laptop\?"),
         ("tiny.profiles.smoke.seconds", 0, "seconds must be a positive number, found 0"),
         ("tiny.profiles.smoke.memory_mb", None, "key 'memory_mb' is missing"),
+        ("tiny.shown", "c", "experiment tiny: shown: unknown run 'c'"),
         ("tiny.profiles.smoke.seconds_of", {"b": 1}, "smoke: seconds_of: unknown run 'b'"),
         ("tiny.profiles.smoke.seconds_of", {"a": 3}, "leaves -2 of 1 seconds for 0 other runs"),
         ("tiny.profiles.smoke.seconds_of", {"a": 0.5}, "leaves 0.5 of 1 seconds for 0 other runs"),

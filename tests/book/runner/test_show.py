@@ -5,6 +5,7 @@ import pytest
 
 from safescreen_book import Recorder
 from safescreen_book.cli import main
+from safescreen_book.runner import notebooks
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +73,30 @@ def test_rows_are_read_as_they_were_written(tmp_path):
     for record in (first, without_folder, shown):
         pd.testing.assert_frame_equal(record.read("results"), shown.read("results"))
     assert shown.read("results")["x"][0] == 0.333333333
+
+
+def test_a_run_says_whose_rows_it_shows(made, tmp_path):
+    assert Recorder().origin() == "This run computes its rows, with the parameters above."
+    said = " ".join(Recorder(rows_dir=made.run_folder("a")).origin().split())
+    assert said.startswith("The outputs below show the record tiny/a, which safescreen ")
+    assert "in place of those above: n = 5." in said
+    (tmp_path / "rows").mkdir()
+    said = Recorder(rows_dir=tmp_path / "rows").origin()
+    assert said == "The outputs below show the rows in the folder rows."
+
+
+def test_a_notebook_is_executed_on_the_rows_of_the_record_that_the_manifest_names(book):
+    cell = "\n# %%\nprint(n, record.computes, results['square'].max())\n"
+    (book.folder / "tiny.py").write_text(SOURCE + cell, encoding="utf-8")
+    runs = {"seconds": 1, "memory_mb": 100, "runs": {"a": {"n": 5}, "b": {"n": 7}}}
+    book.write({"tiny": {"title": "A tiny one", "shown": "b", "profiles": {"paper": runs}}})
+    command = ["notebooks", "tiny", "--notebooks", str(book.folder)]
+    assert main(command) == 1  # there is no record yet
+    assert main(["run", "--profile", "paper", *book.options]) == 0
+    assert main(command) == 0
+    made = notebooks.read(book.folder / "tiny.ipynb")
+    assert made.cells[-1].outputs[0].text == "7 False 12.0\n"
+    assert list(notebooks.problems(book.folder, ["tiny"])) == []
 
 
 def test_bad_rows_are_refused(tmp_path):
