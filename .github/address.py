@@ -19,7 +19,10 @@ PLACES = {
         (rf'^(Changelog = "https://github\.com/){NAME}(/blob/main/CHANGELOG\.md")', "{repository}"),
         (rf'^(Issues = "https://github\.com/){NAME}(/issues")', "{repository}"),
     ],
-    "README.md": [(rf"(https://mybinder\.org/v2/gh/){NAME}(/main\?)", "{repository}")],
+    "README.md": [
+        (rf"(https://mybinder\.org/v2/gh/){NAME}(/main\?)", "{repository}"),
+        (rf"^(  url += \{{https://github\.com/){NAME}(\}}$)", "{repository}"),
+    ],
     "CITATION.cff": [
         (rf'^(repository-code: "https://github\.com/){NAME}(")', "{repository}"),
         (r'^(doi: ")[^"]*(")', "{doi}"),

@@ -1,8 +1,7 @@
 """The program of the authors of STS18 and STS19 beside this library: the same triplets, the same
 lam, the same relative gap, one core, CPU seconds.
 
-    python benchmarks/authors.py FOLDER     # writes benchmarks/authors.csv, and the picture of it
-    python benchmarks/authors.py --draw     # only the picture
+    python benchmarks/authors.py FOLDER     # writes benchmarks/authors.csv
 
 FOLDER is their folder `SafeScreening`, in which `make` has compiled `run`; beside it lies their
 `dataset/`, from which both sides read the points. The program is theirs and not part of this
@@ -15,7 +14,6 @@ six digits that the program prints, or nothing is written.
 
 import argparse
 import csv
-import hashlib
 import re
 import subprocess
 import time
@@ -30,10 +28,6 @@ from cases import GAMMA, GRIDS, LOSS, RTOL
 
 HERE = Path(__file__).resolve().parent
 ROWS = HERE / "authors.csv"
-PICTURE = HERE.parent / "notebooks" / "figures" / "gains.png"
-TIMES = HERE.parent / "outputs" / "paper" / "51-path-time"
-SETS = ("iris", "wine", "segment", "satimage", "phishing")
-"""Of STS19 Figure 9, whose paths were run at the stop that the paper prints."""
 DATASETS = ("iris", "wine")
 BOUNDS = {"RRPB": "RRPB"}
 """Of their balls, the one that the paper finds fastest on these data (STS19 Figure 9)."""
@@ -56,16 +50,11 @@ ROUNDS = 2
 
 
 def main():
-    """Measure, compare, write and draw."""
+    """Measure, compare and write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("folder", nargs="?", help="their folder SafeScreening, compiled")
-    parser.add_argument("--draw", action="store_true", help="draw what has been measured")
-    options = parser.parse_args()
-    if options.folder:
-        write([row for name in DATASETS for row in measured(Path(options.folder), name)])
-    elif not options.draw:
-        parser.error("give their folder, or --draw")
-    draw(read())
+    parser.add_argument("folder", help="their folder SafeScreening, compiled")
+    folder = Path(parser.parse_args().folder)
+    write([row for name in DATASETS for row in measured(folder, name)])
 
 
 def measured(folder, name):
@@ -176,71 +165,6 @@ def read():
     """Return the rows that are written."""
     with ROWS.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def tables():
-    """Return by data set the table of its paths at the papers' stop."""
-    found = {}
-    for name in SETS:
-        with (TIMES / name / "table_time.csv").open(encoding="utf-8", newline="") as file:
-            found[name] = {row["method"]: row for row in csv.DictReader(file)}
-    return found
-
-
-def checksum():
-    """Return the checksum of what is drawn, which the picture names as its source."""
-    paths = [ROWS, *(TIMES / name / "table_time.csv" for name in SETS)]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-
-
-def draw(rows):
-    """Draw how many times faster screening makes paths, here and in the paper, and the seconds of
-    wine with two solvers, with and without screening.
-    """
-    import matplotlib.pyplot as plt
-
-    ours, theirs, plain = "#1f6fb2", "#8a8f98", "#a9c7e3"
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9.6, 3.3), layout="constrained", gridspec_kw={"width_ratios": (1, 1.15)}
-    )
-    for place, (_, table) in enumerate(tables().items()):
-        bars = (("factor of the paper", theirs, 0.2), ("factor", ours, -0.2))
-        for key, colour, shift in bars:
-            value = float(table["RRPB"][key])
-            left.barh(place + shift, value, height=0.38, color=colour)
-            left.text(value + 0.1, place + shift, f"{value:.1f}", va="center", fontsize=9)
-    left.set_yticks(range(len(SETS)), SETS)
-    left.invert_yaxis()
-    left.set_xlim(0.0, 9.5)
-    left.axvline(1.0, color="black", linewidth=0.8, linestyle=":")
-    left.set_xlabel("times faster with RRPB than without screening")
-    left.set_title("what screening gains", loc="left", fontsize=11)
-    for label, colour in (("this library", ours), ("in the paper", theirs)):
-        left.barh([0], [0], color=colour, label=label)
-    left.legend(frameon=False, loc="lower right", fontsize=9)
-
-    labels = {"authors": "authors' program", "safescreen": "this library"}
-    chosen = [one for one in rows if one["dataset"] == "wine" and "auto" not in one["method"]]
-    longest = max(float(one["seconds"]) for one in chosen)
-    for place, one in enumerate(chosen):
-        seconds = float(one["seconds"])
-        is_plain = "no screening" in one["method"]
-        colour = theirs if one["who"] == "authors" else (plain if is_plain else ours)
-        right.barh(place, seconds, color=colour, height=0.66)
-        text = f"{float(f'{seconds:.2g}'):g} s"
-        right.text(seconds + 0.01 * longest, place, text, va="center", fontsize=9)
-    methods = [one["method"].replace("triplets, ", "") for one in chosen]
-    names = [labels[one["who"]] for one in chosen]
-    ticks = [f"{name}: {method}" for name, method in zip(names, methods, strict=True)]
-    right.set_yticks(range(len(chosen)), ticks)
-    right.invert_yaxis()
-    right.set_xlim(right=1.2 * longest)
-    right.set_xlabel("CPU seconds of one core, a path over wine")
-    right.set_title("what the solver gains", loc="left", fontsize=11)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(PICTURE, dpi=144, metadata={"Source": checksum(), "Software": None})
-    plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from safescreen_book.runner.loading import load_manifest  # noqa: E402
 
 FOLDER = DOCS / "filled"
 PAGES = ("article", "judged", "should-i-use-this", "coming-from", "glossary", "claims", "codecheck")
-PAGES += ("results", "how-to", "book/theorems", "book/experiments")
+PAGES += ("results", "library", "commands", "how-to", "book/theorems", "book/experiments")
 PAGES += tuple(f"how-to/{path.stem}" for path in sorted((DOCS / "how-to").glob("*.md")))
 DIRECTIVES = {
     "papers": claims.Papers,

@@ -15,7 +15,7 @@ from safescreen_book._common import folder_name, inside
 from safescreen_book.runner import notebooks
 from safescreen_book.runner.loading import load_manifest
 
-PICTURES = (".gif", ".jpeg", ".jpg", ".png", ".svg")
+PICTURES = (".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
 """What a browser draws, and what a notebook brings."""
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from docutils.nodes import Text
 from docutils.nodes import row as row_of_table
-from PIL import Image
 
 import authors
 import filled
@@ -112,11 +111,6 @@ def test_a_forge_finds_nothing_to_fill_and_no_dead_link_in_the_filled_pages():
 )
 def test_numbers_have_two_digits(value, text):
     assert numbers.shown(value) == text
-
-
-def test_the_picture_is_that_of_the_rows():
-    assert authors.SETS == numbers.PAPERS_SETS
-    assert Image.open(authors.PICTURE).text["Source"] == authors.checksum()
 
 
 def test_the_rows_of_the_authors_program_are_of_one_path_each():
