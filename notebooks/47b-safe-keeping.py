@@ -10,7 +10,8 @@
 # * two comparisons more that decide a term in between, with every ball and every rule of the library as it is;
 # * that only a term exactly on a threshold stays undecided by small balls;
 # * the solution by one linear system over the whole space and over the non-negative cone, and by a few Newton steps over matrices, derived and compared;
-# * how it fails when a single term is guessed, why a face of the cone of matrices is never known, and whether a solver gains by any of it.
+# * how it fails when a single term or a sign is guessed, and why a face of the cone of matrices is never known;
+# * a ball for the slopes, which needs a radius for each weight, and whether a solver gains by any of it.
 
 # %%
 import time
@@ -247,12 +248,30 @@ def sizes_of_H(prob, H):
     return H if isinstance(prob.cone, ss.NonNegativeCone) else np.array([np.inf])
 
 
-def signs_are_known(prob, ball, in_C):
-    """Whether nothing that has to keep its sign is within reach of 0 over the ball."""
+def sizes_at(prob, x):
+    """The same at a point."""
+    return sizes_of_H(prob, prob.terms.adjoint(prob.alpha(x)))
+
+
+def gram(prob, in_C):
+    """The products of all pairs of terms in C."""
     members = np.flatnonzero(in_C)
-    gram = np.array([prob.terms.margins(prob.terms.adjoint(unit(prob, t)))[members] for t in members])
-    reach = ball.radius / prob.loss.width * np.linalg.eigvalsh(gram)[-1]
-    return (abs(sizes_of_H(prob, prob.terms.adjoint(prob.alpha(ball.center)))) > reach).all()
+    return np.array([prob.terms.margins(prob.terms.adjoint(unit(prob, t)))[members] for t in members])
+
+
+def displacement(prob, ball, in_C):
+    """How far a coordinate or an eigenvalue of H at the solution may be from that at the center."""
+    return ball.radius / prob.loss.width * np.linalg.eigvalsh(gram(prob, in_C))[-1]
+
+
+def signs_are_known(prob, ball, in_C):
+    """Whether everything that has to keep its sign is farther from 0 than it may be displaced."""
+    return (abs(sizes_at(prob, ball.center)) > displacement(prob, ball, in_C)).all()
+
+
+def newton_steps(prob):
+    """How many Newton steps we make: one where (1) is linear."""
+    return 3 if isinstance(prob.cone, ss.PSDCone) else 1
 
 
 # %% tags=["NEW-KEEP", "nbval-ignore-output"]
@@ -262,11 +281,11 @@ for name, run in runs.items():
     while not signs_are_known(prob, run.balls[k], run.masks[k][1]):
         k += 1
     (in_L, in_C, _), center = run.masks[k], run.balls[k].center
-    steps = 3 if isinstance(prob.cone, ss.PSDCone) else 1
+    steps = newton_steps(prob)
     alpha, _ = finish(prob, lam, in_L, in_C, prob.alpha(center), steps)
     end = prob.evaluate(prob.x_of(alpha, lam), lam, alpha)
     true_sizes = sizes_of_H(prob, prob.terms.adjoint(alpha))
-    sizes = sizes_of_H(prob, prob.terms.adjoint(prob.alpha(center)))
+    sizes = sizes_at(prob, center)
     assert 0.0 < alpha[in_C].min() and alpha[in_C].max() < 1.0 and ((sizes > 0) == (true_sizes > 0)).all()
     assert end.gap < 1e-13 * end.primal
     signs = "" if np.isinf(sizes).any() else f"; {(sizes > 0).sum()} of {sizes.size} signs of H are +, known in iteration {k}"
@@ -275,9 +294,11 @@ for name, run in runs.items():
 # %% [markdown]
 # The gap is the library's certificate, roundings included. It knows nothing of the ball.
 #
-# ## Broken on purpose: a guess in place of a proof
+# ### The worst ball
 #
-# Any point has regions. Take those of each iterate for the regions of the solution, and solve (1): small random problems over three cones, with and without the proof.
+# These balls are small: their centers have the right signs long before they know them, and one step ends close to the solution. So we make balls as bad as (a) allows. The center is
+# $x^\star$ moved in the direction in which $H$ moves most, the one that belongs to the largest singular value of $A_C$. The radius is this distance, just below the one at which a term is no longer decided.
+# Then no sign of (c) moves farther than it says, and over matrices one Newton step is too few.
 
 
 # %%
@@ -289,6 +310,67 @@ def random_problem(cone, rng):
         return ss.Problem(ss.Samples(X, 2 * y - 1), wide)
     terms = ss.Triplets(X, random_triplets(y, 25, rng), diagonal=cone == "diagonal")
     return ss.Problem(terms, wide)
+
+
+def worst_ball(prob, best):
+    """A ball that decides all terms, with the solution on its surface where H differs most from its value at the center."""
+    (_, in_C, _), away = regions_at(prob, best.x)
+    slopes = np.zeros(len(prob))
+    slopes[in_C] = np.linalg.eigh(gram(prob, in_C))[1][:, -1]
+    direction = prob.terms.adjoint(slopes)
+    radius = 0.499 * (away / prob.terms.norms).min()
+    return ss.Sphere(best.x + radius / np.linalg.norm(direction) * direction, radius + best.eps)
+
+
+# %% tags=["NEW-KEEP", "nbval-ignore-output"]
+rng = np.random.default_rng(1)
+for cone in ("matrices", "diagonal", "whole space"):
+    shares, before, after = [], [], []
+    for _ in range(12):
+        prob = random_problem(cone, rng)
+        lam = rng.uniform(0.05, 0.4) * prob.lam_max()
+        best = ss.solve(prob, lam, tol=0.0, rtol=1e-13, max_iter=5000)
+        ball = worst_ball(prob, best)
+        in_L, in_C, in_R = decide(prob, ball)
+        assert (in_L | in_C | in_R).all()
+        if cone != "whole space":
+            moved_by = abs(sizes_at(prob, ball.center) - sizes_at(prob, best.x)).max()
+            shares.append(moved_by / displacement(prob, ball, in_C))
+        if signs_are_known(prob, ball, in_C):
+            _, residuals = finish(prob, lam, in_L, in_C, prob.alpha(ball.center), 1 + newton_steps(prob))
+            before.append(max(residuals[1:-1], default=1.0))
+            after.append(residuals[-1])
+    assert max(shares, default=1.0) < 1.0 + 1e-6 and max(after) < 1e-9 < max(before)
+    told = f"of the displacement up to {max(shares):.1%} is used; " if shares else ""
+    print(f"{cone}: {told}signs known in {len(after)} of 12, residual of (1) after {newton_steps(prob)} step(s) at most {max(after):.0e}")
+
+# %% [markdown]
+# ## Broken on purpose: signs read off the center
+#
+# Two triplets over the non-negative cone with $a_1 = (1, 1)$, $a_2 = (-1, 1)$, and a ball that decides both. The first coordinate of $H$ is $\alpha_1 - \alpha_2$. It is positive at the solution and negative at
+# the center, and it uses all of the displacement of (c). So the signs are not known. A step with those of the center ends elsewhere.
+
+# %% tags=["NEW-KEEP"]
+corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+pair = ss.Triplets(corners, [[0, 4, 3], [0, 1, 2]], diagonal=True).with_threshold(np.array([1.0, 0.9]))
+two_terms, lam = ss.Problem(pair, wide), 2.0
+best = ss.solve(two_terms, lam, tol=0.0, rtol=1e-14)
+ball = ss.Sphere(best.x + np.array([0.05, 0.0]), 0.05 + best.eps)
+in_L, in_C, _ = decide(two_terms, ball)
+sizes, true_sizes = sizes_at(two_terms, ball.center), sizes_at(two_terms, best.x)
+used = abs(sizes - true_sizes).max() / displacement(two_terms, ball, in_C)
+assert in_C.all() and sizes[0] < 0.0 < true_sizes[0]
+assert abs(used - 1.0) < 1e-6 and not signs_are_known(two_terms, ball, in_C)
+alpha, _ = finish(two_terms, lam, in_L, in_C, two_terms.alpha(ball.center), newton_steps(two_terms))
+excess = two_terms.primal(two_terms.x_of(alpha, lam), lam) / best.primal - 1.0
+print(f"H_1 is {sizes[0]:.3f} at the center and {true_sizes[0]:.3f} at the solution: {used:.0%} of the displacement is used")
+print(f"one step with the signs of the center: the objective is {excess:.1%} too high")
+assert excess > 1e-3
+
+# %% [markdown]
+# ## Broken on purpose: a guess in place of a proof
+#
+# Any point has regions. Take those of each iterate for the regions of the solution, and solve (1): small random problems over three cones, with and without the proof.
 
 
 # %% tags=["NEW-KEEP", "nbval-ignore-output"]
@@ -342,19 +424,26 @@ assert rank == basis.shape[1] and excess > 1e-13
 # ## Two balls that keep
 #
 # Shibagaki, Karasuyama, Hatano and Takeuchi (2016), who named this, keep samples by a ball for the slopes: $\rho < \alpha_t < 1 - \rho$. With MGB,
-# $\rho = r\sqrt{\lambda/\gamma}$ holds for all slopes at once ([`49-features-and-terms`](49-features-and-terms.ipynb)). In margins that is a half width of
-# $\gamma\rho = r\sqrt{\lambda\gamma}$, for each term the same, in place of $r\|a_t\|$. So the ball of slopes is the narrower one where $\|a_t\|^2 > \lambda\gamma$. Its center is
-# $\alpha(x)$, not the slopes at the center of MGB, so neither decides all that the other does:
+# $\gamma\sum_t w_t(\alpha_t - \alpha^\star_t)^2 \le \lambda r^2$ at $\alpha = \alpha(x)$, where $w_t$ is the weight of a term ([`49-features-and-terms`](49-features-and-terms.ipynb)). So a term has the radius
+# $\rho_t = r\sqrt{\lambda/(\gamma w_t)}$. In margins that is a half width of $\gamma\rho_t = r\sqrt{\lambda\gamma/w_t}$, in place of $r\|a_t\|$. The ball of slopes is the narrower one where
+# $w_t\|a_t\|^2 > \lambda\gamma$. Its center is $\alpha(x)$, not the slopes at the center of MGB, so neither decides all that the other does. Here all weights are 1:
 
-# %% tags=["nbval-ignore-output"]
+
+# %%
+def kept_by_slopes(prob, x, lam, radius):
+    """Terms that the ball of slopes proves to be in C, from the radius of MGB at x."""
+    alpha = prob.alpha(x)
+    weights = 1.0 if prob.terms.weights is None else prob.terms.weights
+    rho = radius * np.sqrt(lam / prob.loss.width / weights)
+    return (rho < alpha) & (alpha < 1.0 - rho)
+
+
+# %% tags=["NEW-KEEP", "nbval-ignore-output"]
 rows = {}
 for name, run in runs.items():
     true, scale = regions_at(run.prob, run.best.x)[0][1], run.lam * run.prob.loss.width
     by_x = [found[1] for found in run.masks]
-    by_slopes = []
-    for x, ball in zip(run.points, run.balls, strict=True):
-        alpha, rho = run.prob.alpha(x), ball.radius * np.sqrt(run.lam / run.prob.loss.width)
-        by_slopes.append((rho < alpha) & (alpha < 1.0 - rho))
+    by_slopes = [kept_by_slopes(run.prob, x, run.lam, ball.radius) for x, ball in zip(run.points, run.balls, strict=True)]
     assert not (np.array(by_slopes) & ~true).any()
     kept = by_x, by_slopes, np.array(by_x) | by_slopes
     rows[name] = [(run.prob.terms.norms**2 > scale)[true].mean(), *(np.mean(masks) / true.mean() for masks in kept)]
@@ -362,6 +451,47 @@ print("share of the terms in between that are kept, mean over the iterates")
 print(f"{'':16} {'|a|^2 > lam gamma':>18} {'by x':>6} {'by slopes':>10} {'by either':>10}")
 for name, (longer, *kept) in rows.items():
     print(f"{name:16} {longer:18.2f} {kept[0]:6.2f} {kept[1]:10.2f} {kept[2]:10.2f}")
+
+# %% [markdown]
+# ### Broken on purpose: one radius for all weights
+#
+# One sample $a = 1$ of weight $w$, with $\lambda\gamma = w$ and a threshold $\tau$ just below 0. (A second sample at the origin, in R everywhere, makes the second class that the library asks for.) The solution is $x^\star = 0$ with slope 0: the sample is in R. At $x = \tau - 0.4\gamma$ the slope is 0.4. The midpoint of
+# $x$ and $x(\alpha)$ is $x^\star$, but for the threshold, so the whole radius is left for the slope, and $\rho_t$ is 0.4, whatever the weight. The radius $r\sqrt{\lambda/\gamma}$ is $0.4\sqrt w$: below weight 1 it keeps a sample that is in R.
+
+# %% tags=["NEW-KEEP"]
+for weight in (0.25, 1.0, 4.0):
+    sample = ss.Samples([[1.0], [0.0]], [1, -1], weights=[weight, 1.0]).with_threshold(np.array([-1e-6, -1.0]))
+    prob, lam, x = ss.Problem(sample, wide), weight / wide.width, np.array([-1e-6 - 0.4 * wide.width])
+    assert prob.terms.margins(ss.solve(prob, lam, tol=1e-14).x)[0] > -1e-6  # in R
+    radius = ss.spheres.midpoint_gap_bound(prob, x, lam).radius
+    rho, alpha = radius * np.sqrt(lam / wide.width), prob.alpha(x)[0]
+    wrong = bool(rho < alpha < 1.0 - rho)
+    told = {True: "kept, wrongly", False: "not kept"}
+    own = kept_by_slopes(prob, x, lam, radius)[0]
+    print(f"weight {weight:4}: slope {alpha:.2f}; by {rho:.2f}, one radius for all weights: {told[wrong]}; by {rho / np.sqrt(weight):.2f}, its own: {told[own]}")
+    assert wrong == (weight < 1.0) and not own and kept_by_slopes(prob, x, lam, 0.98 * radius)[0]
+
+# %% [markdown]
+# With 2 % less than $\rho_t$ each of the three is kept, wrongly: the radius cannot be smaller. Four samples with random weights, and points around the solution, say the same:
+
+# %% tags=["NEW-KEEP", "nbval-ignore-output"]
+rng = np.random.default_rng(2)
+n_one = n_wrong = n_own = 0
+for _ in range(100):
+    sample = ss.Samples(rng.standard_normal((4, 2)), [1, -1, 1, -1], weights=rng.choice([0.05, 0.2, 1.0], 4))
+    prob, lam = ss.Problem(sample, wide), 10.0 ** rng.uniform(-1.5, 0.5)
+    best = ss.solve(prob, lam, rtol=1e-12)
+    (_, in_C, _), away = regions_at(prob, best.x)
+    out = ~in_C & (away > best.eps * sample.norms)
+    for _ in range(20):
+        x = best.x + 10.0 ** rng.uniform(-2.0, 0.3) * rng.standard_normal(2)
+        radius = ss.spheres.midpoint_gap_bound(prob, x, lam).radius
+        by_own, alpha, rho = kept_by_slopes(prob, x, lam, radius), prob.alpha(x), radius * np.sqrt(lam / wide.width)
+        by_one = (rho < alpha) & (alpha < 1.0 - rho)
+        assert not (by_own & out).any()
+        n_own, n_one, n_wrong = n_own + by_own.sum(), n_one + by_one.sum(), n_wrong + (by_one & out).sum()
+print(f"kept with a radius for each weight: {n_own}, none wrongly; with one radius for all: {n_one}, {n_wrong} of them wrongly")
+assert n_own > 300 and n_wrong > 0
 
 # %% [markdown]
 # ## Does a solver gain?
@@ -389,7 +519,7 @@ def milliseconds(function, *arguments, **options):
 
 accurate = {"tol": 0.0, "rtol": 1e-12, "screening": ()}
 for name, run in runs.items():
-    k, steps = np.argmin(run.left), 3 if isinstance(run.prob.cone, ss.PSDCone) else 1
+    k, steps = np.argmin(run.left), newton_steps(run.prob)
     start = run.prob.alpha(run.balls[k].center)
     by_gradient = milliseconds(ss.solve, run.prob, run.lam, method="gradient", max_iter=5000, **accurate)
     by_default = milliseconds(ss.solve, run.prob, run.lam, **accurate)
