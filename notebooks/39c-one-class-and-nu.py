@@ -27,7 +27,8 @@ from safescreen_book import datasets, figures
 # > intercept $b = -\rho$, $\lambda = 1$, the hinge with threshold 0 and all labels $+1$, and one more sample: the origin, with label $-1$, weight $\nu n$, and a threshold above $\rho^\star$.
 # >
 # > **ν in place of C.** Let $\alpha^\star(\lambda)$ be the slopes of the machine with a free intercept and the hinge. The ν-machine is, up to a factor, the machine at a $\lambda$ with $\sum_i\alpha^\star_i(\lambda) = \nu n$, and that $\lambda$
-# > is its $\rho$. The sum does not fall as $\lambda$ rises. If $l$ samples are certain to be in L and $r$ in R, $l \le \nu n \le n - r$.
+# > is its $\rho$. The sum does not fall as $\lambda$ rises. If $l$ samples are certain to be in L and $r$ in R, $l \le \nu n \le n - r$. With $n_+$ and $n_-$ samples in the two
+# > classes, $\nu \le 2\min(n_+, n_-)/n$: for a larger ν there is no ν-machine.
 #
 # The machine with a free intercept minimises $P(w, b) = \sum_i \max(0, 1 - y_i(\langle w, x_i\rangle + b)) + \frac\lambda2\|w\|^2$. Its *slopes* $\alpha_i \in [0, 1]$ are minus the
 # slopes of the losses at the margins $y_i(\langle w, x_i\rangle + b)$. A sample is in L if its margin at the solution is below its threshold, 1 here, and in R if it is above. A star marks what belongs to the
@@ -46,7 +47,8 @@ from safescreen_book import datasets, figures
 # **ν.** The ν-machine minimises $\frac12\|w\|^2 + \sum_i\max(0, \rho - y_i(\langle w,x_i\rangle + b)) - \nu n\rho$. Put $w = \rho\tilde w$, $b = \rho\tilde b$: this is $\rho$ times
 # $\frac\rho2\|\tilde w\|^2 + \sum_i\max(0, 1 - y_i(\langle \tilde w,x_i\rangle + \tilde b)) - \nu n$. For a fixed $\rho$ its minimum is $\rho\,(P^\star(\rho) - \nu n)$, with $P^\star(\lambda)$ the minimum of $P$. The derivative of $P^\star$ is
 # $\frac12\|\tilde w\|^2$, and $P^\star(\lambda) = D = \sum_i\alpha^\star_i - \frac\lambda2\|\tilde w\|^2$. So the derivative by $\rho$ is $P^\star + \frac\rho2\|\tilde w\|^2 - \nu n = \sum_i\alpha^\star_i(\rho) - \nu n$. It is 0 at the optimum; and $\rho P^\star(\rho)$
-# is convex, as a minimum over $w$ and $b$ of a function convex in all three, so the sum does not fall. In L the slope is 1, in R it is 0, elsewhere between.
+# is convex, as a minimum over $w$ and $b$ of a function convex in all three, so the sum does not fall. In L the slope is 1, in R it is 0, elsewhere between. The intercept makes the slopes of both classes sum to the same number, which is at most $\min(n_+, n_-)$. So
+# $\sum_i\alpha^\star_i \le 2\min(n_+, n_-)$. The ν-machine with a larger ν has no minimum: with $w = 0$, and $b = \pm\rho$ for the larger class, its objective is $(2\min(n_+, n_-) - \nu n)\rho$.
 #
 # ## One class by the library
 #
@@ -98,27 +100,36 @@ for nu in (0.05, 0.2, 0.5):
 #
 # ### From another ν
 #
-# For a smaller $\nu$ we multiply the slopes of a solution by the ratio of the two $\nu$. Then they balance the new weight of the origin, and their $w$ is the old one times the ratio. This pair makes a ball for
-# the new problem, before anything is solved:
+# The new ν is $s\nu$ with $s < 1$. Multiply a solution by $s$: coefficients, intercept and slopes. The slopes balance the new weight of the origin, and the coefficients are those that belong to the slopes. This pair
+# makes a ball for the new problem, before anything is solved. Its gap is $s(1-s)$ times the total loss $\Xi$ of the samples at the solution. For the old gap is 0, which says
+# $\|w\|^2 + \Xi + \nu n b = 0$, and the new one is $s^2\|w\|^2 + s\,\Xi + s^2\nu n b$. The library takes the best intercept for given coefficients, so its gap is at most that.
+#
+# One can also leave the slopes as they are. They do not balance the new problem, and the library moves those to their bounds whose samples are closest to the plane, until they do.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["NEW-NU", "nbval-ignore-output"]
 prob_old, old = solved[0.5]
+w, b = read(prob_old, old)
+total = np.maximum(0.0, -(X @ w + b)).sum()
 rows = {}
 for ratio in (0.99, 0.9, 0.7, 0.4):
     new = one_class(X, 0.5 * ratio, -2.0 * old.intercept)
-    alpha = np.append(ratio * old.alpha[:-1], 1.0)
-    found = ss.screen(new, ratio * old.x, 1.0, alpha)
     best = ss.solve(new, 1.0, rtol=1e-11)
     w, b = read(new, best)
     margins = X @ w + b
     slack = 1e-6 * abs(margins).max()
-    assert (margins[found.in_R[:-1]] > -slack).all() and (margins[found.in_L[:-1]] < slack).all()
-    rows[ratio] = found.rate
-    print(f"nu from 0.5 to {0.5 * ratio:.3f}: {100 * found.rate:.0f} % of the samples are certain before the first iteration")
-assert rows[0.99] > rows[0.9] > 0.0
+    scaled, as_it_is = (np.append(factor * old.alpha[:-1], 1.0) for factor in (ratio, 1.0))
+    assert np.linalg.norm(new.x_of(scaled, 1.0) - ratio * old.x) < 1e-6 * np.linalg.norm(old.x)
+    assert new.gap(ratio * old.x, 1.0, scaled) < ratio * (1.0 - ratio) * total * (1.0 + 1e-6)
+    rows[ratio] = []
+    for alpha in (scaled, as_it_is):
+        found = ss.screen(new, ratio * old.x, 1.0, alpha)
+        assert (margins[found.in_R[:-1]] > -slack).all() and (margins[found.in_L[:-1]] < slack).all()
+        rows[ratio].append(found.rate)
+    print(f"nu from 0.5 to {0.5 * ratio:.3f}, certain before the first iteration: slopes scaled {rows[ratio][0]:.0%}, balanced by the library {rows[ratio][1]:.0%}")
+assert rows[0.99] > rows[0.9] > [0.0, 0.0]
 
 # %% [markdown]
-# As on a path of $\lambda$, the smaller the step, the more is certain.
+# As on a path of $\lambda$, the smaller the step, the more is certain. For small steps the library's way decides more: most slopes stay 1, as they are at the new solution.
 #
 # ## The ν-machine by the library
 #
@@ -159,7 +170,7 @@ for nu in (0.1, 0.3, 0.6):
 # The counts are certain, roundings included. So a range of $\lambda$ with a given $\nu$ in it is certain as well, and what one pair decides for both of its ends it decides for the ν-machine
 # ([`39b-free-intercept`](39b-free-intercept.ipynb)): $\lambda$ need not be known.
 
-# %%
+# %% tags=["NEW-NU"]
 grid = np.geomspace(1e-3, 1e3, 13)
 bounds, sums = [], []
 for lam in grid:
@@ -169,12 +180,17 @@ for lam in grid:
     sums.append(best.alpha.sum() / n)
 bounds = np.array(bounds)
 assert (bounds[:, 0] <= sums).all() and (sums <= bounds[:, 1]).all() and (np.diff(sums) >= -1e-6).all()
+most = 2.0 * min((machine.terms.signs > 0.0).sum(), (machine.terms.signs < 0.0).sum()) / n
+assert max(sums) < most + 1e-6 and abs(sums[-1] - most) < 1e-6  # at the largest lambda all of the smaller class is in L
 _, ax = figures.panels(1, width=5.0, height=3.2)
 ax.fill_between(grid, *bounds.T, alpha=0.4, label="certain")
 ax.semilogx(grid, sums, ".-", label="sum of the slopes / n")
+ax.axhline(most, linestyle=":", color="black", label="the largest nu")
 ax.set(xlabel=r"$\lambda$", ylabel=r"$\nu$")
 ax.legend()
-figures.show("The sum of the slopes over n, which is nu, rises with lambda. A narrow band around it is what the certain samples prove.")
+figures.show(
+    f"The sum of the slopes over n, which is nu, rises with lambda to {most:.3f}, twice the share of the smaller class. A narrow band around it is what the certain samples prove."
+)
 
 # %% [markdown]
 # ## Broken on purpose
@@ -200,47 +216,85 @@ assert value > right + 0.01 * abs(right)
 # and $m_i(w) = \langle w,z_i\rangle - \kappa\|w\|$ changes by at most $(\|z_i\| + \kappa)\,\|w - w'\|$. So the sphere rule holds with the norm $\|z_i\| + \kappa$. The check:
 
 
-# %% tags=["NEW-NU", "nbval-ignore-output"]
-def noisy(Z, kappa, lam):
-    """Objective, dual objective with its slope, and w of the dual point."""
-    def primal(w):
-        return np.maximum(0.0, 1.0 - Z @ w + kappa * np.linalg.norm(w)).sum() + lam / 2 * w @ w
+# %%
+class Noisy:
+    """The machine that is safe against noise of size kappa."""
 
+    def __init__(self, Z, kappa, lam):
+        self.Z, self.kappa, self.lam = Z, kappa, lam
 
-    def point(alpha):
-        H = alpha @ Z
+    def margins(self, w):
+        """Margins for the worst noise."""
+        return self.Z @ w - self.kappa * np.linalg.norm(w)
+
+    def primal(self, w):
+        """The objective."""
+        return np.maximum(0.0, 1.0 - self.margins(w)).sum() + self.lam / 2 * w @ w
+
+    def point(self, alpha):
+        """The w of a dual point."""
+        H = alpha @ self.Z
         length = np.linalg.norm(H)
-        return max(length - kappa * alpha.sum(), 0.0) / (lam * max(length, 1e-300)) * H
+        return max(length - self.kappa * alpha.sum(), 0.0) / (self.lam * max(length, 1e-300)) * H
 
-    def dual(alpha):
-        w = point(alpha)
-        return alpha.sum() - lam / 2 * w @ w, 1.0 - Z @ w + kappa * np.linalg.norm(w)
+    def dual(self, alpha):
+        """The dual objective."""
+        w = self.point(alpha)
+        return alpha.sum() - self.lam / 2 * w @ w
 
-    return primal, dual, point
+    def radius(self, w, alpha):
+        """Radius of DGB; the difference of two sums gets an allowance for their rounding, and is never 0."""
+        gap = max(self.primal(w) - self.dual(alpha), 0.0) + 1e-12 * self.primal(w)
+        return np.sqrt(2.0 * gap / self.lam)
+
+    def decided(self, w, r):
+        """Masks of the samples certain in L and in R, by a ball."""
+        norms = np.linalg.norm(self.Z, axis=1) + self.kappa
+        return self.margins(w) + r * norms < 1.0, self.margins(w) - r * norms > 1.0
+
+
+# %% tags=["NEW-NU", "nbval-ignore-output"]
+def minus_dual(alpha, noisy):
+    """What L-BFGS-B minimises, with its slope."""
+    return -noisy.dual(alpha), noisy.margins(noisy.point(alpha)) - 1.0
 
 
 decided = 0
 for seed in range(20):
-    rng = np.random.default_rng(seed)
-    Z, kappa, lam = rng.normal(size=(40, 3)) + [0.8, 0.0, 0.0], 0.2, 2.0
-    primal, dual, point = noisy(Z, kappa, lam)
-    visited = []
-    result = minimize(lambda a, d=dual: tuple(-v for v in d(a)), np.full(40, 0.5), jac=True, bounds=[(0, 1)] * 40, method="L-BFGS-B",
-                      options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}, callback=lambda a, v=visited: v.append(a.copy()))
-    star = point(result.x)
-    # the difference of two sums of 40 numbers may be too small by their rounding: it gets an allowance, and is never 0
-    accuracy = np.sqrt(2.0 * (max(primal(star) - dual(result.x)[0], 0.0) + 1e-12 * primal(star)) / lam)
-    true, norms = Z @ star - kappa * np.linalg.norm(star), np.linalg.norm(Z, axis=1) + kappa
+    noisy = Noisy(np.random.default_rng(seed).normal(size=(40, 3)) + [0.8, 0.0, 0.0], 0.2, 2.0)
+    visited, options = [], {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}
+    result = minimize(minus_dual, np.full(40, 0.5), noisy, "L-BFGS-B", jac=True, bounds=[(0, 1)] * 40, options=options,
+                      callback=lambda alpha, visited=visited: visited.append(alpha.copy()))
+    star = noisy.point(result.x)
+    accuracy = noisy.radius(star, result.x)
+    slack = accuracy * (np.linalg.norm(noisy.Z, axis=1) + noisy.kappa)
     for alpha in visited:
-        w = point(alpha)
-        r = np.sqrt(2.0 * (max(primal(w) - dual(alpha)[0], 0.0) + 1e-12 * primal(w)) / lam)
+        w = noisy.point(alpha)
+        r = noisy.radius(w, alpha)
         assert np.linalg.norm(w - star) <= r + accuracy
-        margins = Z @ w - kappa * np.linalg.norm(w)
-        in_R, in_L = margins - r * norms > 1.0, margins + r * norms < 1.0
-        assert (true[in_R] > 1.0 - accuracy * norms[in_R]).all() and (true[in_L] < 1.0 + accuracy * norms[in_L]).all()
+        in_L, in_R = noisy.decided(w, r)
+        assert (noisy.margins(star) > 1.0 - slack)[in_R].all() and (noisy.margins(star) < 1.0 + slack)[in_L].all()
         decided += in_R.sum() + in_L.sum()
 print(f"noise in the features, 20 random machines: {decided} decisions, none wrong; the ball holds the solution each time")
 assert decided > 1000
+
+# %% [markdown]
+# ### Broken on purpose: the norm without the noise
+#
+# The random machines use little of the radius and of the norm. In one dimension nearly all is used: twenty samples at $z = -5.9$, one at $-6.1$, $\kappa = 1$, and $\lambda = 490$. With slope 1 for the twenty and 0 for the one,
+# $w^\star = -20\cdot4.9/490 = -0.2$, where the twenty have margin 0.98 and the one has 1.02: these slopes are optimal. From $w = 1$ the solution lies on the other side of 0. The ball holds it, and the norm $|z|$ without
+# $\kappa$ says that the one sample is in L. It is in R.
+
+# %% tags=["NEW-NU"]
+line = Noisy(np.append(np.full(20, -5.9), -6.1)[:, None], 1.0, 490.0)
+slopes, start = np.append(np.ones(20), 0.0), np.array([1.0])
+star, r = line.point(slopes), line.radius(start, slopes)
+used = abs(star - start)[0] / r
+without = line.margins(start)[-1] + r * 6.1
+assert abs(star[0] + 0.2) < 1e-12 and line.radius(star, slopes) < 1e-4 and line.margins(star)[-1] > 1.0
+assert 0.9 < used < 1.0 and without < 1.0 and not line.decided(start, r)[0][-1]
+print(f"the solution is at {used:.0%} of the radius; the last sample has margin {line.margins(star)[-1]:.2f} there")
+print(f"the ball bounds this margin by {without:.2f} without the noise in the norm, and by {without + r:.2f} with it")
 
 # %% [markdown]
 # ## Exercise
