@@ -126,7 +126,7 @@ def drawn(number):
         rows, rest = np.arange(n_train), np.random.default_rng(seed).permutation(np.arange(n_train, y.size))
     X, X_new = (unit(stored[part], everything if reference == "all" else stored[rows]) for part in (rows, rest))
     by_label = hdsl.random_triplets(y[rows], random_triplets, seed + number) if random_triplets else None
-    return selection.Fold(X, y[rows], X_new, y[rest], hdsl.nearest_triplets(X, y[rows]) if by_label is None else by_label)
+    return selection.Split(X, y[rows], X_new, y[rest], hdsl.nearest_triplets(X, y[rows]) if by_label is None else by_label)
 
 
 if record.computes:

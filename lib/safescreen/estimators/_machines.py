@@ -76,7 +76,7 @@ def tasks_of(codes: NDArray, present: NDArray, in_pairs: bool) -> list[Task]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class Machines:
     """The problems of all classes over the same training points.
 
     Attributes
@@ -123,8 +123,8 @@ class Setup:
         return places[np.argsort(self.codes[places], kind="stable")]
 
 
-def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Setup:
-    """Return the :class:`Setup` of the training points of these numbers, with their weights;
+def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Machines:
+    """Return the :class:`Machines` of the training points of these numbers, with their weights;
     None stands for weights of 1. Only classes that have a sample of positive weight are there.
 
     The `classes_` of the model must be set. ``part(numbers)`` returns the features of the points of
@@ -155,7 +155,7 @@ def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Setup:
         features = Features.of(model, points, whole_of_fit(model, points))
     else:
         features = part(numbers)
-    return Setup(
+    return Machines(
         features=features,
         numbers=numbers,
         codes=codes,

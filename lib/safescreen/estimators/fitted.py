@@ -19,7 +19,7 @@ from safescreen._threads import with_small_blas
 from safescreen.estimators._atomic import as_fitted
 from safescreen.estimators._data import label
 from safescreen.estimators._features import Features
-from safescreen.estimators._machines import Setup, last_point, loss_of, tasks_of, whole_of_fit
+from safescreen.estimators._machines import Machines, last_point, loss_of, tasks_of, whole_of_fit
 from safescreen.estimators.hdsl import HDSL
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
@@ -256,7 +256,7 @@ def _safe(model, X, codes, tasks, C, weights, numbers):
         raise ValueError(f"X must be the kernel matrix of all {n} samples, got shape {X.shape}")
     if model.kernel not in ("linear", "precomputed"):
         _need_number(model.gamma, model._features_.function.gamma)
-    whole = Setup(
+    whole = Machines(
         features=Features.of(model, X, whole_of_fit(model, X)),
         numbers=np.arange(n),
         codes=codes,

@@ -208,7 +208,7 @@ class SafeSVCCV(CrossValidation):
             features = None if _is_scaled(own) else Features.of(own, data[0], whole)
             weights = judge.params.get("sample_weight")
             proof = (n_cells, weights) if judge.is_accuracy else None
-            folds = (_Fold(own, data, split, features, proof, free) for split in splits)
+            folds = (_MachineFold(own, data, split, features, proof, free) for split in splits)
             yield places + number, self.Cs_, folds
             features = None  # before the next kernel matrix takes as much memory
 
@@ -218,7 +218,7 @@ def _is_scaled(model):
     return model.kernel in ("rbf", "poly", "polynomial") and model.gamma == "scale"
 
 
-class _Fold(Fold):
+class _MachineFold(Fold):
     """A path through increasing C, for each problem of several classes.
 
     Without `features` of all points the fold has features of its own. `proof` holds the number of

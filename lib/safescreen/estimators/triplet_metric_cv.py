@@ -211,7 +211,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         yield (
             np.arange(self.lams_.size),
             self.lams_ / self.lams_[0] if is_relative else self.lams_,
-            [_Fold(model, data, split, is_relative, n_cells) for split in splits],
+            [_MetricFold(model, data, split, is_relative, n_cells) for split in splits],
         )
 
 
@@ -223,7 +223,7 @@ def largest_lam(problem):
     return top if 0.0 < top < np.inf else 1.0
 
 
-class _Fold(Fold):
+class _MetricFold(Fold):
     """A path through decreasing lam, or parts of the largest lam of the fold."""
 
     def __init__(self, model, data, split, is_relative, n_cells):

@@ -21,7 +21,7 @@ up.
 """
 
 
-class Iteration(NamedTuple):
+class FrankWolfeIteration(NamedTuple):
     """The state before a step, and the step.
 
     Attributes
@@ -132,14 +132,14 @@ class Outcome(NamedTuple):
         The last one.
     best : SparseSimilarity or None
         That of the smallest error; None if no monitor was called.
-    history : list of Iteration
+    history : list of FrankWolfeIteration
     reason : str
         "converged", "iterations", "time", "callback", "stalled" or "interrupted".
     """
 
     iterate: Iterate
     best: SparseSimilarity | None
-    history: list[Iteration]
+    history: list[FrankWolfeIteration]
     reason: str
 
 
@@ -180,7 +180,7 @@ def run(
                 else:
                     step = training.step(iterate, directions)
                 history.append(
-                    Iteration(
+                    FrankWolfeIteration(
                         iteration=k,
                         objective=objective,
                         gap=gap,

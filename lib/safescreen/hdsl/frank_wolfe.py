@@ -20,7 +20,7 @@ from safescreen._checks import (
 )
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
-from safescreen.hdsl._run import Iteration, run
+from safescreen.hdsl._run import FrankWolfeIteration, run
 from safescreen.hdsl.active import check_start
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD
@@ -108,7 +108,7 @@ class FrankWolfe(_Before05):
         last one.
     gap_ : float
         Exact Frank-Wolfe gap of the last iterate; nan if the training was interrupted.
-    history_ : list of Iteration
+    history_ : list of FrankWolfeIteration
         One record for each iteration: its number, objective, gap, numbers of atoms and of features,
         step and its size, error of the monitor, and seconds.
     n_iter_ : int
@@ -260,7 +260,7 @@ class FrankWolfe(_Before05):
         interrupted = outcome.reason == "interrupted"
         similarity = training.similarity(iterate) if outcome.best is None else outcome.best
         gap = math.nan if interrupted else training.exact_gap(iterate)
-        self.history_: list[Iteration] = outcome.history
+        self.history_: list[FrankWolfeIteration] = outcome.history
         self.n_iter_ = len(outcome.history)
         self.reason_ = outcome.reason
         self.converged_ = outcome.reason == "converged"

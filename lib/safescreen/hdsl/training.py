@@ -63,7 +63,7 @@ class Move(NamedTuple):
     Attributes
     ----------
     kind, to_the_end : str
-        What a step is called, see :class:`Iteration`, and one of the size `top`.
+        What a step is called, see :class:`FrankWolfeIteration`, and one of the size `top`.
     top : float
         Largest size.
     to : tuple or None
@@ -79,7 +79,7 @@ class Move(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step: the iterate after it, its kind, see :class:`Iteration`, and its size."""
+    """A step: the iterate after it, its kind, see :class:`FrankWolfeIteration`, and its size."""
 
     iterate: Iterate
     kind: str

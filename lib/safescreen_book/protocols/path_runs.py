@@ -121,7 +121,7 @@ def algorithm(prob):
 
 
 @dataclass(frozen=True)
-class Grid:
+class LamGrid:
     """The lam of a path, the number of terms that can be screened at each of them, and the whole
     path from ``lam_max()`` on.
 
@@ -134,7 +134,7 @@ class Grid:
 
 
 def paper_grid(prob, ratio=0.9, n_lams=0, **options):
-    """Return the :class:`Grid` of STS19 section 7.
+    """Return the :class:`LamGrid` of STS19 section 7.
 
     It is a part of the geometric sequence from ``prob.lam_max()``. It begins with the first lam at
     which a term is on the zero piece of the loss, and ends where the loss changes by less than 1 %
@@ -174,7 +174,7 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
             f"found {found} at {len(zero)} lam"
         )
     start = zero.index(True)
-    return Grid(path.lams[start:], np.array(counts[start:]), path)
+    return LamGrid(path.lams[start:], np.array(counts[start:]), path)
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
     methods : dict of dict
         By name, options for :func:`safescreen.path`; ``"prob"`` among them stands for another
         problem with the same solutions.
-    grid : Grid
+    grid : LamGrid
     repeats, warm : int
         The number of timings of each method, and the number of lam of the first run; 0 for no first
         run.
@@ -298,7 +298,7 @@ def dynamic_rates(path, removable, freq=10):
 
     Row 0 is the rate before the first iteration, after screening from the last solution. Row r is
     the rate after dynamic screening at iteration ``freq (r - 1)``, with the freq of the path. After
-    the last round of a lam the entries are NaN. `removable` is that of the :class:`Grid`.
+    the last round of a lam the entries are NaN. `removable` is that of the :class:`LamGrid`.
     """
     columns = []
     for solution, most in zip(path, removable, strict=True):

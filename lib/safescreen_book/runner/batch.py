@@ -81,7 +81,7 @@ def run_all(
     if todo:
         _announce(seconds, jobs, scheduler)
     interrupted = False
-    with _terminated_like_interrupted(), closing(progress.Progress(seconds, jobs, pages)) as shown:
+    with _terminated_like_interrupted(), closing(progress.Bars(seconds, jobs, pages)) as shown:
         try:
             with closing(_executed(todo, jobs, scheduler, shown)) as ended:
                 for item, outcome, sentence in ended:
@@ -144,7 +144,7 @@ def _announce(seconds: dict[str, float | None], jobs: int, scheduler: str | None
 
 
 def _executed(
-    todo: Sequence[Plan], jobs: int, scheduler: str | None, shown: progress.Progress
+    todo: Sequence[Plan], jobs: int, scheduler: str | None, shown: progress.Bars
 ) -> Iterator[tuple[Plan, str, str]]:
     """Yield each plan with its outcome when it has ended. On leaving, end all runs that are under
     way.
@@ -162,7 +162,7 @@ def _executed(
 
 
 def _execute(
-    todo: Sequence[Plan], workers: Here | cluster.Cluster, shown: progress.Progress
+    todo: Sequence[Plan], workers: Here | cluster.Cluster, shown: progress.Bars
 ) -> Iterator[tuple[Plan, str, str]]:
     """Yield each plan when it has ended, and what became of it."""
     waiting: dict[Future, Plan] = {workers.submit(item): item for item in todo}

@@ -38,7 +38,7 @@ DONE = ("complete", "current", "confirmed", "historic")
 
 
 @dataclass(frozen=True)
-class State:
+class Status:
     """What is known of a run.
 
     `status` is one of the following. A result of this library is *complete*, and if it is a record,
@@ -65,7 +65,7 @@ def run_folder(outputs: Path, profile: str, run: Run) -> Path:
     return outputs / profile / run.experiment / run.name
 
 
-def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool = False) -> State:
+def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool = False) -> Status:
     """Return the state of a run folder, compared with today's question and code
     (`fingerprint.hashes`) if these are given.
 
@@ -76,13 +76,13 @@ def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool
     result, failure = read_result(folder), read_json(folder / "failure.json")
     if result is None:
         damaged = "damaged" if (folder / "result.json").is_file() else "not run"
-        return State(damaged if failure is None else "failed", None, failure)
+        return Status(damaged if failure is None else "failed", None, failure)
     status, why = _judged(folder, result, hashes or result["hashes"], record)
     if failure is not None and (
         status in ("damaged", "changed") or not hashes or failure.get("hashes") in (None, hashes)
     ):
-        return State("failed", result, failure)
-    return State(status, result, why=why)
+        return Status("failed", result, failure)
+    return Status(status, result, why=why)
 
 
 def read_result(folder: Path) -> dict[str, Any] | None:

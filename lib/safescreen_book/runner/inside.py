@@ -13,7 +13,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Task:
+class Execution:
     """A notebook with its parameters, executed in a folder until files are there (`wanted`; none:
     to its end). Its figures are written only if somebody looks at them (`figures`).
     """
@@ -25,7 +25,7 @@ class Task:
     figures: bool = False
 
 
-def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, float | Exception]]:
+def run(tasks: Sequence[Execution], jobs: int) -> Iterator[tuple[int, float | Exception]]:
     """Execute tasks, `jobs` at a time; yield the number of each as it ends, and its processor
     seconds, a StoppedError where a cell raised, or a BrokenProcessPool where the system ended it.
     """
@@ -41,7 +41,7 @@ def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, float | Excepti
             pool.shutdown(cancel_futures=True)
 
 
-def _alone(task: Task) -> float:
+def _alone(task: Execution) -> float:
     """Execute a notebook in a process that is nobody else's, so that its end ends no other."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(execute, task).result()
@@ -51,7 +51,7 @@ class StoppedError(RuntimeError):
     """A notebook stopped before its end."""
 
 
-def execute(task: Task) -> float:
+def execute(task: Execution) -> float:
     """Run the code of a notebook in this process; return the processor seconds."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     from IPython.core.interactiveshell import InteractiveShell

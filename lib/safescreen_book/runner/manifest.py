@@ -77,7 +77,7 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReplayTable:
     """How the rows of one table are compared.
 
     Attributes
@@ -148,7 +148,7 @@ class Replay:
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    tables: Mapping[str, ReplayTable] = field(default_factory=dict)
     clock: str = ""
     without: Mapping[str, str] = field(default_factory=dict)
     rounding: Mapping[str, str] = field(default_factory=dict)

@@ -30,7 +30,7 @@ class Plan:
     parameters: Mapping[str, Any]  # the value of every one
     hashes: Mapping[str, Any]  # see `fingerprint.hashes`
     missing: Sequence[str]  # data sets that are not there
-    state: folders.State  # what the folder holds now
+    state: folders.Status  # what the folder holds now
     data: tuple[str, ...]  # data sets it reads
     outputs: tuple[str, ...]  # files it must leave
     record: bool  # whether the result is kept whatever code would answer now

@@ -114,7 +114,7 @@ class Pages:
             self._process.wait()
 
 
-class Progress:
+class Bars:
     """A progress bar over the expected seconds of the runs, on a terminal. Elsewhere a line for
     each run says the same.
 

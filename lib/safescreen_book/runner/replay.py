@@ -17,7 +17,7 @@ from typing import Any
 
 from safescreen_book._common import BookError, whole
 from safescreen_book.runner import fingerprint, folders, inside
-from safescreen_book.runner.manifest import Replay, Table
+from safescreen_book.runner.manifest import Replay, ReplayTable
 from safescreen_book.runner.plans import Plan
 
 DIGITS = 6
@@ -54,7 +54,7 @@ class Found:
         return self.rows > 0 and not self.differences
 
 
-def compare(record: Path, replayed: Path, tables: Mapping[str, Table]) -> Found:
+def compare(record: Path, replayed: Path, tables: Mapping[str, ReplayTable]) -> Found:
     """Compare the tables of two folders. Every row of the replay must have a row in the record."""
     rows, largest, differences = 0, 0.0, []
     for name, table in tables.items():
@@ -74,7 +74,7 @@ def _read(path: Path):
         raise BookError(f"{path.name} cannot be read: {error}") from error
 
 
-def _compare(name: str, table: Table, old, new) -> Found:
+def _compare(name: str, table: ReplayTable, old, new) -> Found:
     """Compare two tables; what makes them not comparable is a difference too."""
     try:
         known = _rows_by_key(table, old, new)
@@ -106,7 +106,7 @@ class NotComparableError(ValueError):
     """Two tables have no rows that could be compared."""
 
 
-def _rows_by_key(table: Table, old, new) -> dict[tuple, Mapping[str, Any]]:
+def _rows_by_key(table: ReplayTable, old, new) -> dict[tuple, Mapping[str, Any]]:
     """Return the rows of the record; raise if it or the replay lacks what is compared."""
     for frame, whose in ((old, "record"), (new, "replay")):
         lacking = [column for column in table.needed if column not in frame.columns]
@@ -123,7 +123,9 @@ def _rows_by_key(table: Table, old, new) -> dict[tuple, Mapping[str, Any]]:
     return known
 
 
-def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> float:
+def _difference(
+    table: ReplayTable, column: str, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> float:
     """Return the difference of two rows in a column, in units of what is allowed: at most 1 is
     equal enough.
     """
@@ -214,7 +216,7 @@ def run(
             chosen = replay.parameters_of(plan.run.name)
             parameters = {**plan.parameters, **chosen, "output_dir": str(folder)}
             wanted = [str(folder / name) for name in replay.tables]
-            tasks.append(inside.Task(plan.notebook, parameters, str(notebooks), wanted))
+            tasks.append(inside.Execution(plan.notebook, parameters, str(notebooks), wanted))
         for number, ended in inside.run(tasks, jobs):
             plan = plans[number]
             if isinstance(ended, BrokenProcessPool):

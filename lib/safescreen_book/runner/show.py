@@ -22,7 +22,7 @@ from safescreen_book.runner.plans import Plan
 
 
 @dataclass(frozen=True)
-class Shown:
+class Redrawn:
     """The outcome for one result: the files that differ from those beside its rows, or the reason
     why it cannot be shown.
     """
@@ -34,7 +34,7 @@ class Shown:
 
 def run(
     plans: Sequence[Plan], notebooks: Path, jobs: int, *, write: bool = True
-) -> Iterator[Shown]:
+) -> Iterator[Redrawn]:
     """Show results, `jobs` at a time, and yield the outcome of each when it has ended.
 
     A file is replaced only if it differs. Figures differ with the version of matplotlib, so only
@@ -48,12 +48,12 @@ def run(
             made.append(folder)
             given = {**plan.parameters, **plan.state.result["parameters"]}
             places = dict(zip(PLACES, (str(folder), str(plan.folder.resolve())), strict=True))
-            task = inside.Task(plan.notebook, given | places, str(notebooks), figures=write)
+            task = inside.Execution(plan.notebook, given | places, str(notebooks), figures=write)
             tasks.append(task)
         for number, ended in inside.run(tasks, jobs):
             plan = plans[number]
             if isinstance(ended, Exception):
-                yield Shown(plan, error=str(ended) or "the system ended its process")
+                yield Redrawn(plan, error=str(ended) or "the system ended its process")
                 continue
             suffixes = (".csv", ".svg", ".json") if write else (".csv",)
             different = tuple(
@@ -66,7 +66,7 @@ def run(
             for name in different if write else ():
                 with whole(plan.folder / name) as partial:
                     shutil.copyfile(made[number] / name, partial)
-            yield Shown(plan, different)
+            yield Redrawn(plan, different)
 
 
 def given_to(name: str, manifest: Manifest, outputs: Path) -> dict[str, Any]:

@@ -219,9 +219,9 @@ def with_part(**parts):
 def test_a_damaged_result_is_said_to_be_and_stands_in_nobodys_way(tmp_path, text):
     folder = fill(tmp_path / "run", "old")
     (folder / "result.json").write_text(text, encoding="latin-1")
-    assert folders.state(folder, made("old")) == folders.State("damaged")
+    assert folders.state(folder, made("old")) == folders.Status("damaged")
     (folder / "failure.json").write_text('{"error": "boom"}')
-    assert folders.state(folder) == folders.State("failed", None, {"error": "boom"})
+    assert folders.state(folder) == folders.Status("failed", None, {"error": "boom"})
     folders.install(fill(tmp_path / "new", "new"), folder)
     assert folders.state(folder, made("new")).status == "complete"
 

@@ -11,11 +11,11 @@ from safescreen_book._common import BookError
 from safescreen_book.cli import main
 from safescreen_book.runner import batch, folders, replay
 from safescreen_book.runner.loading import load_manifest
-from safescreen_book.runner.manifest import Replay, Table
+from safescreen_book.runner.manifest import Replay, ReplayTable
 
 pytestmark = pytest.mark.slow
 
-PATH = Table(
+PATH = ReplayTable(
     keys=("method", "lam"),
     exact=("converged",),
     within={"rate": 0.005},
@@ -89,7 +89,7 @@ def test_rows_that_the_record_has_not(tmp_path, rows):
 
 def test_a_path_begins_where_it_did(tmp_path):
     """A grid that begins a step later has no row that the record has not."""
-    table = Table(keys=("method", "lam"), exact=("converged",), begins=True)
+    table = ReplayTable(keys=("method", "lam"), exact=("converged",), begins=True)
     found = compared(tmp_path, ROWS, ROWS[1:], table)
     assert found.differences == (
         "rows.csv: begins with method=none lam=90.1111, the record with method=none lam=100.123",
@@ -98,7 +98,7 @@ def test_a_path_begins_where_it_did(tmp_path):
 
 def test_rows_beyond_the_first_ones_are_not_compared(tmp_path):
     bad = ROWS[1].replace("True", "False")
-    table = Table(keys=("method", "lam"), exact=("converged",), first=1)
+    table = ReplayTable(keys=("method", "lam"), exact=("converged",), first=1)
     assert compared(tmp_path, ROWS, [ROWS[0], bad], table).agrees
     assert not replay.compare(tmp_path / "record", tmp_path / "new", {"rows.csv": PATH}).agrees
 
@@ -106,7 +106,7 @@ def test_rows_beyond_the_first_ones_are_not_compared(tmp_path):
 @pytest.mark.parametrize(("digits", "agrees"), [(4, True), (5, True), (6, False), (0, False)])
 def test_numbers_that_are_written_to_some_digits(tmp_path, digits, agrees):
     """123.456 has become 123.46."""
-    table = Table(keys=("i",), gaps={"primal": "gap"}, digits=digits)
+    table = ReplayTable(keys=("i",), gaps={"primal": "gap"}, digits=digits)
     assert (
         compared(tmp_path, ["1,123.46,0"], ["1,123.456,0"], table, "i,primal,gap\n").agrees
         is agrees
@@ -115,7 +115,7 @@ def test_numbers_that_are_written_to_some_digits(tmp_path, digits, agrees):
 
 @pytest.mark.parametrize(("count", "size"), [(1005, 1.0), (996, 0.8), (1006, 1.2)])
 def test_counts_differ_by_half_a_percent_of_the_terms(tmp_path, count, size):
-    table = Table(keys=("i",), counts={"screened": "terms"})
+    table = ReplayTable(keys=("i",), counts={"screened": "terms"})
     found = compared(tmp_path, ["1,1000,1000"], [f"1,{count},1000"], table, "i,screened,terms\n")
     assert found.largest == pytest.approx(size) and found.agrees is (size <= 1.0)
 
@@ -129,7 +129,7 @@ def test_counts_differ_by_half_a_percent_of_the_terms(tmp_path, count, size):
     ],
 )
 def test_tables_that_cannot_be_compared(tmp_path, old, new, head, told):
-    found = compared(tmp_path, old, new, Table(keys=("i",), exact=("error",)), head)
+    found = compared(tmp_path, old, new, ReplayTable(keys=("i",), exact=("error",)), head)
     assert not found.agrees and found.differences == (told,)
 
 

@@ -17,7 +17,7 @@ from safescreen_book.protocols.hdsl.oasis import fit_oasis, pca_projection, rand
 from safescreen_book.protocols.hdsl.svm import SVM_KINDS, fit_svm
 
 
-class Fold(NamedTuple):
+class Split(NamedTuple):
     """Points to learn from, points held out, and the triplets of the former."""
 
     X: object
@@ -52,7 +52,7 @@ class Checkpoint(NamedTuple):
     n_atoms: int
 
 
-class Outcome(NamedTuple):
+class Errors(NamedTuple):
     """Errors on both halves of the points held out, and the number of features used."""
 
     error: np.ndarray
@@ -79,7 +79,7 @@ def iterates(fold, scale, max_iter, every, random_state=0):
     Checkpoint, and the fitted solver.
 
     >>> X, y, triplets = np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]])
-    >>> fold = Fold(X, y, X, y, triplets)
+    >>> fold = Split(X, y, X, y, triplets)
     >>> checkpoints, solver = iterates(fold, 1.0, 20, 10)
     >>> [checkpoint.iteration for checkpoint in checkpoints]
     [10, 20]
@@ -110,13 +110,13 @@ def iterates(fold, scale, max_iter, every, random_state=0):
 
 
 def baseline(name, fold, parameter, random_state=0):
-    """Return the :class:`Outcome` of a method with which the paper compares, even if it has not
+    """Return the :class:`Errors` of a method with which the paper compares, even if it has not
     converged.
 
     Parameters
     ----------
     name : {"dot", "diag-l2", "diag-l1", "linear-l2", "linear-l1", "poly-2", "poly-3"}
-    fold : Fold
+    fold : Split
     parameter : float
         The regularization of the diagonal, C of a machine; not used by "dot".
     random_state : int
@@ -124,22 +124,22 @@ def baseline(name, fold, parameter, random_state=0):
     Examples
     --------
     >>> X, y, triplets = np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]])
-    >>> fold = Fold(X, y, X, y, triplets)
+    >>> fold = Split(X, y, X, y, triplets)
     >>> fold = fold._replace(X_new=np.eye(3)[[0, 1, 2, 2]], y_new=np.array([0, 0, 1, 0]))
     >>> baseline("linear-l2", fold, 10.0)
-    Outcome(error=array([0. , 0.5]), n_features=3)
+    Errors(error=array([0. , 0.5]), n_features=3)
     """
     d = fold.X.shape[1]
     with warnings.catch_warnings():
         # at one end of the grid the machines, and the diagonal, do not converge
         warnings.simplefilter("ignore")
         if name == "dot":
-            return Outcome(fold.neighbor_error()(None), d)
+            return Errors(fold.neighbor_error()(None), d)
         if name.startswith("diag-"):
             similarity = fit_diagonal(
                 fold.X, fold.triplets, parameter, name[5:], tol=1e-4, max_iter=2000
             )
-            return Outcome(fold.neighbor_error()(similarity), similarity.features.size)
+            return Errors(fold.neighbor_error()(similarity), similarity.features.size)
         if name not in SVM_KINDS:
             raise ValueError(
                 f"name must be dot, diag-l2, diag-l1, {', '.join(SVM_KINDS)}; got {name!r}"
@@ -147,7 +147,7 @@ def baseline(name, fold, parameter, random_state=0):
         machine = fit_svm(fold.X, fold.y, name, parameter, random_state=random_state, max_iter=5000)
         wrong = machine.predict(fold.X_new) != fold.y_new
         error = np.array([wrong[half].mean() for half in fold.halves()])
-        return Outcome(error, machine.features.size if name.startswith("linear") else d)
+        return Errors(error, machine.features.size if name.startswith("linear") else d)
 
 
 def projected(kind, fold, dimensions, rates, passes=1, random_state=0):
@@ -161,7 +161,7 @@ def projected(kind, fold, dimensions, rates, passes=1, random_state=0):
     many random triplets as there are triplets.
 
     >>> X, y, triplets = np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]])
-    >>> fold = Fold(X, y, X, y, triplets)
+    >>> fold = Split(X, y, X, y, triplets)
     >>> projected("pca", fold, [2], [0.1]).shape
     (1, 2, 2)
     """

@@ -18,7 +18,7 @@ from safescreen_book.protocols.hdsl.svm import fit_svm
 @pytest.fixture(scope="module")
 def fold():
     X, y = datasets.sparse_topics(120, 300, 30, n_classes=3, n_words=15, share=0.4)
-    return selection.Fold(X[:80], y[:80], X[80:], y[80:], hdsl.nearest_triplets(X[:80], y[:80]))
+    return selection.Split(X[:80], y[:80], X[80:], y[80:], hdsl.nearest_triplets(X[:80], y[:80]))
 
 
 def test_either_half_chooses_for_the_other(fold):
