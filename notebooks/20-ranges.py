@@ -107,7 +107,8 @@ print(f"range of R: from {ends[0]:.3f} to {ends[1]:.3f} lam0")
 # > $$\lambda_a = \lambda_0\,\frac{nm - h + 2\varepsilon n}{h - 2\tau + nm}, \qquad
 # \lambda_b = \lambda_0\,\frac{nm + h}{nm - h + 2\tau + 2\varepsilon n} .$$
 #
-# > **The same for L** (not in the papers). With $u = \tau - \gamma > 0$ the triplet is in L for
+# > **The same for L** (the papers fix triplets in L by such a range too and do not print it; the authors' program computes its lower end).
+# > With $u = \tau - \gamma > 0$ the triplet is in L for
 # >
 # > $$\lambda_0\,\frac{nm + h + 2\varepsilon n}{nm - h + 2u} < \lambda < \lambda_0\,\frac{nm - h}
 # {nm + h + 2\varepsilon n - 2u},$$

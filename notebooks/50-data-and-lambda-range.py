@@ -175,7 +175,8 @@ print(shown.to_string(float_format="{:.3g}".format))
 # of a geometric sequence whose first term the paper does not give, so that the same problem may end a step apart, and two digits are
 # printed: the distance of the two means, in steps of 0.9, has to be below one step and half a unit of the second digit. The 95 % interval,
 # Student's, is that of the distance: the printed number has a spread too, that of five draws, or of one for $\lambda_{\max}$, which the paper
-# does not call an average. What it covers is undecided, and one draw decides nothing. The ends of reduced data, whose features are not the
+# does not call an average. What it covers is undecided, and one draw decides nothing. Where the spread of the printed number alone covers the
+# bound, no number of draws of ours decides, and the sentence says so. The ends of reduced data, whose features are not the
 # paper's, and the part of gisette that is at hand have rows of our own.
 
 # %% tags=["nbval-ignore-output"]
@@ -187,6 +188,15 @@ def distance(values, printed_draws):
     """Return values whose mean is the distance of the mean of `values` from zero, spread as the difference of two means is."""
     mean = values.mean()
     return np.sign(mean or 1.0) * (mean + (values - mean) * np.sqrt(1.0 + len(values) / printed_draws))
+
+
+def limit_of(steps, bound, printed_draws):
+    """Return a half-sentence if the spread of the printed number alone keeps the distance undecided, however many draws are ours."""
+    spread = 1.96 * steps.std(ddof=1) / np.sqrt(printed_draws)
+    if not abs(abs(steps.mean()) - bound) <= spread:
+        return ""
+    printed = "of one draw" if printed_draws == 1 else f"a mean of {printed_draws} draws"
+    return f", itself {printed}, so that more draws of ours cannot decide"
 
 
 for name in chosen:
@@ -206,9 +216,12 @@ for name in chosen:
     for end in ("lam_max", "lam_min") if name == known else ():
         steps = np.log(ours[end] / paper[end]) / np.log(1.0 / ratio)
         half_a_digit = np.log1p(0.05 / float(f"{paper[end]:e}"[:3])) / np.log(1.0 / ratio)
-        values[f"steps to {end}"] = distance(steps, 5 if end == "lam_min" else 1)
+        printed_draws = 5 if end == "lam_min" else 1
+        bound = 1.0 + round(half_a_digit, 3)
+        values[f"steps to {end}"] = distance(steps, printed_draws)
         words[f"side_of_{end}"] = "above" if steps.mean() > 0.0 else "below"
-        words |= {f"steps_of_{end}": 1.0 + round(half_a_digit, 3), f"printed_{end}": f"{paper[end]:.1e}"}
+        words |= {f"steps_of_{end}": bound, f"printed_{end}": f"{paper[end]:.1e}"}
+        words[f"limit_of_{end}"] = limit_of(steps, bound, printed_draws)
     # however few features are kept, as many triplets
     whose = {"counts": path_runs.whose(name == known and fraction == 0.9, 0.0, 1e-6), "ends": "own"}
     if not n_components and fraction == 0.9:

@@ -326,8 +326,9 @@ print("\ngain over the ten ratios:", speedup.mean().round(2).to_dict())
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`. The paper compares in words, by its pictures: *better* or *worse* is here a mean rate over the
-# ratios that differs by more than a twentieth, *comparable* is less. Where rows are drawn a value is that of a draw, judged by a 95 %
+# Rules and their histories are in `conclusions.yml`. The paper compares in words, by its pictures. Its three words are read as one scale of
+# the difference of mean rates over the ratios: *comparable* up to 0.05, *slightly* from there to 0.2, *clearly* above. Where rows are
+# drawn a value is that of a draw, judged by a 95 %
 # interval; on a whole set nothing is random and the same criterion is a fact. The paper's dome is the one that trusts its solutions; its
 # words are held against that one. "Poor" is less than half of what IT screens, and is said where IT is better. Our PCMAC is split into words in another way than the paper's, so its conclusions are our own questions.
 
@@ -348,12 +349,19 @@ mean, paper = rates_of.groupby("draw").mean(), PAPER.get(dataset, "-")
 print("mean rate: " + "; ".join(f"{name} {mean[name].mean():.2f}" for name in rates))
 
 
-GAINS = {"better": lambda gain: gain, "comparable": lambda gain: -gain.abs(), "worse": lambda gain: -gain}
-BOUNDS = {"better": 0.05, "comparable": -0.05, "worse": 0.05, "poor": 0.0}
+def inside(loss):
+    """Return how far a loss lies inside of what slightly worse means, 0.05 to 0.2; below 0 outside."""
+    return np.minimum(loss - 0.05, 0.2 - loss)
+
+
+GAINS = {"better": lambda gain: gain, "comparable": lambda gain: -gain.abs(), "worse": lambda gain: inside(-gain)}
+BOUNDS = {"better": 0.2, "comparable": -0.05, "worse": 0.0, "poor": 0.0}
+ASKED = {"better": "more than 0.2 above", "comparable": "at most 0.05 apart", "worse": "from 0.05 to 0.2 below"}
 measures = {}  # what has to be above its bound, and in what words
 if paper in GAINS:
     for name, word in (("DT, trusted", paper), ("DT", f"{paper}-certified")):
-        note = f"mean rates {mean['IT'].mean():.2f} and {mean[name].mean():.2f}"
+        gain = (mean["IT"] - mean[name]).mean()
+        note = f"mean rates {mean['IT'].mean():.2f} and {mean[name].mean():.2f}, a difference of {gain:+.3f}; asked: {ASKED[paper]}"
         measures[word] = GAINS[paper](mean["IT"] - mean[name]), note
 if paper == "better":
     nearest = rates.index.max()
@@ -367,7 +375,7 @@ if rows:  # judged by the interval over draws
 else:  # one whole set: a fact
     for word, (measured, note) in measures.items():
         bound = BOUNDS[word.partition("-")[0]]
-        facts[word] = measured.mean() > bound, f"{note}; {measured.mean():+.3f} is to be above {bound:g}"
+        facts[word] = measured.mean() > bound, note
 conclusions = judging.judge(
     "64-intersection-against-dome",
     f"{label}, {rows} rows" if rows else label,
@@ -403,7 +411,8 @@ print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 # | MAGIC, features in $[-1, 1]$ | 0.30 | 0.18 | 0.18 | |
 #
 # * **Agrees:** all four words, with one reading of the scaling that the paper does not print. With features in $[-1, 1]$ MAGIC turns, and
-#   so does PCMAC with raw counts. "Slightly" is not held against the words: a difference of 0.05 decides, however large it is.
+#   so does PCMAC with raw counts. MAGIC's difference, 0.149, is slight on the scale above; it would not be with
+#   a limit of 0.1.
 # * **What decides** is how much longer $w$ becomes from $C_a$ to $C_b$. Where the solution hardly grows any more (separable
 #   data, small errors) a dome is thin and as good as two balls; where it grows, as for breast-cancer, it is nearly a whole ball.
 # * **The price of exactness.** On PCMAC the trusted dome needs the two lengths to more digits than a solver has: certified, it screens seven

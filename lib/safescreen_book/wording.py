@@ -31,6 +31,9 @@ WHOSE = {
 FEW = 3
 """With this number of draws or fewer a conclusion is undecided because the run is small."""
 
+AMONG = "the paper's draw is among the central 95% of ours"
+"""The rule that judges one draw of a paper, as it is kept."""
+
 _OF_ONE = {"experiments": "experiment", "stand": "stands", "do": "does", "differ": "differs"}
 """Words of several things, as they are said of one."""
 
@@ -53,6 +56,8 @@ def sentence(row: Mapping[str, Any]) -> str:
     -------
     str
     """
+    if _is_of_one_draw(row):
+        return f"{_among(row)} {_verdict(row)}"
     if _is_number(row["ours"]):
         return f"{_measured(row)} {_verdict(row)}"
     text, note = _fact(row)
@@ -67,6 +72,8 @@ def headline(row: Mapping[str, Any]) -> str:
     >>> headline(row | {"paper": 5.5, "ours": 3.0, "low": 1.1, "high": 8.5, "n": 5})
     'RRPB made the path 3.0 times faster; the paper: 5.5 times.'
     """
+    if _is_of_one_draw(row):
+        return _among(row)
     if _is_number(row["ours"]):
         return _measured(row, spread=False)
     text, note = _fact(row)
@@ -160,6 +167,39 @@ def _fact(row) -> tuple[str, str]:
     return _words(row["found"]) or f"{_capital(row['conclusion'])}: {_yes(row['verdict'])}", note
 
 
+def _is_of_one_draw(row) -> bool:
+    """Whether a conclusion is about one draw of the paper."""
+    return row["rule"] == AMONG
+
+
+def _among(row) -> str:
+    """Return the sentence that says where the paper's draw lies among ours.
+
+    >>> row = {"found": "{} % of the samples", "paper": 80.0, "ours": 78.7291, "low": 76.3}
+    >>> print(_among(row | {"high": 81.2, "n": 1000, "counted": "draws"}).replace(", ", ",\\n"))
+    The paper's draw,
+    80 % of the samples,
+    lies within what 95 % of 1,000 draws gave,
+    76.3 to 81.2 %; their mean is 78.7 %.
+    """
+    paper, mean, low, high = (_float(row[name]) for name in ("paper", "ours", "low", "high"))
+    unit = _NUMBER.search(row["found"])[1]
+    theirs = row["found"].replace("{}", f"{paper:,g}", 1)
+    n, counted = int(row["n"]), _words(row["counted"]) or "draws"
+    if math.isnan(low):
+        return f"The paper's draw: {theirs}; the mean of {n} {counted} is {_short(mean)}{unit}."
+    lies = "lies within" if low <= paper <= high else "lies outside"
+    ends = f"{_short(low)} to {_short(high)}{unit}"
+    said = f"The paper's draw, {theirs}, {lies} what 95 % of {n:,} {counted} gave, {ends}"
+    return f"{said}; their mean is {_short(mean)}{unit}."
+
+
+def _short(value: float) -> str:
+    """Return a number to three digits, a whole one without a fraction."""
+    text = number(value, 3)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
 def _measured(row, *, spread: bool = True) -> str:
     """Return the sentence with our number, the interval in brackets, and the paper's number."""
     template = _words(row["found"]) or f"{_capital(row['conclusion'])}: {{}}"
@@ -229,7 +269,8 @@ def _verdict(row) -> str:
             return (
                 f"Undecided: one {(row['counted'] or 'draws').removesuffix('s')} decides nothing."
             )
-        return "Undecided at this size." if int(row["n"]) <= FEW else "Undecided."
+        is_small = int(row["n"]) <= FEW or _is_of_one_draw(row)
+        return "Undecided at this size." if is_small else "Undecided."
     stands = row["verdict"] == "stands"
     if not row["agrees"] or str(row["agrees"]) == "False":
         if stands:
@@ -250,6 +291,8 @@ def _asks_direction(row) -> bool:
 
 
 def _rule(rule: str) -> str:
+    if rule == AMONG:
+        return "it stands if " + rule.replace("%", " %")
     if rule == "exact":
         return "an exact criterion, which neither a clock nor a draw decides"
     level, _, rest = rule.partition(" interval ")

@@ -1,5 +1,6 @@
 """Conclusions in words: the number with its interval, the paper's, and the verdict."""
 
+import numpy as np
 import pytest
 
 from safescreen_book import wording
@@ -100,6 +101,29 @@ def test_a_clock_needs_a_margin_and_the_question_says_so():
     row = found.frame().to_dict("records")[1]
     assert row["rule"] == "95% interval above 1 by 3%" and CLOCK == 0.03
     assert "by more than 3 %, since a busy machine" in wording.question(row)
+
+
+def test_a_draw_of_the_paper_is_told_with_where_it_lies_and_with_the_mean():
+    found = Conclusions("P-F1", "toy")
+    values = np.linspace(70.0, 90.0, 1001)
+    for theirs in (84, 60):
+        found.among(theirs, values, "it pays", "3", found="more than {} % of the samples")
+    found.among(84, [80.0, 81.5], "it pays", "3", found="more than {} % of the samples")
+    within, outside, few = found.sentences()
+    lies = "what 95 % of 1,001 draws gave, 70.5 to 89.5 %; their mean is 80 %."
+    assert within == f"The paper's draw, more than 84 % of the samples, lies within {lies} Stands."
+    assert outside == (
+        f"The paper's draw, more than 60 % of the samples, lies outside {lies} Does not stand."
+    )
+    assert few == (
+        "The paper's draw: more than 84 % of the samples; the mean of 2 draws is 80.8 %. "
+        "Undecided at this size."
+    )
+    row = found.frame().iloc[0].to_dict()
+    assert wording.headline(row) == within.removesuffix(" Stands.")
+    assert "it stands if the paper's draw is among the central 95 % of ours" in (
+        wording.question(row)
+    )
 
 
 def test_counts_are_numbers_with_their_verbs():

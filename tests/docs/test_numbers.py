@@ -197,8 +197,9 @@ def test_a_rule_says_since_when_it_stands_and_what_was_changed():
         version, commit = rule.since.split(", ")
         assert said[0] == f"Since: version {version}, commit {commit}."
         assert len(said) == 1 + len(rule.changed)
-    (said,) = [list(claims._history(rule))[1] for rule in rules.rules if rule.id == "F8-wider"]
-    assert "does not (0.442) → stands (1.43). Before: commit fbfc664d." in said.astext()
+    (said,) = [list(claims._history(rule)) for rule in rules.rules if rule.id == "F8-wider"]
+    assert "does not (0.442) → stands (1.43). Before: commit fbfc664d." in said[1].astext()
+    assert "was false: section 6.1 fixes a triplet in L or in R" in said[2].astext()
 
 
 def test_what_lacks_data_is_listed_with_a_command_for_a_run_that_there_is(monkeypatch):

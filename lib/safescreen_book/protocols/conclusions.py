@@ -1,5 +1,6 @@
-"""Judge conclusions of a paper by a 95 % interval over draws, and never by one draw. The rules are
-read from a file, see :mod:`safescreen_book.protocols.judging`.
+"""Judge conclusions of a paper over draws, and never by one draw of ours: an average of the paper
+by the 95 % interval of our mean, one draw of the paper by whether it is among the central 95 % of
+our draws. The rules are read from a file, see :mod:`safescreen_book.protocols.judging`.
 
 >>> found = Conclusions("STS19-F9", "segment")
 >>> where = {"place": "section 7.2", "log": True}
@@ -53,6 +54,9 @@ the settings of its authors' program; or "own".
 """
 
 LEVEL = 0.95
+
+FEWEST = 40
+"""The fewest draws that have a central part of `LEVEL`: one draw lies beyond it on either side."""
 
 CLOCK = 0.03
 """The part of the bound by which an interval of ratios of seconds has to be beyond it.
@@ -148,7 +152,9 @@ class Conclusions:
         return self._judge(scale, ours, paper, whose=whose, **words)
 
     def _judge(self, scale, ours, paper, **row) -> str:
-        numbers = _sample(ours, scale, row["conclusion"])
+        numbers = _sample(ours, scale.log, row["conclusion"])
+        if scale.log and scale.bound <= 0.0:
+            raise ValueError(f"bound: {row['conclusion']}: {scale.bound} has no logarithm")
         mean, low, high = interval(numbers, scale.log)
         return self._add(
             **row,
@@ -160,6 +166,49 @@ class Conclusions:
             n=numbers.size,
             rule=scale.rule,
             verdict=scale.verdict(low, high),
+        )
+
+    def among(
+        self,
+        paper: float,
+        ours,
+        conclusion: str,
+        place: str,
+        *,
+        whose: str = "paper",
+        found: str = "",
+        note: str = "",
+    ) -> str:
+        """Judge "the paper's draw is one of ours"; return the verdict.
+
+        The conclusion stands if the paper's number is not beyond the central part `LEVEL` of our
+        draws, and does not stand if it is. It is undecided if there are fewer than `FEWEST` draws.
+
+        Parameters
+        ----------
+        paper : float
+            What the paper says of its one draw.
+        ours : array
+            The same number of each draw of ours.
+        conclusion, place, whose, found, note
+            As in :meth:`above`.
+        """
+        numbers = _sample(ours, False, conclusion)
+        low, high = central(numbers)
+        told = {"conclusion": conclusion, "place": place, "whose": whose, "note": note}
+        told |= {"found": found}
+        is_among = low <= paper <= high
+        verdict = "stands" if is_among else "does not"
+        return self._add(
+            **told,
+            paper=paper,
+            agrees=True,
+            ours=float(f"{numbers.mean():.6g}"),
+            low=low,
+            high=high,
+            n=numbers.size,
+            rule=wording.AMONG,
+            verdict="undecided" if math.isnan(low) else verdict,
         )
 
     def fact(
@@ -226,17 +275,31 @@ class _Scale:
         return "does not" if fails else "undecided"
 
 
-def _sample(ours, scale: _Scale, conclusion: str) -> np.ndarray:
+def _sample(ours, log: bool, conclusion: str) -> np.ndarray:
     """Return the numbers of the draws, or refuse them."""
     numbers = np.asarray(ours, dtype=float).ravel()
     usable = numbers.size > 0 and np.isfinite(numbers).all()
-    if scale.log:
-        usable = usable and numbers.min() > 0.0 and scale.bound > 0.0
+    if log:
+        usable = usable and numbers.min() > 0.0
     if not usable:
-        needed = "positive" if scale.log else "finite"
+        needed = "positive" if log else "finite"
         found = numbers.tolist()
         raise ValueError(f"ours: {conclusion}: needs {needed} numbers, found {found}")
     return numbers
+
+
+def central(numbers: np.ndarray) -> tuple[float, float]:
+    """Return between which numbers the central part `LEVEL` of the draws lies, to six digits; NaN
+    if there are fewer than `FEWEST`.
+
+    >>> central(np.arange(1, 202))
+    (6.0, 196.0)
+    """
+    if numbers.size < FEWEST:
+        return math.nan, math.nan
+    beyond = 0.5 * (1.0 - LEVEL)
+    low, high = (float(f"{end:.6g}") for end in np.quantile(numbers, [beyond, 1.0 - beyond]))
+    return low, high
 
 
 def interval(numbers: np.ndarray, log: bool) -> tuple[float, float, float]:

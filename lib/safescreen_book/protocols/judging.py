@@ -48,6 +48,8 @@ class Rule:
         The version that first had the rule, and the commit.
     above, below : float or str
         The bound. ``paper`` is the paper's own value, and ``$name`` is a word of the notebook.
+    draw : float
+        In place of a bound, what the paper says of its one draw.
     slack : float
         By how much the bound is below the paper's value.
     log, clock : bool
@@ -79,6 +81,7 @@ class Rule:
     of: str = "values"
     above: float | str | None = None
     below: float | str | None = None
+    draw: float | None = None
     slack: float = 0.0
     log: bool = False
     clock: bool = False
@@ -92,9 +95,9 @@ class Rule:
         kinds = [kind for kind in KINDS if getattr(self, kind)]
         if len(kinds) != 1:
             raise BookError(f"expected one of {', '.join(KINDS)}, found {kinds}")
-        bounds = [side for side in ("above", "below") if getattr(self, side) is not None]
+        bounds = [key for key in ("above", "below", "draw") if getattr(self, key) is not None]
         if len(bounds) != (not self.fact):
-            raise BookError("expected one bound, above or below, and none for a fact")
+            raise BookError("expected one of above, below and draw, and none for a fact")
         if self.whose not in ("paper", "own"):
             raise BookError(f"whose: expected 'paper' or 'own', found {self.whose!r}")
         if self.whose == "paper" and self.place == "-":
@@ -293,6 +296,11 @@ def _fact(found, rule, fact, whose, words) -> None:
 
 def _number(found, rule, values, theirs, whose, words) -> None:
     """Judge numbers, one a draw; skip the rule if its bound is a number that the paper lacks."""
+    if rule.draw is not None:
+        text = Template(rule.found).safe_substitute(words)
+        note = Template(rule.note).safe_substitute(words)
+        found.among(rule.draw, values, rule.asks, rule.place, whose=whose, found=text, note=note)
+        return
     side = "above" if rule.above is not None else "below"
     bound = getattr(rule, side)
     if bound == "paper":

@@ -53,6 +53,25 @@ def test_one_draw_decides_nothing(way):
     assert found.frame()[["low", "high"]].isna().all(axis=None)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "verdict"), [(3, "does not"), (6, "stands"), (196, "stands"), (199, "does not")]
+)
+def test_one_draw_of_a_paper_is_looked_up_among_ours(theirs, verdict):
+    """Of 1 to 201 the central 95 % are 6 to 196; the interval of their mean is far narrower."""
+    found = Conclusions("P-F1", "toy")
+    assert found.among(theirs, np.arange(1, 202), "it pays", "3", found="{} points") == verdict
+    (row,) = found.frame().to_dict("records")
+    assert (row["paper"], row["ours"], row["low"], row["high"]) == (theirs, 101, 6, 196)
+    assert (row["whose"], row["agrees"], row["n"]) == ("paper", True, 201)
+
+
+def test_fewer_than_forty_draws_have_no_central_part():
+    found = Conclusions("P-F1", "toy")
+    assert found.among(500, range(39), "it pays", "3") == "undecided"
+    assert found.among(500, range(40), "it pays", "3") == "does not"
+    assert found.frame()["low"].isna().tolist() == [True, False]
+
+
 def test_the_papers_own_value_says_what_agreement_is():
     found = Conclusions("P-F1", "iris")
     found.above(1.0, [0.5, 0.6, 0.55], "it pays", "3", paper=0.9)

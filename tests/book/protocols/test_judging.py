@@ -108,7 +108,8 @@ def test_kept_ratios_and_what_is_special_to_two_methods(book):
     ("old", "new", "error"),
     [
         ("fact: safe", "fact: safe, value: x", "c: expected one of ratio, difference"),
-        ("above: 1.0", "above: 1.0, below: 2.0", "a: expected one bound"),
+        ("above: 1.0", "above: 1.0, below: 2.0", "a: expected one of above, below and draw"),
+        ("above: 1.0", "above: 1.0, draw: 2.0", "a: expected one of above, below and draw"),
         ("whose: own", "whose: mine", "whose: expected 'paper' or 'own', found 'mine'"),
         (", place: Figure 1", "", "a: a conclusion of the paper needs its place"),
         ("clock: true", "clocked: true", "a: unknown key 'clocked'; did you mean clock?"),
@@ -124,6 +125,15 @@ def test_mistakes_are_named(book, old, new, error):
     judging._load.cache_clear()
     with pytest.raises(BookError, match=error):
         judging.load()
+
+
+def test_a_rule_about_one_draw_of_the_paper_names_no_bound(book):
+    text = RULES.replace("below: $most", "draw: 6.5")
+    (book / "conclusions.yml").write_text(text)
+    judging._load.cache_clear()
+    row = one(tables={"values": {"steps of 3": np.arange(101.0)}})
+    assert (row["rule"], row["verdict"], row["whose"]) == (wording.AMONG, "stands", "own")
+    assert (row["paper"], row["ours"], row["low"], row["high"]) == (6.5, 50, 2.5, 97.5)
 
 
 @pytest.fixture(scope="module")
