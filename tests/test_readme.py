@@ -135,7 +135,7 @@ def commands():
     """Return what pages and notebook 00 say papermill can be told."""
     found = []
     for name in ("commands.md", "how-to/own-table.md"):
-        text = (examples.DOCS / name).read_text(encoding="utf-8")
+        text = (examples.SOURCE / name).read_text(encoding="utf-8")
         found += re.findall(r"^(papermill notebooks/.*?) *(?:#.*)?$", text, flags=re.M)
     for cell in read_source(ROOT / "notebooks", "00-start-here").cells:
         found += re.findall(r"`(papermill notebooks/.*?)`", cell.source)

@@ -477,7 +477,7 @@ def _sphinx():
 
 
 def _pages(options) -> int:
-    """Call Sphinx with docs/conf.py: all pages, where any warning is an error, or one size's
+    """Call Sphinx with docs/source/conf.py: all pages, where any warning is an error, or one size's
     results and the ledger.
     """
     build_main, root = _sphinx()
@@ -499,7 +499,7 @@ def _pages(options) -> int:
                 "-q",
                 *strict,
                 "-c",
-                str(root / "docs"),
+                str(root / "docs" / "source"),
                 "-d",
                 doctrees,
                 *settings,

@@ -17,7 +17,7 @@ from _ext import pages
 
 pytestmark = pytest.mark.slow
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "source"
 SECRET = "kept-to-ourselves"
 EXECUTES = {
     "mystnb": {

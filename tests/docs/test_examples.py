@@ -56,7 +56,7 @@ def test_a_page_is_written_with_what_it_prints():
 
 
 def test_each_page_is_in_the_table_of_contents():
-    folder = examples.DOCS / "how-to"
-    text = (examples.DOCS / "how-to.md").read_text(encoding="utf-8")
+    folder = examples.SOURCE / "how-to"
+    text = (examples.SOURCE / "how-to.md").read_text(encoding="utf-8")
     listed = re.findall(r"^how-to/([\w-]+)$", text, flags=re.M)
     assert sorted(listed) == sorted(page.stem for page in folder.glob("*.md"))

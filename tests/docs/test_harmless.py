@@ -306,7 +306,7 @@ def site(tmp_path_factory):
         [sys.executable, "-m", "sphinx", *map(str, command), source, folder / "site"],
         capture_output=True,
         text=True,
-        cwd=ROOT / "docs",
+        cwd=ROOT / "docs" / "source",
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return folder / "site"

@@ -14,7 +14,7 @@ from _ext import reference
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-CONF = ROOT / "docs" / "conf.py"
+CONF = ROOT / "docs" / "source" / "conf.py"
 ASKS = "SAFESCREEN_INTERSPHINX"
 OBJECTS = {
     "python": {"ValueError": "exception", "TypeError": "exception"},

@@ -19,7 +19,8 @@ from safescreen_book.protocols import judging
 from safescreen_book.runner.loading import load_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = sorted(set((ROOT / "docs").rglob("*.md")) - set((ROOT / "docs" / "filled").rglob("*.md")))
+SOURCE = ROOT / "docs" / "source"
+DOCS = sorted(SOURCE.rglob("*.md"))
 
 
 def test_each_number_that_a_page_names_is_known():
@@ -76,14 +77,13 @@ def test_the_readme_is_as_the_results_are():
 
 def test_the_filled_pages_are_as_the_results_are():
     made = filled.pages()
-    there = {path.relative_to(filled.FOLDER).as_posix() for path in filled.FOLDER.rglob("*.md")}
-    assert there == set(made)
+    assert filled.there() == set(made)
     old = [name for name in made if (filled.FOLDER / name).read_text("utf-8") != made[name]]
-    assert not old, "python docs/filled.py"
+    assert not old, "python docs/source/filled.py"
 
 
 def test_a_forge_finds_nothing_to_fill_and_no_dead_link_in_the_filled_pages():
-    for path in [*filled.FOLDER.rglob("*.md"), readme.FILE]:
+    for path in [*(filled.FOLDER / name for name in filled.there()), readme.FILE]:
         text = re.sub(
             r"```(?:python|text)?\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.S
         )
@@ -154,16 +154,19 @@ Total time = 9.5
 
 
 def test_a_page_leads_to_its_source():
-    assert pages.source(ROOT, "index") == "docs/index.md"
-    assert pages.source(ROOT, "how-to/certificate") == "docs/how-to/certificate.md"
+    assert pages.source(ROOT, "index") == "docs/source/index.md"
+    assert pages.source(ROOT, "how-to/certificate") == "docs/source/how-to/certificate.md"
     assert pages.source(ROOT, "notebooks/00-start-here") == "notebooks/00-start-here.py"
     assert pages.source(ROOT, "reference/safescreen.terms") is None
     app = SimpleNamespace(
-        confdir=ROOT / "docs", config=SimpleNamespace(repository="https://example.org/us/ss/")
+        confdir=SOURCE, config=SimpleNamespace(repository="https://example.org/us/ss/")
     )
     context = {"page_source_suffix": ".md"}
     pages._link(app, "index", "", context, None)
-    assert context["theme_source_edit_link"] == "https://example.org/us/ss/edit/main/docs/index.md"
+    assert (
+        context["theme_source_edit_link"]
+        == "https://example.org/us/ss/edit/main/docs/source/index.md"
+    )
     pages._link(app, "claims/STS19", "", context, None)
     assert context["page_source_suffix"] == ""
 

@@ -21,7 +21,7 @@ from safescreen_book.runner.manifest import RECORDS, Manifest
 
 NAME = "codecheck.yml"
 SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
-REPORT = "docs/filled/article.md"
+REPORT = "docs/article.md"
 CHECK = (
     "codechecker",
     "report",
