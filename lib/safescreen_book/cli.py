@@ -403,10 +403,12 @@ def _replay(options) -> int:
             elif found.agrees:
                 counts["confirmed"] += 1
                 size = f"the largest difference is {found.largest:.2g} times its tolerance"
-                tqdm.write(f"{plan.run}: {found.rows} rows agree, {size} ({seconds:.0f} s)")
+                rows = wording.numbered(found.rows, "rows agree")
+                tqdm.write(f"{plan.run}: {rows}, {size} ({seconds:.0f} s)")
             else:
                 counts["differ"] += 1
-                tqdm.write(f"{plan.run}: DIFFERS ({found.rows} rows compared, {seconds:.0f} s)")
+                rows = wording.numbered(found.rows, "rows compared")
+                tqdm.write(f"{plan.run}: DIFFERS ({rows}, {seconds:.0f} s)")
             for line in found.differences:
                 tqdm.write(f"    {line}")
             if not options.only_compare and not found.follows:
@@ -529,7 +531,8 @@ def _list(options) -> int:
     for name, seconds in total.items():
         states = ", ".join(f"{number} {status}" for status, number in found[name].most_common())
         length = duration(seconds)
-        print(f"{name}: {found[name].total()} runs, {states}; all of them take about {length}")
+        runs = wording.numbered(found[name].total(), "runs")
+        print(f"{name}: {runs}, {states}; all of them take about {length}")
     print("To run all of a size: safescreen run --profile laptop; one: safescreen run NAME")
     return 0
 
@@ -601,9 +604,11 @@ def _told(claims, folder: Path, names: list[str]) -> int:
         if claim.fair:
             print(f"In fairness: {claim.fair}")
         found = rows[rows["claim"] == claim.id]
-        for whose, group in found.groupby("whose", sort=False):
-            print(f"{wording.WHOSE[whose]}:")
-            for row in group.to_dict("records"):
+        for whose, title in wording.WHOSE.items():  # the paper's first
+            group = found[found["whose"] == whose].to_dict("records")
+            if group:
+                print(f"{title}:")
+            for row in group:
                 run = f"{row['experiment']}/{row['run']}"
                 print(f"  {row['dataset']}: {wording.sentence(row)} ({run})")
         print()

@@ -35,6 +35,7 @@ AMONG = "the paper's draw is among the central 95% of ours"
 """The rule that judges one draw of a paper, as it is kept."""
 
 _OF_ONE = {"experiments": "experiment", "stand": "stands", "do": "does", "differ": "differs"}
+_OF_ONE |= {"rows": "row", "agree": "agrees", "runs": "run"}
 """Words of several things, as they are said of one."""
 
 _NUMBER = re.compile(r"\{\}( times| points| %|)")
@@ -124,8 +125,8 @@ def counts(verdicts: Iterable[str]) -> str:
 def numbered(number: int, words: str) -> str:
     """Return words for several things, or for one, with their number.
 
-    >>> numbered(1, "experiments reproduced"), numbered(1, "do not"), numbered(2, "differ")
-    ('1 experiment reproduced', '1 does not', '2 differ')
+    >>> numbered(1, "experiments reproduced"), numbered(1, "rows agree"), numbered(2, "differ")
+    ('1 experiment reproduced', '1 row agrees', '2 differ')
     """
     if number == 1:
         words = " ".join(_OF_ONE.get(word, word) for word in words.split(" "))

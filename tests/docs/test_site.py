@@ -59,7 +59,9 @@ def test_every_public_name_has_one_entry(read):
     assert len(names) > 80 and {"safescreen.solve", "safescreen.spheres.gradient_bound"} <= set(
         names
     )
-    pages = {module: read(f"reference/{module}.html") for module in modules}
+    homes = {home for home, _ in names.values()}
+    assert set(modules) - homes == {"safescreen"}
+    pages = {module: read(f"reference/{module}.html") for module in homes}
     for name, (home, _) in names.items():
         assert [page for page, text in pages.items() if f'id="{name}"' in text] == [home], name
     for module, content in modules.items():

@@ -160,6 +160,8 @@ def _stage(app) -> None:
             users.setdefault(name, []).append(notebook)
     for module in modules():
         here = {name: value for name, (home, value) in names().items() if home == module}
+        if not here:  # the package itself: all its names have other homes
+            continue
         text = [module, "=" * len(module), "", f".. automodule:: {module}", "   :no-members:", ""]
         if here:
             text += [

@@ -21,6 +21,7 @@ from safescreen_book._common import read_json, write_json
 from safescreen_book.recorder import is_shown
 from safescreen_book.runner.fingerprint import CODE, QUESTION, changed, sha256_file
 from safescreen_book.runner.manifest import Run
+from safescreen_book.wording import numbered
 
 try:
     import fcntl
@@ -142,7 +143,7 @@ def _judged(
     last = replays[-1]
     made = f"{last.get('version')} on {str(last.get('date'))[:10]}"
     if last.get("agrees") is True:
-        return "confirmed", f"by a replay with {made}: {last.get('rows')} rows"
+        return "confirmed", f"by a replay with {made}: {numbered(last.get('rows'), 'rows')}"
     return (
         "historic",
         f"a replay with {made} differs: {'; '.join(map(str, last.get('differences', ())))}",

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from safescreen_book import wording
 from safescreen_book.cli import _value, main
 
 pytestmark = pytest.mark.slow
@@ -74,6 +75,13 @@ def test_claims(said, book):
     )
     code, text = said("claims", "--notebooks", book.folder)
     assert code == 1 and "WRONG: claim STS19-T1: there is no notebook tiny" in text
+
+
+def test_a_claim_tells_the_paper_s_conclusions_first(said):
+    code, text = said("claims", "STS19-F9")
+    titles = [f"{title}:\n" for title in wording.WHOSE.values()]
+    places = [text.index(title) for title in titles if title in text]
+    assert code == 0 and len(places) > 1 and places == sorted(places)
 
 
 def test_notebooks(said, book):
