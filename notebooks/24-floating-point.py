@@ -1053,6 +1053,8 @@ assert not exact_side and forms == [False, False, False, True]
 # * **Fused operations** ($ab + c$ with one rounding) only remove roundings. **Underflow** is covered by
 #   tiny absolute terms in each bound. Reassociation by the compiler (`fastmath`) is refused, because it
 #   may change which number is compared.
+# * **Others.** Dantas and Gribonval (2019) keep tests for the lasso safe when the matrix is an approximation with known
+#   errors (abstract read). Rounding is an approximation of this kind. Their errors are large and bought for speed; here each operation's error is followed.
 # * **Product triplets** have roundings of their own, see [`25-product-triplets`](25-product-triplets.ipynb).
 #
 # ## References
@@ -1060,5 +1062,7 @@ assert not exact_side and forms == [False, False, False, True]
 # * Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, SIAM 2002: chapters 2 and 3
 #   ($\gamma_n$, dot products in any order).
 # * Anderson et al., *LAPACK Users' Guide*, 3rd edition, SIAM 1999, section 4.7 (symmetric eigenproblem).
+# * Dantas, Gribonval, *Stable safe screening and structured dictionaries for faster $\ell_1$ regularization*, IEEE Trans.
+#   Signal Processing 67, 2019 (arXiv 1812.06635).
 # * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
 #   Computation 31, 2019: the bounds and rules, for real numbers.

@@ -4,8 +4,8 @@
 # A solver has a primal point $x$ and a dual point $\alpha$, and the duality gap between them. The usual gap
 # ball (DGB) is centered at $x$ and asks only how far the solution can be from $x$. But the dual point makes
 # a primal point of its own, $x(\alpha)$, and the solution is close to both. One gap pays for both
-# distances, so the solution lies around the *midpoint*, in a ball that is smaller by $\sqrt2$ at least and
-# costs nothing more.
+# distances, so the solution lies around the *midpoint*, in a ball that is smaller by $\sqrt2$ at least. It needs
+# no projection more than DGB, and one margin per term, at the midpoint.
 #
 # At the end you will have seen
 #
@@ -16,9 +16,9 @@
 # * solutions that lie exactly on its surface, so that it cannot be made smaller;
 # * how it fails when the cone is forgotten.
 #
-# The bound is not new. For sparse regression a ball of this kind is very likely in the RYU framework of
-# Tran, Elvira, Dang and Herzet (2023). What is added here is the carrying over to cones and many terms, to
-# ranges of $\lambda$, and to rounded arithmetic.
+# We do not claim that the bound is new. For sparse regression the RYU framework of Tran, Elvira, Dang and Herzet
+# (2023) very likely contains it; we could read its abstract and its problem, not its theorem. This notebook
+# carries the bound over to cones and many terms, to ranges of $\lambda$, and to rounded arithmetic.
 
 # %%
 import numpy as np
@@ -358,7 +358,7 @@ print("difference of the squares:", sp.factor(squares), "- rho e")
 # %% [markdown]
 # ### Does it match?
 #
-# For the same random pairs MGB lies inside DGB, with at most $1/\sqrt2$ of its radius, and at another $\lambda$ inside RRPB. Of the exact pair it is RPB.
+# For the same random pairs MGB lies inside DGB, with at most $1/\sqrt2$ of its radius, and at another $\lambda$ inside RRPB. At the exact pair it is RPB.
 
 
 # %% tags=["NEW-MGB"]
@@ -537,8 +537,8 @@ for l1 in (0.3 * lam, lam, 2.0 * lam):
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** $x(\alpha)$ comes with the dual value. MGB needs no eigendecomposition beyond that, and one
-#   more margin per term than DGB.
+# * **Cost.** $x(\alpha)$ comes with the dual value. MGB needs no eigendecomposition beyond that. Its center is
+#   not the iterate, so it needs one margin per term more than DGB, whose margins the objective has computed.
 # * **Cancellation.** Computed as $G - \frac14\delta^2$ the squared radius can be a rounding error below
 #   zero. The library sums $\frac14\delta^2 + e$, all of it non-negative, with an upper bound for each part.
 # * **Thresholds and linear terms** $c$ are part of $F$. So reduced problems, LMNN's pull term and single

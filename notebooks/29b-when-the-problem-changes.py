@@ -410,5 +410,12 @@ assert shares[0.1][0] > shares[0.01][0] > shares[0.001][0]
 #
 # The rounds end in a point where no round changes anything, not in the global minimum, which nobody can certify here. The ball of a change
 # is that of one problem and one other: for many changes at once, such as all weights in an interval, one has the ball around $x_0$ with the radius of the largest $\lVert S\rVert/\lambda_1$, twice as wide.
+#
+# **Whose it is.** Bounds of a new solution from an old one and from what has changed are older than this notebook. S. Okumura, Y. Suzuki and I. Takeuchi (KDD 2015, arXiv 1504.02870)
+# bound scores of a linear classifier after samples were added or left out, and apply it to leave-one-out errors. H. Hanada, A. Shibagaki, J. Sakuma and I. Takeuchi (AAAI 2018, arXiv 1606.00136) bound the new
+# classifier after a small part of the data was modified, at a cost in proportion to the modification. Zhou, Song, Huang, Wu and Zhou (2020, arXiv 2003.03351) report tighter bounds of the same
+# kind, for differentiable losses. Their abstracts were read, their theorems were not: for samples and weights of 0 and 1 the ball above may be theirs. The cones, $\lambda$, weights and linear term in one ball,
+# and that it is MGB and RPB, are worked out here.
+#
 # Others have screened under changed weights (arXiv 2404.16328 and 2406.05964, features and samples of linear models) and between the rounds for a
 # ramp loss of support vector machines (arXiv 1912.11217). Abstracts and introductions of the three could be read here, their theorems could not.

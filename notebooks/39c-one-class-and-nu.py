@@ -39,6 +39,9 @@ from safescreen_book import datasets, figures
 # | the hinge | both; with a smoothed hinge the sample at the origin still has slope 1, and the problem is a smoothed one-class machine |
 # | $\rho^\star > 0$ | the ν-machine: $w$ and $b$ are divided by it |
 #
+# Schölkopf, Smola, Williamson and Bartlett (2000) gave ν its meaning: at most νn samples have a loss, and at least νn are support vectors. The last bound of the claim is this property with counts
+# that a ball proves. Crisp and Burges (1999) give conditions for a ν whose solution is not trivial, and Chang and Lin (2001) compare the ν-machine with the machine with $C$. The derivation below is our own, as their texts were not at hand.
+#
 # ## Derivation
 #
 # **One class.** The origin has the margin $-b$. Its threshold $h$ lies above, so its loss is $\nu n\,(h + b)$: a constant, and $\nu n\,b = -\nu n\rho$, the linear term in $b$ that is missing. The others cost
@@ -315,7 +318,8 @@ print(f"the ball bounds this margin by {without:.2f} without the noise in the no
 # * **One class in the middle.** Where the origin is a mean of the samples with weights of at most $1/\nu n$, $w^\star = 0$ and $\rho^\star = 0$: all margins are on the threshold, and nothing is decided.
 # * **What was not used.** A rule for a new ν from the exact solution of the old one, by variational inequalities, is the subject of Yang et al. (2024).
 #
-# Literature: B. Schölkopf, A. Smola, R. Williamson, P. Bartlett, *New support vector algorithms*, Neural Computation 12, 2000; B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson, *Estimating the support of a high-dimensional distribution*, Neural
-# Computation 13, 2001: the two machines, as scikit-learn states them. Z. Yang, W. Chen, H. Zhang, Y. Xu, L. Shi, J. Zhao, *A safe screening rule with bi-level optimization of ν support vector machine*, 2024 (arXiv 2403.01769): the abstract and the beginning of the introduction were read. It screens both machines
+# Literature: B. Schölkopf, A. Smola, R. Williamson, P. Bartlett, *New support vector algorithms*, Neural Computation 12, 2000: the ν-machine and its property (abstract read); C.-C. Chang, C.-J. Lin, *Training ν-support vector classifiers: theory and algorithms*, Neural
+# Computation 13, 2001 (abstract read); D. Crisp, C. Burges, *A geometric interpretation of ν-SVM classifiers*, NIPS 1999 (abstract read); B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson, *Estimating the support of a high-dimensional distribution*, Neural
+# Computation 13, 2001. The two machines are taken as scikit-learn states them. Z. Yang, W. Chen, H. Zhang, Y. Xu, L. Shi, J. Zhao, *A safe screening rule with bi-level optimization of ν support vector machine*, 2024 (arXiv 2403.01769): the abstract and the beginning of the introduction were read. It screens both machines
 # before training, along ν; its rule could not be compared. T.-H. Nguyen, T.-L. Tran, K. T. Nguyen, *Gap Safe screening rules for fast training of robust support vector machines under feature noise*, 2026 (arXiv 2603.25221): the abstract was read. They say that Lagrangian duality is
 # used in place of Fenchel's, as above; the formulas here are our own derivation.

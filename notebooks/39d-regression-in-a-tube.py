@@ -8,7 +8,7 @@
 #
 # * the ε-insensitive loss as two terms, with a free intercept, and the objective of scikit-learn's `SVR`;
 # * what a ball decides of a sample: inside, above, or below; and what each pair of decisions means;
-# * what does not screen: samples on the rim of the tube, and a tube of no width;
+# * what no ball decides: samples on the rim of the tube, and, in a tube of no width, an inside;
 # * that one of the two terms of each sample is certain to be in R, and leaves, once the ball is narrower than the tube.
 
 # %%
@@ -167,7 +167,8 @@ figures.show(
 # %% [markdown]
 # ## Broken on purpose: a tube of no width
 #
-# With $\varepsilon = 0$ the loss is $|y - f|$. There is no inside: no ball puts both terms in R, and the ball of the claim would need a radius below 0. Above and below are decided as before.
+# With $\varepsilon = 0$ the loss is $|y - f|$. There is no inside: no ball puts both terms in R, and the ball of the claim would need a radius below 0. Above and below are decided as before: this is the regression of least
+# absolute deviations, whose samples Wang, Wonka and Ye (2014) screen, to their knowledge as the first.
 
 # %%
 median = tube(X, y, 0.0, ss.Hinge())
@@ -207,4 +208,6 @@ for width in (0.1, 0.0, -0.1):
 # * **ν-regression** makes the width of the tube a variable, as the ν-machine does with the margin: [`39c-one-class-and-nu`](39c-one-class-and-nu.ipynb).
 #
 # Literature: H. Drucker, C. Burges, L. Kaufman, A. Smola, V. Vapnik, *Support vector regression machines*, NIPS 1997: the loss, as scikit-learn states it. A. Shibagaki, M. Karasuyama, K. Hatano, I. Takeuchi, ICML 2016 (arXiv 1602.02485), screen samples of a smoothed
-# ε-insensitive loss, with one loss of two bends in place of two terms; inside, above and below are their three cases, too.
+# ε-insensitive loss, with one loss of two bends in place of two terms; inside, above and below are their three cases, too. J. Wang, P. Wonka, J. Ye, *Scaling SVM and least absolute deviations via exact data reduction*, ICML 2014, screen
+# the case $\varepsilon = 0$ along a path of $C$ (abstract read). C.-C. Chang, C.-J. Lin, *LIBSVM*, ACM TIST 2, 2011: its program solves regression with $2n$ variables, the two terms of this notebook. G. Mialon, A. d'Aspremont, J. Mairal, *Screening data points in empirical risk minimization via
+# ellipsoidal regions and safe loss functions*, AISTATS 2020, design losses, for regression too, whose dual solutions are sparse, and screen samples with them (abstract and beginning of the introduction read).

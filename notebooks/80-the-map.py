@@ -606,8 +606,8 @@ print(f"{len(names)} combinations: {', '.join(names)}")
 # `screening="auto"`, the default, screens listed triplets, pairs and quadruplets with MGB, and no other terms ([`45-when-to-screen`](45-when-to-screen.ipynb)).
 # Fixed choices that did well:
 #
-# * **A path**: RRPB from the last $\lambda$ before the first iteration, then MGB while the solver runs. MGB costs nothing beyond what the solver has
-#   evaluated already.
+# * **A path**: RRPB from the last $\lambda$ before the first iteration, then MGB while the solver runs. The solver has evaluated all that
+#   MGB is made of; the rule computes one margin per term at its center.
 # * **One $\lambda$, no reference**: MGB. PGB screens about as much and costs a projection.
 # * **Someone else's solution**: `ss.screen`, which builds MGB and DGB around any point.
 # * **A rule beyond the sphere rule** decides more, by the shares printed above, and the gain falls with more dimensions and better
