@@ -1,6 +1,7 @@
 """Samples with a kernel, known through their kernel matrix alone: a space, matrices, working sets.
 
-Here a kernel is a function ``k(x, x')``. The core imports nothing of this."""
+A kernel is a function ``k(x, x')`` here. The core does not import this package.
+"""
 
 from safescreen.kernels.samples import KernelSamples
 from safescreen.kernels.space import Expansion, KernelSpace

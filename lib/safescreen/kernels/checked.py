@@ -35,12 +35,11 @@ def default_error(K):
 
 
 def kernel_matrix(X, kernel, max_gigabytes, whole=None):
-    """Return ``(K, relative error)`` of checked points, dense or CSR. K is an array, or
-    :class:`KernelRows` if that would be too large.
+    """Return ``(K, relative error)`` for checked points, dense or CSR. K is an array, or
+    :class:`KernelRows` if an array would be too large.
 
-    It is :class:`KernelRows` for more than `whole` dense points too, `WHOLE` if that is left out.
-    No more memory is taken than :func:`~safescreen.memory.kernel_limit` allows.
-    """
+    It is :class:`KernelRows` for more than `whole` dense points too; `whole` is `WHOLE` if left
+    out. No more memory is taken than :func:`~safescreen.memory.kernel_limit` allows."""
     limit = kernel_limit(max_gigabytes)
     n = X.shape[0]
     norms = squares(X)
@@ -75,15 +74,14 @@ def _products(X):
 
 
 def check_kernel_matrix(K, relative_error, name="K"):
-    """Return a given kernel matrix as C-contiguous float64, without a copy if it is that already;
-    ValueError if it is no kernel matrix, which calls it `name`.
+    """Return a given kernel matrix as C-contiguous float64, without a copy if it already is. Raise
+    a ValueError, which calls it `name`, if it is no kernel matrix.
 
     It must be square, finite and symmetric. No entry may be larger than its diagonal allows (all 2
-    x 2 minors). No eigenvalue of the matrix, scaled to unit diagonal, may be below ``-u n``, which
-    an error of u = `relative_error` in each entry can make of 0. For ``n <= 500`` all eigenvalues
-    are computed. For larger n the smallest of a dozen Lanczos steps is taken, which an indefinite
-    matrix may pass.
-    """
+    x 2 minors). No eigenvalue of the matrix, scaled to unit diagonal, may be below ``-u n``: errors
+    of u = `relative_error` in the entries can move an eigenvalue from 0 that far. For ``n <= 500``
+    all eigenvalues are computed. For larger n a dozen Lanczos steps estimate the smallest one, and
+    an indefinite matrix may pass."""
     n = len(K)
     K = np.asarray(K.T if K.flags.f_contiguous else K, dtype=np.float64, order="C")
     _check_diagonal(K.diagonal(), name)

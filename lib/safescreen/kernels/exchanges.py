@@ -24,29 +24,30 @@ from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import intercept_of_few
 
 EXCHANGES = 20
-"""So many updates a coordinate are taken in exchanges at most, before the first working set."""
+"""Largest number of updates per coordinate in exchanges, before the first working set."""
 
 ALL_EXCHANGES = 4000
-"""So many in all, or one a coordinate if that is more: of a thousand coordinates and more the few
-exchanges that most problems need are cheap, and many cost more than working sets.
+"""Largest number of updates in all; one update per coordinate if that is more. With a thousand
+coordinates or more, a few exchanges, which most problems need, are cheap, and many cost more than
+working sets.
 """
 
 FALL = 0.1
-"""Exchanges end when slopes differ by at most this part of what they did, or of :data:`FIRST`."""
+"""Exchanges end when slopes differ by at most this part of their first difference, or of
+:data:`FIRST`.
+"""
 
 FIRST = 0.01
-"""To look whether the gap is small enough takes as long as many exchanges, and it is not while
-slopes differ by this.
+"""While slopes differ by more than this the gap is not small enough. Computing it takes as long as
+many exchanges.
 """
 
 AT_ONCE = 2e7
-"""So many products of an update and a coordinate are done before a clock is read."""
+"""Number of products, updates times coordinates, before a clock is read."""
 
 
 def can_exchange(matrix, ids):
-    """Return whether the matrix of these coordinates is in memory, row after row, and not too
-    large.
-    """
+    """Return whether the matrix of these coordinates is in memory row by row, and small enough."""
     is_first = 0 < ids.size <= LARGEST_SET and ids[-1] == ids.size - 1
     return is_first and isinstance(matrix, GivenMatrix)
 

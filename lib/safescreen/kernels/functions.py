@@ -20,12 +20,12 @@ from safescreen.rounding import UNIT, gamma, upper
 KERNELS = ("linear", "polynomial", "rbf")
 
 SPARSER = 32
-"""Sparse points are computed with densely where that takes at most so many times the
-multiplications, which are as much faster.
+"""Sparse points are written out densely if dense products take at most this many times the
+multiplications; dense multiplications are faster by this factor.
 """
 
 FEW = 6
-"""Sparse points stay sparse in such products where dense ones take at least so many times the
+"""Sparse points stay sparse in products if dense products take at least this many times the
 multiplications.
 """
 
@@ -34,17 +34,16 @@ multiplications.
 class Kernel:
     """A kernel by name with its parameters; `constant` is added to its values.
 
-    Where a number is rounded at most d times in an inner product, ``x'x'`` is computed up to
-    ``gamma_d |x| |x'|``; rows that store d numbers are such ones, for zeros are exact. For the
+    If a number is rounded at most d times in an inner product, ``x'x'`` is computed up to ``gamma_d
+    |x| |x'|``. This holds for rows that store d numbers, because zeros are exact. For the
     polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so
     that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
     of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``.
-    That its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``,
-    moves a distance of at most ``|x| + |x'|`` by u times that, and its square by
-    ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
-    exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant
-    included, once: for rbf 8 units are taken for both, and the bound of a polynomial has as many to
-    spare."""
+    Its points may be differences ``fl(x - m)``, whose roundings have size ``u |x - m|``. These move
+    a distance of at most ``|x| + |x'|`` by u times that, and its square by ``gamma_3 (|x| +
+    |x'|)^2``. So the exponent moves by at most ``4 g gamma_{d+9} max |x|^2``. The exponential is
+    off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant included, once.
+    The bound for rbf counts 8 units for both; the bound of a polynomial has as many to spare."""
 
     name: str
     gamma: float = 1.0
@@ -118,7 +117,7 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
 
 
 def centred(X, kernel):
-    """Return the points minus their mean, and the mean, if that changes no kernel value: for "rbf"
+    """Return the points minus their mean, and the mean, if this changes no kernel value: for "rbf"
     and dense points. Otherwise return the points as they are, and 0.
     """
     if kernel != "rbf" or sparse.issparse(X):
@@ -128,8 +127,8 @@ def centred(X, kernel):
 
 
 def roundings(X: PointsLike) -> int:
-    """Return how often a product of two numbers is rounded at most in the inner products of these
-    points that make a kernel matrix.
+    """Return the largest number of roundings of a product of two numbers in the inner products that
+    make the kernel matrix of these points.
     """
     length = row_length(X)
     if sparse.issparse(X) and (has_few(X) or not is_dense(X)):
@@ -138,7 +137,7 @@ def roundings(X: PointsLike) -> int:
 
 
 def is_dense(X: PointsLike) -> bool:
-    """Return whether products of points are computed with dense ones."""
+    """Return whether products of points are computed densely."""
     return not sparse.issparse(X) or X.shape[0] * X.shape[1] <= SPARSER * X.nnz
 
 
@@ -148,7 +147,7 @@ def has_few(X):
 
 
 def dense_if_full(X):
-    """Return points with enough entries written out, others as they are."""
+    """Return points written out densely if they have enough entries, others as they are."""
     return X.toarray() if sparse.issparse(X) and is_dense(X) else X
 
 
@@ -168,11 +167,11 @@ def _powers(tile, g, c, p, constant):
 def _gaussians(tile, rows, columns, g, constant):
     """Write ``exp(-g |x - x'|^2) + constant``; the exponential is off by less than 4 units.
 
-    With k the integer next to ``x/log 2`` and ``r = x - k log 2``, of two parts of which the first
-    times k is exact, ``|r| < 0.347`` and the rounding of r costs half a unit: ``2^k`` times the
-    Taylor sum of degree 13, which lacks less than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``,
-    at least 0.706, the sums are rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than
-    0.4."""
+    Let k be the integer next to ``x/log 2`` and ``r = x - k log 2``, so that ``|r| < 0.347``. ``log
+    2`` is stored in two parts, and the product of k and the first part is exact; so the rounding of
+    r costs half a unit. The result is ``2^k`` times the Taylor sum of degree 13, which lacks less
+    than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``, at least 0.706, the sums are rounded by
+    1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than 0.4."""
     for i in range(tile.shape[0]):
         row = tile[i]
         square = rows[i]
@@ -199,8 +198,8 @@ def _gaussians(tile, rows, columns, g, constant):
 
 @njit(nogil=True)
 def _light_gaussians(tile, rows, columns, g, constant):
-    """Do the same in single precision, with a sum of degree 6: for a solver, which takes no
-    decisions.
+    """Do the same in single precision, with a sum of degree 6. Only the solver, which decides
+    nothing, uses the result.
     """
     one = np.float32(1.0)
     g = np.float32(g)

@@ -1,10 +1,10 @@
-"""Kernel matrices, in memory or not: one that is given, and one whose entries are computed from
-points, in tiles, when they are wanted.
+"""Kernel matrices: one in memory that is given, and one whose entries are computed from points, in
+tiles, when they are needed.
 
-Both offer ``diagonal()``, ``block(rows, columns)``, and two sums
-``sum_k values[k] K[used[k], at]``: ``product`` for what has to be right up to the rounding of a
-sum, and ``add`` for steps of a solver, which asks for the same rows again and again. The steps
-themselves are taken with ``light_block(rows)``, entries in the precision of those rows."""
+Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values[k] K[used[k],
+at]``: ``product`` is exact up to the rounding of a sum, and ``add`` serves the steps of a solver,
+which uses the same rows again and again. The steps themselves use ``light_block(rows)``, entries in
+the precision of those rows."""
 
 from __future__ import annotations
 
@@ -22,26 +22,24 @@ from safescreen._threads import share
 from safescreen.kernels.functions import Kernel, dense_if_full, has_few, roundings
 
 TILE = 256
-"""Rows of a tile; what is computed for an entry does not depend on the tiles that threads share."""
+"""Rows of a tile. The value of an entry does not depend on how threads share the tiles."""
 
 WIDE = 2048
 """Columns of a tile."""
 
 LEAST_ROWS = 512
-"""Rows the cache has to hold at least: those of a step of the solver."""
+"""Smallest number of rows in the cache: the rows of a step of the solver."""
 
 
 TOGETHER = 16
 """Columns of a tile that are computed before they are written into its rows."""
 
 ROUGH = 1e-3
-"""Rows of the cache are kept in single precision where that changes no entry by more than this
-part.
-"""
+"""The cache keeps rows in single precision if this changes no entry by more than this part."""
 
 KEPT = 4096
-"""Of so many points at most rows are kept in full precision too, once a sum has asked for them: a
-path asks again and again.
+"""With at most this many points, rows that a sum has used are kept in full precision too, because a
+path uses them again and again.
 """
 
 
@@ -92,8 +90,8 @@ class GivenMatrix:
 
 
 class TwoRuns(GivenMatrix):
-    """The rows, and the same columns, of two runs of neighbours in a kernel matrix in memory, such
-    as two classes; nothing is copied.
+    """Two runs of neighbouring rows in a kernel matrix in memory, such as two classes, and the same
+    columns; nothing is copied.
     """
 
     def __init__(self, whole: NDArray, ids: NDArray):
@@ -141,8 +139,8 @@ class TwoRuns(GivenMatrix):
 
 
 class KernelRows:
-    """A kernel matrix of points that is not stored: entries in tiles, a cache of rows for the
-    solver, and of few points those in full precision that sums have asked for.
+    """A kernel matrix of points that is not stored. Entries are computed in tiles. A cache holds
+    rows for the solver, and, with few points, the rows in full precision that sums have used.
 
     Parameters
     ----------
@@ -153,10 +151,10 @@ class KernelRows:
 
     Notes
     -----
-    Cost: O(d) an entry, for sparse points less, down to the numbers that a row stores. A row of the
-    cache holds the columns that a solver still looks at; once
-    those become fewer there is room for more rows. Threads share tiles, each of which is computed
-    by one of them: results do not depend on how many there are."""
+    Cost: O(d) per entry; less for sparse points, down to the number of values that a row stores. A
+    row of the cache holds the columns that the solver still uses; when these become fewer, there is
+    room for more rows. Each tile is computed by one thread, so results do not depend on the number
+    of threads."""
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
@@ -201,8 +199,8 @@ class KernelRows:
         return self._fill(np.empty((rows.size, columns.size)), self.X, rows, columns)
 
     def light_block(self, rows: NDArray) -> NDArray:
-        """Return the entries of some rows and the same columns, in the precision of the cache;
-        those of rows in the cache are not computed again.
+        """Return the entries of some rows and the same columns, in the precision of the cache.
+        Entries of rows in the cache are not computed again.
         """
         block = np.empty((rows.size, rows.size), self._dtype)
         missing = self._cache.read(rows, block)
@@ -291,8 +289,8 @@ class KernelRows:
         share(work, columns.size, WIDE)
 
     def _points(self, X, at, piece):
-        """Return the points of a piece of the samples `at`, without a copy where these are all;
-        nothing where rows have few entries, which are read where they are.
+        """Return the points of a piece of the samples `at`, without a copy if `at` has all samples.
+        Return nothing for rows with few entries, which are read in place.
         """
         if self._has_few:
             return None
@@ -314,8 +312,8 @@ class KernelRows:
 
 
 class _RowCache(threading.local):
-    """Rows of a matrix at some columns, those used longest ago making room for others; each
-    thread has its own, and a copy is empty.
+    """Rows of a matrix at some columns. The row whose last use is oldest makes room for a new one.
+    Each thread has its own cache, and a copy is empty.
     """
 
     def __init__(self, n, numbers, dtype):
@@ -332,16 +330,16 @@ class _RowCache(threading.local):
 
     @property
     def size(self):
-        """Numbers that there is room for."""
+        """How many numbers the cache can hold."""
         return self._store.size
 
     def has(self, numbers):
-        """Return whether all these rows are there."""
+        """Return whether the cache holds all these rows."""
         return bool(self._slot[numbers].min(initial=0) >= 0)
 
     def rows(self, numbers, columns, fill):
-        """Return an array of rows, which of them belong to `numbers`, and where these columns
-        are; `fill` computes what is missing.
+        """Return an array of rows, the places in it of the rows `numbers`, and the places of these
+        columns; `fill` computes missing rows.
         """
         places = columns
         if self._store.size < self._slot.size**2:
@@ -367,8 +365,8 @@ class _RowCache(threading.local):
         return self._matrix(), self._slot[numbers], places
 
     def read(self, numbers, out):
-        """Write the entries of some rows and the same columns into `out`, if either the row or the
-        column is in the cache, whose matrix is symmetric; return the places of the others.
+        """Write the entries of some rows and the same columns into `out`, if the row or the column
+        is in the cache (the matrix is symmetric). Return the places of the other rows.
         """
         places = numbers
         if self._store.size < self._slot.size**2:
@@ -387,7 +385,7 @@ class _RowCache(threading.local):
         return self._store[: self._store.size // m * m].reshape(-1, m)
 
     def _rearrange(self, columns):
-        """Keep the rows if these columns are among those they have, nothing otherwise."""
+        """Keep the rows if they have all these columns; otherwise empty the cache."""
         place = np.full(self._slot.size, -1)
         place[self._columns] = np.arange(self._columns.size)
         take = place[columns]
@@ -426,7 +424,7 @@ def add_rows(K, used, values, at, out):
 
 @njit(nogil=True)
 def add_run(K, used, values, start, out):
-    """Add the same of neighbouring columns from `start` on; a call with a slice takes longer."""
+    """Add the same for neighbouring columns from `start` on; a call with a slice takes longer."""
     add_rows(K, used, values, slice(start, start + out.size), out)
 
 
@@ -487,7 +485,9 @@ def gather(K, rows, columns, out):
 
 @njit(nogil=True)
 def _read_symmetric(store, slots, places, missing, out):
-    """Write entries of rows that are stored into `out`, and into its columns of the others."""
+    """Write the entries of stored rows into `out`, and, by symmetry, into its columns for the other
+    rows.
+    """
     for i in range(slots.size):
         if slots[i] >= 0:
             row = store[slots[i]]
@@ -499,10 +499,10 @@ def _read_symmetric(store, slots, places, missing, out):
 
 @njit
 def _keep_columns(store, rows, old, take):
-    """Move the columns `take`, in order, of rows with `old` of them to the front of the store,
-    row after row.
+    """Move the columns `take`, in order, of rows with `old` columns to the front of the store, row
+    by row.
     """
     m = take.size
-    for k in range(rows):  # what is written lies before what is still to be read
+    for k in range(rows):  # each write lies before all later reads
         for j in range(m):
             store[k * m + j] = store[k * old + take[j]]

@@ -1,4 +1,4 @@
-"""Points that are no samples of a space, such as those held out, known by their kernel values."""
+"""Points that are not samples of a space, such as held-out points, known by their kernel values."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from safescreen.terms.base import InnerProducts, Terms
 
 
 class OtherPoints(Terms):
-    """Points in the space of kernel samples, with the label 1. What elements of that space have for
-    margins there is all that is known of them.
+    """Points in the space of kernel samples, with the label 1. They are known only through the
+    margins that elements of the space have there.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class OtherPoints(Terms):
     values : array of shape (m, n_points)
         Kernel values of samples with the points.
     rows : int array of shape (n,)
-        In which row of `values` each sample of the space has its own.
+        The row of `values` that belongs to each sample of the space.
     squares : array of shape (n_points,)
         Kernel values of the points with themselves.
     """
@@ -46,7 +46,7 @@ class OtherPoints(Terms):
 
     def inner_products(self, x: Expansion) -> InnerProducts:
         """Return all inner products; O(n_points) for each coefficient that is not 0. The error is
-        that of a product with samples, whose kernel values are known as well.
+        the same as for a product with samples, whose kernel values have the same accuracy.
         """
         used = np.flatnonzero(x.coef)
         sums = np.zeros(len(self))

@@ -1,8 +1,8 @@
 """The quadratic problem of a working set, ``min d'Qd/2 + slopes'd`` over ``low <= v + d <= high``:
 steps in pairs of coordinates, and Newton steps in those that are between their bounds.
 
-It may be asked for ``sum d = 0`` too: then the coordinates of a pair go as far as each other, in
-opposite directions."""
+A balanced problem has the constraint ``sum d = 0`` too. Then the two coordinates of a pair move
+equally far in opposite directions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from safescreen._numba import njit
 from safescreen.kernels.matrices import GivenMatrix
 
 NEARLY = 1e-10
-"""Smallest determinant of two coordinates, or curvature along the pair, relative to what it is a
-difference of. It would be smaller if their rows are nearly the same up to sign.
+"""Smallest determinant of two coordinates, or curvature along the pair, relative to the numbers
+that are subtracted to compute it. It would be smaller if the rows are nearly the same up to sign.
 """
 
 FACTORED = 1.0 / 30.0
 """A factorization of n rows costs as much as this part of ``n^3/m`` updates of m coordinates."""
 
 FARTHEST = 2.0
-"""The best point on the way to the minimum of a quadratic function is its end, 1; what seems to lie
-so far beyond it is rounding.
+"""The best point on the way to the minimum of a quadratic function is its end, 1. A best point that
+seems to lie this far beyond the end comes from rounding.
 """
 
 RIDGE = 64.0
-"""So many units of the precision of Q, of the mean of its diagonal, are added to that before it is
-factorized.
+"""Before Q is factorized, the mean of its diagonal times this many units of its precision is added
+to the diagonal.
 """
 
 
@@ -40,8 +40,8 @@ class End(NamedTuple):
     Attributes
     ----------
     spread : float
-        The slopes of coordinates that can fall exceed those of coordinates that can rise by at most
-        this.
+        The slopes of coordinates that can fall exceed the slopes of coordinates that can rise by at
+        most this.
     gain : float
         The best pair gains at most this.
     updates : int
@@ -67,10 +67,9 @@ def minimise(
     `enough`; return the number of updates.
 
     `v` and `slopes` are overwritten. Steps in pairs find out which coordinates are free. Then a
-    Newton step does at once what pairs are slow at, directions of little curvature. It is tried
-    whenever pairs have taken as long as it takes, and half as often where bounds have cut the last
-    one short.
-    """
+    Newton step moves at once along directions of little curvature, in which pairs are slow. It is
+    tried whenever the steps in pairs have taken as long as it takes, and half as often if bounds
+    have cut the last one short."""
     done = 0
     patience = 1
     while True:
@@ -92,7 +91,7 @@ def newton_step(
     Q: NDArray, slopes: NDArray, v: NDArray, low: NDArray, high: NDArray, is_balanced: bool = False
 ) -> float:
     """Go from `v` towards the minimum over the coordinates between their bounds, until one of them
-    reaches its bound; return which part of the way that is, 0 where there is none.
+    reaches its bound. Return the part of the way that this is, 0 if there is no way.
     """
     free = np.flatnonzero((v > low) & (v < high))
     if free.size < 2:
@@ -159,7 +158,7 @@ def solve_box(Q, slopes, v, low, high, enough, updates):
 @njit(inline="always")
 def _pair(i, t, product, slopes, v, low, high, diagonal, inverse):
     """Return the steps of two coordinates: the best for both without bounds, then clipped one after
-    the other. If both are the same coordinate, it is the step of that one alone.
+    the other. If both are the same coordinate, return its step alone.
     """
     largest = diagonal[i] * diagonal[t]
     determinant = max(largest - product * product, NEARLY * largest, 1e-300)
@@ -180,8 +179,8 @@ def _pair_gains(row, i, slopes, v, low, high, diagonal, inverse, gains):
 
 @njit
 def _follow(row, move, other_row, other_move, slopes, v, low, high, diagonal, inverse, gains):
-    """Update the slopes after steps of two coordinates with these rows, and write what each
-    coordinate gains alone.
+    """Update the slopes after steps of two coordinates with these rows, and write the gain of each
+    coordinate alone.
     """
     for t in range(gains.size):
         slopes[t] += move * row[t] + other_move * other_row[t]
@@ -227,7 +226,7 @@ def exchange(parts, ridge, slopes, v, low, high, end):
     K, ids, runs, own_squares = parts
     n = slopes.size
     diagonal = np.empty(n)
-    fall = np.empty(n)  # added to slopes, it leaves those of coordinates that can fall
+    fall = np.empty(n)  # added to slopes, it hides coordinates that cannot fall
     score = np.empty(n)
     for t in range(n):
         diagonal[t] = own_squares[t] + ridge[t]
@@ -273,7 +272,7 @@ def exchange(parts, ridge, slopes, v, low, high, end):
 
 @njit
 def _score(run, row, own, least, slopes, fall, diagonal, score):
-    """Write what each coordinate gains by falling as far as that of the row rises."""
+    """Write the gain of each coordinate when it falls as far as the coordinate of the row rises."""
     start, stop, shift = run
     shift = np.uintp(shift)
     for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
@@ -284,7 +283,7 @@ def _score(run, row, own, least, slopes, fall, diagonal, score):
 
 @njit
 def _move(run, row, other_row, step, slopes):
-    """Bring slopes up to date after such a step."""
+    """Update the slopes after such a step."""
     start, stop, shift = run
     shift = np.uintp(shift)
     for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left

@@ -40,8 +40,8 @@ from safescreen.terms.base import (
 from safescreen.terms.free_intercept import WITH_CONSTANT, constant_for
 
 ROUNDS = 20
-"""How often a sweep computes its products anew, at most; they drift as its working sets are
-updated.
+"""Largest number of times that a sweep computes its products anew; they drift as working sets
+update them.
 """
 
 
@@ -59,17 +59,16 @@ class KernelSamples(Terms):
     weights : array of shape (n,), optional
         Positive factors of the losses, 1 if left out.
     relative_error : float, optional
-        How accurate the entries are: there is a positive semidefinite K* with
-        ``|K_ij - K*_ij| <= relative_error sqrt(K*_ii K*_jj)``. All results are those of the kernel
-        K*. If it is left out, it is ``4 n + 64`` units of roundoff in the precision of K; see also
-        :meth:`from_points`.
+        Accuracy of the entries: there is a positive semidefinite K* with ``|K_ij - K*_ij| <=
+        relative_error sqrt(K*_ii K*_jj)``. All results hold for the kernel K*. If it is left out,
+        it is ``4 n + 64`` units of roundoff in the precision of K; see also :meth:`from_points`.
 
     Raises
     ------
     ValueError, TypeError
         K is not square, finite or symmetric, or has an entry that is larger than its diagonal
         allows. Or K is found to be indefinite by more than `relative_error` explains; for more than
-        500 samples a dozen Lanczos steps look for that.
+        500 samples a dozen Lanczos steps look for a negative eigenvalue.
 
     Notes
     -----
@@ -81,8 +80,8 @@ class KernelSamples(Terms):
     in which the two differ.
 
     In the notation of the papers ``C = 1/lam``, and the dual variables are ``C alpha``. There is no
-    intercept. A constant added to K gives one that is penalised, and
-    :class:`~safescreen.FreeIntercept` one that is free.
+    intercept. A constant added to K gives a penalised intercept, and
+    :class:`~safescreen.FreeIntercept` a free one.
 
     Examples
     --------
@@ -161,10 +160,10 @@ class KernelSamples(Terms):
         weights : array of shape (n,), optional
             Positive factors of the losses, 1 if left out.
         max_gigabytes : float
-            Largest kernel matrix that is kept. A larger one is not kept, nor that of more than
-            1,000 dense points: its entries are computed when they are needed, and `max_gigabytes`
-            is the size of a cache of rows for the solver. Of up to 4,096 points the rows that sums
-            have asked for are kept too, if there is room.
+            Largest kernel matrix that is kept. The entries of a larger one are computed when they
+            are needed, and so are the entries for more than 1,000 dense points. Then
+            `max_gigabytes` is the size of a cache of rows for the solver. With up to 4,096 points
+            the rows that sums have used are kept too, if there is room.
 
         Returns
         -------
@@ -179,8 +178,8 @@ class KernelSamples(Terms):
         Notes
         -----
         Cost: O(n^2 d). The bound of the errors is some d units of roundoff. With "rbf" it grows
-        with ``gamma max |x|^2``. So dense points are centred first for "rbf", which leaves their
-        distances as they are and makes that number small. Sparse points are taken as they are.
+        with ``gamma max |x|^2``. So dense points are centred first for "rbf", which keeps their
+        distances and makes that number small. Sparse points are taken as they are.
 
         Examples
         --------
@@ -201,8 +200,8 @@ class KernelSamples(Terms):
     def of_matrix(
         cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None
     ) -> Self:
-        """Return the samples of a kernel matrix that is known up to `error`, with their labels and
-        weights; nothing is checked.
+        """Return the samples of a kernel matrix with the relative error `error`, with their labels
+        and weights; nothing is checked.
         """
         samples = cls.__new__(cls)
         samples._set(KernelSpace(K, signs, error), weights=weights)
@@ -210,7 +209,7 @@ class KernelSamples(Terms):
 
     def _set(self, space, ids=None, view=None, threshold=1.0, weights=None):
         self.cone = space
-        self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
+        self._ids = ids  # numbers of the terms among the samples of the space; None: all
         # the samples at which products are computed: the terms, and the samples of the linear term
         self._view = view
         self._left: Expansion | None = None  # the sum of the terms that have left as linear
@@ -250,14 +249,14 @@ class KernelSamples(Terms):
         return values, self._norms * x.error + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
-        """Return ``(sum_i w_i weights_i z_i, error bound)``. The error is the rounding of
-        ``w_i weights_i``; it is 0 for samples without weights.
+        """Return ``(sum_i w_i weights_i z_i, error bound)``. The error is the rounding of ``w_i
+        weights_i``, and 0 for samples without weights.
         """
         return self.sum_near(weights, ())
 
     def sum_near(self, weights: NDArray, near: Iterable[Expansion]) -> tuple[Expansion, float]:
-        """Return :meth:`weighted_sum`, computed from one of the sums that the elements `near` are
-        made of if few weights differ from its.
+        """Return :meth:`weighted_sum`. It is computed from a known sum, one from which the elements
+        `near` are made, if few weights differ.
         """
         return self._sum(weights, self._view, near)
 
@@ -276,12 +275,12 @@ class KernelSamples(Terms):
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
 
     def _beside_what_left(self, coef, view, sums):
-        """Return a sum as ``H - c``, where c is the sum of the terms that have left as linear, if
-        H is nearer to a known sum; None if it is not, or if its error would be too large.
+        """Return a sum as ``H - c``, where c is the sum of the terms that have left as linear.
+        Return None if H is not nearer to a known sum than the sum itself, or if the error would be
+        too large.
 
-        A solver knows H. Its coefficients are those of c where those of this sum are 0, so that the
-        difference has exactly the coefficients asked for.
-        """
+        A solver knows H. Where the coefficients of this sum are 0, H has the coefficients of c, so
+        that the difference has exactly the required coefficients."""
         left = self._left
         if left is None:
             return None
@@ -328,7 +327,7 @@ class KernelSamples(Terms):
         return block
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> Q_BB v`` for some samples; it stores nothing of size B^2."""
+        """Return the function ``v -> Q_BB v`` for some samples; it stores no array of size B^2."""
         ids = self._where(numbers)
         return lambda v: self.cone.product(ids, v, ids)[ids]
 
@@ -346,8 +345,8 @@ class KernelSamples(Terms):
         is_balanced: bool = False,
         is_over: Callable[[], bool] | None = None,
     ) -> tuple[Expansion, float, int, int]:
-        """Improve a dual point in working sets, each time by the pair of coordinates that gains
-        most; n updates count as a sweep.
+        """Improve a dual point in working sets, by the pair of coordinates with the largest gain
+        each time; n updates count as a sweep.
 
         The parameters and the result are those of :meth:`Terms.sweep`. `state` has no effect. With
         `is_balanced` the sum of ``w_t y_t alpha_t`` does not change. `is_over` is asked after each

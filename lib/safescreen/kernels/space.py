@@ -4,10 +4,10 @@ kernel matrix alone.
 With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything
 about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q
 c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions have sums and
-multiples of images, so that only a new c costs a product with Q, and one that differs from a known
-c in k entries costs k columns of it (:meth:`KernelSpace.expansion`). Of a matrix that is not in
-memory an image is computed where it is wanted; whoever wants more of it gets another expansion
-(:meth:`Expansion.known_at`)."""
+multiples of images, so that only a new c costs a product with Q. A c that differs from a known one
+in k entries costs k columns of Q (:meth:`KernelSpace.expansion`). If the matrix is not in memory,
+an image is computed only at the samples where it is needed; :meth:`Expansion.known_at` returns
+another expansion with the image at more samples."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from safescreen.kernels.matrices import GivenMatrix, KernelRows
 from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 
 DRIFT = 8.0
-"""How much larger than that of a fresh product the error of an updated image may be."""
+"""The error of an updated image may be this many times the error of a fresh product."""
 
 WORN = 32.0
-"""The same of an image that takes part in a step."""
+"""The same for an image that takes part in a step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,15 +47,15 @@ class Expansion(Element):
     coef : array of shape (n,)
         Coefficients c.
     image : array of shape (n,)
-        Inner products ``<z_i, w>``, as computed; NaN at samples where they have not been wanted:
+        Inner products ``<z_i, w>``, as computed; NaN at samples where they have not been needed,
         see :meth:`known_at`.
     error : float
-        ``|image_i - <z_i, w>| <= ||z_i|| error`` for those that are there.
+        ``|image_i - <z_i, w>| <= ||z_i|| error`` for all that are not NaN.
     scale : float
         At least ``sum_j ||z_j|| |c_j|``, and so at least ``||w||``.
     near : Expansion, optional
-        The sum that this element is a multiple of, such as ``H(alpha)`` for ``H(alpha)/lam``. Sums
-        for dual points near that one are computed from it.
+        This element is a multiple of the sum `near`, as ``H(alpha)/lam`` is of ``H(alpha)``. Sums
+        for nearby dual points are computed from `near`.
 
     Notes
     -----
@@ -80,7 +80,7 @@ class Expansion(Element):
     scale: float
     near: Expansion | None = None
 
-    __array_ufunc__ = None  # so that numpy's numbers leave the arithmetic to this class
+    __array_ufunc__ = None  # numpy's numbers leave the arithmetic to this class
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.coef, dtype=dtype, copy=copy)
@@ -107,9 +107,9 @@ class Expansion(Element):
 
     def known_at(self, ids: NDArray | None = None) -> Expansion:
         """Return the same element with an image that is known at the samples of those numbers, or
-        at all.
+        at all samples.
 
-        What is missing is computed, with an error of its own; the larger of both errors holds
+        Missing values are computed, with an error of their own; the larger of both errors holds
         everywhere."""
         values = self.image if ids is None else self.image[ids]
         if not math.isnan(float(values.sum())):  # much faster than a mask
@@ -129,8 +129,8 @@ class Expansion(Element):
         return math.sqrt(max(self.space.inner(self, self), 0.0))
 
     def norm_upper(self) -> float:
-        """Return an upper bound of ``||w||``; NaN where the kernel matrix shows to be
-        indefinite. O(n).
+        """Return an upper bound of ``||w||``; NaN if the kernel matrix turns out to be indefinite.
+        O(n).
         """
         return self._bounds()[1]
 
@@ -139,7 +139,7 @@ class Expansion(Element):
         return self._bounds()[0]
 
     def magnitude(self) -> float:
-        """Return `scale`: what, times the roundoff, bounds how far rounding the coefficients
+        """Return `scale`: times the unit of roundoff, it bounds how far rounding the coefficients
         moves the element.
         """
         return self.scale
@@ -154,7 +154,7 @@ class Expansion(Element):
                 math.ldexp(high, exponent), 2
             )
         square = self.space.inner(self, self)
-        # at least TINY: more than what underflows, however small the element
+        # at least TINY, which no underflow exceeds, however small the element
         error = self.space.inner_error(self, self)
         low = math.sqrt(max(square - error, 0.0)) * (1.0 - 4.0 * UNIT)
         return low, min(sqrt_upper(upper(square + error, 4)), self.scale)
@@ -183,12 +183,12 @@ class Expansion(Element):
 
     @property
     def sum_near(self) -> Expansion:
-        """The sum that this element is a multiple of, or made from; itself if it is one."""
+        """The sum from which this element is made, or the element itself if it is a sum."""
         return self if self.near is None else self.near
 
     @property
     def known_sums(self) -> tuple[Expansion, ...]:
-        """The expansions that sums near this element may be computed from, the best first."""
+        """The expansions from which sums near this element may be computed, the best first."""
         return (self,) if self.near is None else (self.near, self)
 
     def __add__(self, other):
@@ -220,7 +220,8 @@ class KernelSpace(Cone):
     Parameters
     ----------
     K : C-contiguous array of shape (n, n), or KernelRows
-        Kernel matrix; not copied, taken to be symmetric. Or what computes its entries.
+        Kernel matrix, or an object that computes its entries. It is not copied, and is assumed to
+        be symmetric.
     signs : array of shape (n,)
         Labels -1.0 and 1.0.
     relative_error : float
@@ -234,10 +235,9 @@ class KernelSpace(Cone):
 
     Notes
     -----
-    A product of Q with k coefficients of scale S is off by at most
-    ``||z_i|| (gamma_k (1 + u) + u) S``, in any order of summation. An image that is updated keeps
-    the error of the one it comes from, so it is computed anew once the sum exceeds eight times that
-    of a fresh one."""
+    A product of Q with k coefficients of scale S is off by at most ``||z_i|| (gamma_k (1 + u) + u)
+    S``, in any order of summation. An updated image keeps the error of the image it comes from. It
+    is computed anew once the sum of errors exceeds eight times the error of a fresh image."""
 
     is_whole_space = True
 
@@ -264,8 +264,8 @@ class KernelSpace(Cone):
     # ------------------------------------------------------------------ elements
 
     def scale(self, coef: NDArray, used: NDArray | slice = slice(None)) -> float:
-        """Return an upper bound of ``sum_j ||z_j|| |c_j|`` over all samples, or those used; 0
-        for zero alone.
+        """Return an upper bound of ``sum_j ||z_j|| |c_j|`` over all samples, or over the used ones;
+        it is 0 only for the zero element.
         """
         total = float(self.norms[used] @ np.abs(coef))
         return upper(total, coef.size + 4) if total != 0.0 or coef.any() else 0.0
@@ -277,11 +277,11 @@ class KernelSpace(Cone):
     def expansion(
         self, coef: ArrayLike, at: NDArray | None = None, known: Iterable[Expansion] = ()
     ) -> Expansion:
-        """Return ``sum_j coef_j z_j``, computed from the nearest of some known expansions where
-        that is cheaper and accurate enough; `coef` is copied.
+        """Return ``sum_j coef_j z_j``. It is computed from the nearest known expansion if that is
+        cheaper and accurate enough; `coef` is copied.
 
         Cost: O(n) times the number of coefficients that are not 0, or that differ from the known
-        ones; of a matrix that is not in memory the image is computed at the samples `at` only."""
+        ones. If the matrix is not in memory, the image is computed at the samples `at` only."""
         coef = np.array(coef, dtype=np.float64)
         used = np.flatnonzero(coef)
         if used.size == 0:
@@ -318,7 +318,7 @@ class KernelSpace(Cone):
 
     def drifted(self, x: Expansion) -> float:
         """Return the largest error that an element with the coefficients of x may have when it is
-        computed from others that are known.
+        computed from known expansions.
         """
         return DRIFT * self.product_error(np.count_nonzero(x.coef), x.scale)
 
@@ -329,14 +329,16 @@ class KernelSpace(Cone):
         return self.signs * self.matrix.product(used, self.signs[used] * values, at)
 
     def product_error(self, n_used: int | np.integer, scale: float) -> float:
-        """Return the error of a product with so many coefficients of this scale, a unit of norm."""
+        """Return the error of a product with this number of coefficients and this scale, per unit
+        of norm.
+        """
         u = self.relative_error
         return upper((gamma(n_used + 4) * (1.0 + u) + u) * scale + self.underflow, 8)
 
     # ------------------------------------------------------------------ what a cone offers
 
     def inner(self, x: Expansion, y: Expansion) -> float:
-        """Return the inner product, from the image that is known better; O(n)."""
+        """Return the inner product, computed from the image with the smaller error; O(n)."""
         return self._paired(x, y)[2]
 
     def inner_error(self, x: Expansion, y: Expansion) -> float:
@@ -345,8 +347,8 @@ class KernelSpace(Cone):
         return upper(error + gamma(x.size + 4) * float(np.abs(coef) @ np.abs(image)), 8)
 
     def _paired(self, x, y):
-        """Return coefficients, the image known better there, their product, and what the error of
-        the image makes of it; of coefficients that are 0 no image is wanted.
+        """Return the coefficients, the image with the smaller error there, their product, and the
+        error that the image causes in it. Coefficients that are 0 need no image.
         """
         one, other = self._ordered(x, y)
         coef = one.coef
@@ -355,7 +357,7 @@ class KernelSpace(Cone):
         if math.isnan(total):
             used = np.flatnonzero(coef)
             known = other.known_at(used)
-            if known.error > other.error:  # which one is known better may have changed
+            if known.error > other.error:  # the other image may have the smaller error now
                 return self._paired(one, known)
             coef = coef[used]
             image = known.image[used]
@@ -371,7 +373,7 @@ class KernelSpace(Cone):
         return x.norm_lower()
 
     def largest(self, x: Expansion) -> float:
-        """Return the scale of an element; 0 also where it is nothing but the rounding of larger
+        """Return the scale of an element; 0 also if the element is only the rounding of larger
         ones.
         """
         return x.scale if x.scale > 1e-250 and x.error < 1e30 * x.scale else 0.0
@@ -403,7 +405,7 @@ class KernelSpace(Cone):
         return replace(x, near=total.sum_near)
 
     def split(self, H: Expansion) -> tuple[Expansion, Expansion]:
-        """Return ``(H, 0)``; the image is computed anew where steps have worn it out."""
+        """Return ``(H, 0)``; the image is computed anew if its error has become too large."""
         if H.error > WORN * self.product_error(np.count_nonzero(H.coef), H.scale):
             H = self.expansion(H.coef, np.flatnonzero(~np.isnan(H.image)))
         return H, self.zeros()
@@ -415,5 +417,5 @@ def lengths(squares: NDArray, relative_error: float) -> NDArray:
 
 
 def n_changes(coef: NDArray, known: Expansion) -> int:
-    """Return in how many coefficients a sum differs from a known one."""
+    """Return the number of coefficients in which a sum differs from a known one."""
     return int(np.count_nonzero(coef != known.coef))

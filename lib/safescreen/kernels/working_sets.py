@@ -1,16 +1,15 @@
-"""Dual coordinate descent over samples with a kernel: working sets, in which two coordinates move
+"""Dual coordinate descent over samples with a kernel, in working sets in which two coordinates move
 at a time.
 
 A step takes the thousand or more coordinates that promise the largest gain. It solves for them with
-their block of the kernel matrix, and then adds the rows of those that have moved to the products of
-all others. Most coordinates move from one bound to the other and stay there: their rows are
-computed, added and forgotten. The row of a coordinate that moves again is kept. Slopes are as in
-:mod:`safescreen.terms._sample_kernels`.
+their block of the kernel matrix, and then adds the rows of the coordinates that have moved to the
+products of all others. Most coordinates move from one bound to the other and stay there: their rows
+are computed, added and forgotten. The row of a coordinate that moves again is kept. Slopes are as
+in :mod:`safescreen.terms._sample_kernels`.
 
-A step in a single coordinate is a poor one. What all samples have in common, such as a constant
-added to the kernel, makes it change the products of all others. Two coordinates that move together
-leave most of these as they are.
-"""
+A step in a single coordinate is a poor one: if the samples have something in common, such as a
+constant added to the kernel, the step changes the products of all others. Two coordinates that move
+together leave most of these products as they are."""
 
 from __future__ import annotations
 
@@ -33,13 +32,13 @@ LARGEST_SET = 4096
 """Largest number of coordinates of a step if more than half of :data:`WORKING_SET` are free."""
 
 KEPT = 0.75
-"""Largest part of a working set that are free coordinates, whether they gain or not. They would
-move back later if the others moved without them.
+"""Largest part of a working set for free coordinates, whether they gain or not. They would move
+back later if the others moved without them.
 """
 
 INNER = 0.1
-"""A working set is solved until no coordinate gains more than this part of what they gained on
-average.
+"""A working set is solved until no coordinate gains more than this part of the average gain at its
+start.
 """
 
 INNER_UPDATES = 20
@@ -55,14 +54,14 @@ ones.
 
 
 class DualObjective(NamedTuple):
-    """What the dual objective is made of, beside the matrix.
+    """The parts of the dual objective beside the matrix.
 
     Attributes
     ----------
     tau, w : arrays
         Threshold and weight of each coordinate.
     smoothing, cap : float
-        Of the loss; the cap is the largest dual variable that it allows.
+        Smoothing of the loss, and the largest dual variable that it allows.
     lam : float
     """
 
@@ -74,7 +73,7 @@ class DualObjective(NamedTuple):
 
 
 class WorkingPoint(NamedTuple):
-    """A dual point and what belongs to it.
+    """A dual point with its samples and products.
 
     Attributes
     ----------
@@ -90,7 +89,7 @@ class WorkingPoint(NamedTuple):
         Which coordinates have moved; none at the start.
     objective : DualObjective
     is_balanced : bool
-        Whether the sum of ``w_t y_t alpha_t`` stays as it is. Slopes and gap are then those of the
+        Whether the sum of ``w_t y_t alpha_t`` stays as it is. Slopes and gap then belong to the
         intercept for which that sum is the best one.
     """
 
@@ -110,7 +109,7 @@ class WorkingPoint(NamedTuple):
         return tau[numbers] - self.products[numbers] / lam - smoothing * self.alpha[numbers]
 
     def around_intercept(self, active):
-        """Return the objective; of a balanced point with the thresholds ``tau_t - y_t b``, where b
+        """Return the objective. For a balanced point its thresholds are ``tau_t - y_t b``, where b
         is the best intercept for the sum that the `active` coordinates have.
         """
         if not self.is_balanced:
@@ -126,10 +125,10 @@ class WorkingPoint(NamedTuple):
     def solve_for(self, chosen, active, enough, updates):
         """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the
         products of the `active` ones up to date. Return the number of updates, 0 if no coordinate
-        moved, and by how much the dual value has grown.
+        moved, and the increase of the dual value.
 
-        The working set is in the coefficients ``v_t = y_t w_t alpha_t``. Of lam times the dual
-        objective in them the matrix of the kernel itself is the curvature."""
+        The working set is solved in the coefficients ``v_t = y_t w_t alpha_t``. In these, lam times
+        the dual objective has the kernel matrix itself as its curvature."""
         _, w, smoothing, cap, lam = self.objective
         rows = self.ids[chosen]
         signs = self.signs[rows]
@@ -164,7 +163,7 @@ class WorkingPoint(NamedTuple):
         return steps, 0.5 * float((slopes_before + slopes) @ (before - v)) / lam
 
     def _rounded(self, chosen):
-        """Return what rounding makes of slopes of 0."""
+        """Return an upper bound of slopes that would be 0 without rounding."""
         tau, *_, lam = self.objective
         sizes = np.abs(tau[chosen]) + np.abs(self.products[chosen]) / lam
         return SLACK * UNIT * float(sizes.max())
@@ -178,7 +177,7 @@ class UpdateLimits(NamedTuple):
     tolerance : float
         The projected slopes differ by at most this.
     gap, relative_gap : float
-        The gap is at most this, or this part of the objective.
+        The gap is at most this number, or this part of the objective.
     updates : int
         Largest number of updates.
     """
@@ -194,10 +193,9 @@ def improve(point: WorkingPoint, limits: UpdateLimits, dual: float, shrinking: b
     at least the dual value.
 
     alpha and the products of the point are overwritten. The products of coordinates that are left
-    out are out of date at the end. Once `is_over`, which is asked after each working set, says yes,
-    the work ends. Return the violation among the coordinates that were scanned last, and the number
-    of updates.
-    """
+    out are out of date at the end. `is_over` is called after each working set, and the work ends
+    once it returns true. Return the violation among the coordinates that were scanned last, and the
+    number of updates."""
     ids = point.ids
     done = 0
     rest = 0.0
@@ -236,12 +234,11 @@ def improve(point: WorkingPoint, limits: UpdateLimits, dual: float, shrinking: b
 def _choose(active, gains, firm, point, rng):
     """Return the working set: free coordinates, other coordinates that gain, and coordinates of
     both classes that would gain if a constant were added to all products of one class and
-    subtracted from those of the other. They are drawn at random, the more probably the more they
-    gain.
+    subtracted from those of the other. They are drawn at random, with a probability that grows with
+    their gain.
 
-    Without the last kind all coordinates that gain may be of one class. A few steps, which move the
-    intercept, then reverse that.
-    """
+    Without the last kind all coordinates that gain may belong to one class. A few steps, which move
+    the intercept, then reverse that."""
     is_below = (point.alpha < point.objective.cap)[active]
     is_above = (point.alpha > 0.0)[active]
     free = np.flatnonzero(is_below & is_above)
@@ -274,7 +271,7 @@ def _choose(active, gains, firm, point, rng):
 
 @njit
 def balance(forces, can_rise, can_fall):
-    """Return a level such that about as many coordinates would rise to it as would fall to it."""
+    """Return a level to which about as many coordinates would rise as would fall."""
     low = forces.min()
     high = forces.max()
     for _ in range(10):
@@ -292,7 +289,9 @@ def balance(forces, can_rise, can_fall):
 
 @njit
 def _step(slope, a, weight, norm, lam, g, cap):
-    """Return the best step of a coordinate alone, and its gain; both are 0 if a bound holds it."""
+    """Return the best step of a coordinate alone, and its gain; both are 0 if the coordinate is
+    held at a bound.
+    """
     curvature = weight * norm * norm / lam + g
     if curvature <= 0.0 or (a <= 0.0 and slope > 0.0) or (a >= cap and slope < 0.0):
         return 0.0, 0.0
@@ -302,8 +301,8 @@ def _step(slope, a, weight, norm, lam, g, cap):
 
 @njit
 def scan(products, norms, alpha, objective, active, gains, firm):
-    """Write what a step in each coordinate alone would gain, and whether the coordinate is firmly
-    at a bound. Return the violation, the gap and the loss.
+    """Write the gain of a step in each coordinate alone, and whether the coordinate is firmly at a
+    bound. Return the violation, the gap and the loss.
     """
     tau, w, g, cap, lam = objective
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0

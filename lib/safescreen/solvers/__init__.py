@@ -1,4 +1,4 @@
-"""One loop (:mod:`safescreen.solvers.drive`), solvers and screening policies, one a file."""
+"""One loop (:mod:`safescreen.solvers.drive`); a file for each solver and each policy."""
 
 from safescreen.records import ConvergenceWarning, Iteration, Progress
 from safescreen.solvers.dual_points import dual_point

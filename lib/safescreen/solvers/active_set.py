@@ -15,8 +15,8 @@ from safescreen.solvers.state import State
 
 
 class Active(NamedTuple):
-    """What the looks remember: the walk of the solver, the terms of the working set, and the lowest
-    objective, on all terms, of any look.
+    """What the method remembers between two looks at all terms: the walk of the inner solver, the
+    mask of the working set, and the lowest objective on all terms so far.
     """
 
     walk: Walk
@@ -26,20 +26,21 @@ class Active(NamedTuple):
 
 @dataclass(frozen=True)
 class ActiveSet:
-    """Iterate on terms with non-zero loss, and look at all of them each `freq` iterations
+    """Iterate on the terms with non-zero loss, and look at all terms every `freq` iterations
     (Weinberger & Saul 2009).
 
-    The other terms count as zero between two looks. Optimality is always judged on all terms. Where
-    the objective on all terms has not fallen no term leaves the working set, which would else go
-    round in a circle. A set that has grown to all terms takes the steps of the solver.
+    The other terms count as zero between two looks. Optimality is always judged on all terms. While
+    the objective on all terms does not fall, no term leaves the working set; otherwise the method
+    could go round in a circle. Once the set holds all terms, the method takes the steps of the
+    inner solver.
 
     Attributes
     ----------
     solver : ProjectedGradient
     freq : int
     buffer : float
-        Terms whose margin exceeds the threshold by less than this stay in the set, so that it does
-        not change at every step.
+        Terms whose margin exceeds the threshold by less than this stay in the set, so that the set
+        does not change at every step.
     """
 
     solver: ProjectedGradient = ProjectedGradient()
@@ -50,13 +51,13 @@ class ActiveSet:
     pace = None
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Active]:
-        """Begin as the solver does."""
+        """Begin as the inner solver does."""
         point, walk = self.solver.init(problem, state)
         return point, Active(walk, np.zeros(len(problem), dtype=np.bool_))
 
     def step(self, problem: Problem, state: State, own: Active) -> tuple[Point, Active] | None:
-        """Take `freq` steps, all but the first with the active terms only; fewer where these are
-        solved, or the time is up.
+        """Take up to `freq` steps: the first on all terms, the others on the active terms only.
+        Stop earlier when the active terms are solved or the time is over.
         """
         objective = state.evaluation.primal
         has_fallen = objective < own.lowest
@@ -68,7 +69,7 @@ class ActiveSet:
         active = problem
         if not has_fallen and members.all():
             most = 1
-        else:  # objective values are of the active terms from here on
+        else:  # from here on objective values count the active terms only
             walk = walk._replace(recent=())
             active = problem.reduce(np.zeros_like(members), ~members)
         following = self.solver.step(problem, state, walk)
@@ -89,11 +90,11 @@ class ActiveSet:
         return point._replace(iterations=n_steps, evaluation=None), own
 
     def reduce(self, problem: Problem, own: Active, kept: Any) -> Active:
-        """Go on as the solver does, with what is left of the working set."""
+        """Reduce the inner solver, and keep the remaining members of the working set."""
         return Active(self.solver.reduce(problem, own.walk, kept), own.members[kept])
 
     def _active(self, problem, x):
-        """Return which terms have a loss that is not zero at x, or near it."""
+        """Return the mask of the terms whose loss at x is not zero, or nearly so."""
         terms = problem.terms
         is_active = np.zeros(len(problem), dtype=np.bool_)
         products = terms.inner_products(x)

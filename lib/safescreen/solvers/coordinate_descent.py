@@ -19,10 +19,25 @@ from safescreen.solvers.state import State
 
 @dataclass
 class Sweeps:
-    """The dual point, an element near which ``H(alpha)`` is summed where terms leave, ``H(alpha)``
-    itself unless that of the evaluation serves, what part of the limits the next sweeps aim at, the
-    state of the generator of orders; after how many sweeps to give up, and whether to do so;
-    the start, if sweeps have begun there before any gap was looked at.
+    """What the sweeps remember.
+
+    Attributes
+    ----------
+    alpha : array of shape (T,)
+        The dual point.
+    near : element
+        ``H(alpha)`` is summed near this element when terms leave.
+    patience : int or None
+        The solver gives up after this many sweeps; None: never.
+    H : element or None
+        ``H(alpha)``; None where the evaluation holds it.
+    tolerance : float
+        The next sweeps aim at this part of the limits.
+    seed : int
+        State of the generator that orders the coordinates.
+    has_given_up : bool
+    unseen : Point or None
+        The start, if the sweeps began there before its gap was known.
     """
 
     alpha: NDArray
@@ -82,24 +97,24 @@ class Swept(Protocol):
         shrinking : bool
             Leave out, for some time, coordinates that are firmly at a bound.
         goal : pair of float
-            The sweeps end where they estimate that the duality gap of the dual point has reached
-            this: a gap, and one relative to the objective.
+            The sweeps end when they estimate that the duality gap of the dual point has reached
+            this pair: an absolute gap, and a gap relative to the objective.
         is_over : callable, optional
-            Is asked now and then, between two sweeps. Once it says yes, the work ends. As long as
-            it says no, it changes nothing.
+            The sweeps call it now and then, between two sweeps, and end once it returns true. While
+            it returns false it has no effect.
 
         Returns
         -------
         tuple
-            ``(H, spread, n_sweeps, state)``; `spread` is by how much the projected slopes differ.
+            ``(H, spread, n_sweeps, state)``; the projected slopes differ by `spread`.
         """
         ...
 
 
 class SweepStop(NamedTuple):
-    """Where sweeps end: where the duality gap is estimated to be at most `gap`, absolute and as a
-    part of the objective, or the projected slopes spread by at most `spread`. `is_early` says that
-    screening is to look at this gap before the limits are reached.
+    """When sweeps end: the estimated duality gap is at most `gap`, a pair of an absolute value and
+    a part of the objective, or the projected slopes differ by at most `spread`. `is_early` says
+    that the policy should look at this gap before the limits are reached.
     """
 
     spread: float
@@ -113,9 +128,9 @@ class CoordinateDescent:
 
     One dual variable at a time is set to its best value, whatever the loss, weights, thresholds and
     linear term. An iteration is a sweep, O(nnz). A sweep estimates the gap between its dual point
-    and ``x = H(alpha)/lam``, and the gap is looked at where that is small enough. Leaving variables
-    out for a while is a heuristic that the solver itself takes back; screening is not, and both are
-    used together.
+    and ``x = H(alpha)/lam``. When the estimate is small enough, the solver computes the gap.
+    Shrinking is a heuristic: the solver leaves variables out for a while and takes them back.
+    Screening is final. Both are used together.
 
     Attributes
     ----------
@@ -124,16 +139,16 @@ class CoordinateDescent:
     sweeps : int
         Largest number of sweeps between two looks at the gap.
     gives_up : bool
-        Give up where Newton's method is the cheaper way on: see `patience`.
+        Give up when Newton's method would go on at a lower cost: see `patience`.
     patience : int
-        So many sweeps without a look are too many where a Newton step is as cheap as one sweep.
+        Give up after this many sweeps without a look, where a Newton step costs as much as a sweep.
     squared_patience : int
-        So many are too many there for the squared hinge, for which a handful of Newton steps will
-        do; less where a step is cheaper still.
+        The same for the squared hinge, for which a handful of Newton steps is enough. The number
+        shrinks in proportion where a Newton step costs less than a sweep.
     most_patience : int
-        So many are too many anywhere.
+        Give up after this many sweeps whatever a Newton step costs.
     least : float
-        What spread of the projected slopes, as a part of the tolerance, ends sweeps all the same.
+        Sweeps also end when the spread of the projected slopes is this part of the tolerance.
     """
 
     shrinking: bool = True
@@ -148,9 +163,10 @@ class CoordinateDescent:
     pace = 0.3
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Sweeps]:
-        """Begin at the dual point of the start if it has one, or else at one made from x. From 0,
-        and along a path where sums are dear, begin with the first sweeps, if nobody looks
-        before the end and Newton steps are not the cheaper way.
+        """Begin at the dual point of the start, or at one made from x if the start has none.
+
+        Sweeps come first, before any gap is computed, if x is 0 or if sums are expensive along a
+        path. They do not if a policy screens on the way, or if Newton steps cost less.
         """
         start = state.point
         is_path = (
@@ -188,28 +204,29 @@ class CoordinateDescent:
         own = Sweeps(alpha, start.x, self._patience(problem))
         if begins_at_x:
             own.has_given_up = self._is_beaten(problem, state, own.patience)
-            if is_given:  # x is judged by the given dual point, and may be a solution
+            if is_given:  # x may be a solution, and the given dual point shows it
                 own.H = dual_sum(problem, alpha, start.x)
             return Point(start.x, alpha=start.alpha, evaluation=start.evaluation), own
         return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), own
 
     def step(self, problem: Problem, state: State, own: Sweeps) -> tuple[Point, Sweeps] | None:
-        """Sweep until the next look; None where sweeps give up."""
+        """Sweep until the next look; return None where the sweeps give up."""
         if own.has_given_up:
             return None
         e = state.evaluation
         unseen = own.unseen
         own.unseen = None
         if unseen is not None and not e.gap <= abs(e.primal):
-            # rounding has left less than there was at the start
+            # rounding has made the point worse than the start
             return self._begin(problem, state._replace(point=unseen))
         H = e.H if own.H is None else own.H
         stop = self._next_stop(problem, state, own.tolerance)
         return self._swept(problem, state, own, H, stop)
 
     def _swept(self, problem, state, own, H, stop):
-        """Return the point after sweeps from the dual point of H, and what is known; None where
-        dual variables, which the squared hinge does not bound, have become too large for floats.
+        """Return the point after sweeps that begin at the dual point of H, and what the solver
+        remembers. Return None where dual variables, which the squared hinge does not bound,
+        overflow.
         """
         most = min(own.patience or self.sweeps, state.limits.max_iter - state.n_iter)
         options: dict[str, Any] = {"goal": stop.gap}
@@ -231,12 +248,12 @@ class CoordinateDescent:
         if n_sweeps < most and spread <= stop.spread:
             own.tolerance = 0.1 * min(own.tolerance, spread)
         elif n_sweeps < most and not (stop.is_early and n_sweeps):
-            own.tolerance *= 0.1  # the end: sweeps saw the gap less well than it is seen now
+            own.tolerance *= 0.1  # the estimate of the gap was too low
         is_slow = own.patience is not None and n_sweeps == most
         own.has_given_up = own.tolerance < 1e-16 or is_slow
         x = (1.0 / state.lam) * H
         own.near = H
-        own.H = None  # the evaluation sums it anew, without what rounding has added up
+        own.H = None  # the evaluation sums it anew, free of accumulated rounding
         return Point(x, iterations=n_sweeps, alpha=own.alpha), own
 
     def reduce(self, problem: Problem, own: Sweeps, kept: Any) -> Sweeps:
@@ -246,8 +263,9 @@ class CoordinateDescent:
         return own
 
     def _patience(self, problem):
-        """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way
-        on: late where its entries are dear. None if nobody takes over.
+        """Return the number of sweeps after which a Newton step, which factorizes a matrix, costs
+        less. The number is large where entries of the matrix are expensive. Return None if no other
+        solver takes over.
         """
         terms = swept(problem)
         if not self.gives_up:
@@ -264,8 +282,9 @@ class CoordinateDescent:
         return int(min(self.patience * max(1.0, n_sweeps), self.most_patience))
 
     def _is_beaten(self, problem, state, patience):
-        """Return whether Newton steps for the squared hinge are the cheaper way from the start:
-        they cost next to nothing, or have solved for the neighbouring lam and are not dear.
+        """Return whether Newton steps for the squared hinge cost less from the start on: a step
+        costs next to nothing, or Newton's method solved for the neighbouring lam and is not
+        expensive.
         """
         if problem.loss.has_linear_region or not swept(problem).stored or patience is None:
             return False
@@ -275,10 +294,10 @@ class CoordinateDescent:
     def _next_stop(self, problem, state, tolerance):
         """Return the :class:`SweepStop` that follows the last evaluation.
 
-        Sweeps end by the gap: at half of `tolerance` times the limits, or before that, at a gap
-        that is small beside an allowance for rounding, where the limits are below that, or where
-        screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide
-        little before that is smaller than a width of margins, 1."""
+        Sweeps end at the largest of three gaps: half of `tolerance` times the limits; a gap that is
+        small beside an allowance for rounding above the limits; the gap at which screening may
+        decide. A ball has the radius ``sqrt(gap/lam)``, up to a factor. It decides little before
+        the radius times the largest norm is smaller than the width of the margins, 1."""
         e = state.evaluation
         limits = state.limits
         factor = 0.5 * tolerance
@@ -292,7 +311,7 @@ class CoordinateDescent:
 
 
 def swept(problem: Problem) -> Swept:
-    """Return the terms of a problem, which must offer "sweeps"."""
+    """Return the terms of a problem; they must offer "sweeps"."""
     terms: Any = problem.terms
     return terms
 
@@ -304,8 +323,8 @@ def dual_sum(problem: Problem, alpha: NDArray, near: ElementLike) -> ElementLike
 
 
 def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
-    """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one
-    with equal entries.
+    """Return a dual point to start from: ``alpha(x)``; for the hinge and x = 0 the best dual point
+    with equal entries; 0 where sums are expensive and x = 0.
     """
     if swept(problem).costly and problem.cone.magnitude(x) == 0.0:
         return np.zeros(len(problem))
@@ -321,11 +340,13 @@ def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
 
 
 def path_alpha(problem: Problem, state: State) -> tuple[NDArray, ElementLike]:
-    """Return a dual point of the hinge to start from, and its sum: that of the neighbouring lam, or
-    what has the same ``alpha_t/lam`` between the bounds and the same alpha_t at them, whichever has
-    the larger dual value.
+    """Return a dual point of the hinge to start from, and its sum ``H(alpha)``.
 
-    As lam falls samples stay at a bound, and others keep the coefficients that they have in x."""
+    There are two candidates: the dual point of the neighbouring lam, and a dual point with the same
+    ``alpha_t/lam`` between the bounds and the same alpha_t at the bounds. The one with the larger
+    dual value is returned. As lam falls, most samples at a bound stay there, and the others keep
+    the coefficients that they have in x.
+    """
     terms = problem.terms
     start = state.point
     last = state.neighbour

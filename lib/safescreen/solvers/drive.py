@@ -1,7 +1,8 @@
 """The one loop: evaluate, keep the better point, show it, stop, screen, step.
 
-STS19 Algorithm 1 with any solver and any policy. A solver says where to go on to; a policy says
-which tests to screen with, if it is time to; the loop does everything else."""
+STS19 Algorithm 1 with any solver and any policy. A solver makes the next point. A policy says when
+to screen, and with which tests. The loop does everything else.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +22,25 @@ from safescreen.solvers.state import State
 from safescreen.spheres.path import reference_accuracy
 
 ROUNDS = 12
-"""How often more accuracy is asked of the reduced problem where screened terms cost something at
-its solution.
+"""How often the loop asks for a tenth of the gap on the reduced problem, when the best point is not
+good enough for the whole problem.
 """
 
 Observe = Callable[[Reduction, State], Any]
-"""Is shown the state at every evaluated point; a true value ends the solve."""
+"""Called with the state at every evaluated point; a true value ends the solve."""
 
 
 def drive(
     reduction: Reduction, setup: Setup, state: State, observe: Observe | None = None
 ) -> State:
-    """Solve what a reduction leaves, screen on the way, and return the last state, judged at its
-    best point on the whole problem.
+    """Solve the problem that a reduction leaves, screen on the way, and return the last state. The
+    state is at the best point, judged on the whole problem.
 
-    Where screened terms cost something at a point that is good enough for the reduced problem, a
-    tenth of the gap is asked of that. Where features leave, the solver begins again without them.
-    Ctrl-C after the first point raises :class:`Interrupted`."""
+    The best point may be good enough for the reduced problem and not for the whole one, since
+    screened terms leave their regions there. Then the loop asks for a tenth of the gap on the
+    reduced problem. When features leave, the solver begins again without them. Ctrl-C after the
+    first point raises :class:`Interrupted`.
+    """
     reduction.whole.check_reach(state.lam)
     solver = setup.solver
     state = state._replace(screens=setup.policy is not None)
@@ -73,7 +76,7 @@ def drive(
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C has ended a solve; `state` is how far it was."""
+    """Ctrl-C has ended a solve; `state` is the last state."""
 
     def __init__(self, state: State):
         super().__init__("a solve was interrupted")
@@ -81,9 +84,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 def _stopped(reduction, setup, state, ends):
-    """Return the state with the reason to stop at the last point, if there is one. Where the best
-    point is good enough it is judged on the whole problem, and more is asked of the reduced one if
-    it is not good enough for that.
+    """Return the state, with a reason to stop if there is one. If the best point is good enough for
+    the reduced problem, judge it on the whole problem; if it is not good enough there, ask for more
+    accuracy on the reduced problem.
     """
     if state.limits.reached(state.best):
         whole = judged(reduction, state, setup)
@@ -100,8 +103,8 @@ def _stopped(reduction, setup, state, ends):
 
 
 def judged(reduction: Reduction, state: State, setup: Setup) -> State:
-    """Return the state at its best point, judged on the whole problem; the reason is "converged" if
-    that reaches the limits.
+    """Return the state at its best point, judged on the whole problem. The reason is "converged" if
+    its gap reaches the limits.
     """
     best = state.best
     eps = reference_accuracy(best)
@@ -124,11 +127,11 @@ def judged(reduction: Reduction, state: State, setup: Setup) -> State:
 
 
 def finished(reduction: Reduction, state: State, limits: Limits) -> State:
-    """Return the last state of a solve as its solution has it, and let the reduction know which
-    terms the ball of the best point decides.
+    """Return the last state for the solution, after the ball of the best point has decided terms.
 
-    Where the limits were not reached, ``alpha(x)`` of a smooth loss may be the better dual point,
-    and so may 0, whose gap is at most the objective if there is no linear term."""
+    If the limits were not reached, ``alpha(x)`` may be the better dual point for a smooth loss. So
+    may 0: without a linear term its gap is at most the objective.
+    """
     if not can_be_screened(reduction.whole.terms):
         return state
     reduction.decide(reference(state.best))
@@ -152,7 +155,7 @@ def finished(reduction: Reduction, state: State, limits: Limits) -> State:
 
 def judged_later(reduction: Reduction, state: State) -> Callable[[], Values]:
     """Return a function that computes objective and gap of the whole problem at the last point of a
-    state. It may be called whenever they are wanted, and changes nothing for the solve.
+    state. The function may be called at any time, and has no effect on the solve.
     """
     e = state.evaluation
     is_whole = reduction.problem is reduction.whole
@@ -162,7 +165,7 @@ def judged_later(reduction: Reduction, state: State) -> Callable[[], Values]:
     x = reduction.embed(e.x)
     lam = e.lam
     dual_point = state.point.dual_point()
-    # what is known now; terms that are decided later are among those that alpha has a number for
+    # what is known now: alpha has an entry for each term that is decided later
     now = copy.copy(reduction)
     now.problem = now.whole
 
@@ -185,7 +188,7 @@ class Values(NamedTuple):
 
 
 def _evaluate(problem, x, lam, dual_point):
-    """Return the evaluation of a problem at x and a dual point, None for ``alpha(x)``."""
+    """Return the evaluation of a problem at x and a dual point; None stands for ``alpha(x)``."""
     x = problem.terms.prepared(x)
     if dual_point is None:
         sums = problem.terms.loss_sums(x, problem.loss)
@@ -195,8 +198,8 @@ def _evaluate(problem, x, lam, dual_point):
 
 
 def _screened(reduction, setup, state):
-    """Screen terms at the last point, if the policy says so; return what is known then, and the
-    numbers of the terms that are kept, None where the problem has not changed.
+    """Screen terms at the last point, if the policy says so. Return the state after that, and the
+    numbers of the terms that are kept, or None if the problem has not changed.
     """
     if setup.policy is None:
         return state, None
@@ -212,8 +215,8 @@ def _screened(reduction, setup, state):
 
 
 def _left_out(reduction, setup, state):
-    """Leave out features at the last point, if it is time to; return what is known then, and which
-    features are kept, None for all.
+    """Leave out features at the last point, if it is time to. Return the state after that, and the
+    mask of the features that are kept, or None if all are.
     """
     features = setup.features
     if features is None or not features.are_due(state.look, state.left_out):
@@ -225,7 +228,7 @@ def _left_out(reduction, setup, state):
 
 
 def _expanded(reduction, state):
-    """Return the best dual point, for the whole problem."""
+    """Return the best dual point, extended to the whole problem."""
     dual_point = state.best_dual
     if dual_point is None:
         return None

@@ -1,4 +1,4 @@
-"""A dual point for a primal point that comes without one."""
+"""A dual point for a primal point that has none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from safescreen._checks import check_lam
 from safescreen.problem import Problem
 
 SWEEPS = 1000
-"""Sweeps of coordinate descent at most."""
+"""Largest number of sweeps of coordinate descent."""
 
 
 def dual_point(
@@ -22,20 +22,22 @@ def dual_point(
     C: float,
     widths: Iterable[float] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
 ) -> NDArray:
-    """Return a dual point for a w that comes without one.
+    """Return a dual point for a given w.
 
-    Samples further than a width from the threshold get 0 or 1; the rest minimise
-    ``||w - C (sum_i alpha_i z_i + c)||`` within [0, 1], c the linear term if there is one: a
-    bounded least squares problem, for sparse samples by coordinate descent: their rows are short
-    and many, and nearly orthogonal. Of the given widths the one with the smallest gap is taken.
-    With a smoothed or squared hinge it is ``alpha(w)``."""
+    Samples further than a width from the threshold get 0 or 1. The entries of the others minimise
+    ``||w - C (sum_i alpha_i z_i + c)||`` within [0, 1], where c is the linear term, if there is
+    one. This is a bounded least squares problem. Coordinate descent solves it for sparse samples,
+    whose rows are short, many and nearly orthogonal. The function tries the given widths and
+    returns the dual point with the smallest gap. With a smoothed or squared hinge the dual point is
+    ``alpha(w)``.
+    """
     terms = prob.terms
     lam = 1.0 / check_lam(C, "C")
     best = prob.alpha(w)
     if prob.loss.smoothing > 0.0:
         return best
     terms.require("rows", by="dual_point")
-    # a fifth of what importing this package would take, for a function few call
+    # importing this takes a fifth as long as this package, and few call the function
     from scipy.optimize import lsq_linear
 
     slack = terms.threshold - terms.margins(w)

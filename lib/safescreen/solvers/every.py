@@ -1,4 +1,4 @@
-"""Screen with the same tests each so many iterations."""
+"""Screen with the same tests every so many iterations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from safescreen.terms.base import Terms
 
 @dataclass(frozen=True)
 class Every:
-    """Use the tests at the first point and each `freq` iterations (STS19 Algorithm 1).
+    """Use the tests at the first point and every `freq` iterations (STS19 Algorithm 1).
 
-    A first point that has been screened already is passed over, unless its gap is less than
-    `fallen` of what it was then: the balls would be nearly the same."""
+    A first point that was screened before is not screened again, because the balls would be nearly
+    the same, unless its gap is now less than `fallen` times the gap at that time."""
 
     use: tuple[Test, ...]
     freq: int = 10

@@ -33,8 +33,8 @@ class Limits:
         max_iter: int,
         max_seconds: float | None = None,
     ) -> Self:
-        """Return the limits a user asks for: a tolerance that is left out counts as 0, without
-        either ``rtol`` is 1e-6, and without `max_seconds` no clock is read.
+        """Return the limits that a user asks for. A missing tolerance counts as 0; if both are
+        missing, ``rtol`` is 1e-6. Without `max_seconds` no clock is read.
         """
         if tol is None and rtol is None:
             rtol = RTOL
@@ -49,7 +49,7 @@ class Limits:
         if max_seconds is not None:
             seconds = check_scalar(max_seconds, "max_seconds", low=0.0)
         return cls(
-            tol=max(absolute, FLOOR),  # an objective of 0 has a gap of what underflow may lose
+            tol=max(absolute, FLOOR),  # at an objective of 0 the gap is what underflow may lose
             rtol=relative,
             max_iter=check_count(max_iter, "max_iter"),
             max_seconds=seconds,
@@ -64,21 +64,22 @@ class Limits:
         return bool(evaluation.gap <= self.goal(evaluation.primal))
 
     def accuracy(self, primal: float, lam: float) -> float:
-        """Return an upper bound of ``||x - x*||`` for any x whose gap they accept, when its
+        """Return an upper bound of ``||x - x*||`` for every x whose gap the limits accept and whose
         objective is at most `primal`.
         """
         gap = max(self.tol, self.rtol * (1.0 + 4.0 * self.rtol) * abs(primal))
         return upper(sqrt_upper(2.0 * gap / lam), 8)
 
     def enlargement(self, evaluation: Evaluation) -> float:
-        """Return by how much balls are enlarged so that any x the limits will accept lies in
-        them too.
+        """Return the number by which balls are enlarged. Every x that the limits will accept then
+        lies in the enlarged balls too.
         """
         return upper(self.accuracy(evaluation.primal, evaluation.lam) + 2.0 * evaluation.x_error, 4)
 
     def slope_enlargement(self, evaluation: Evaluation, smoothing: float) -> float:
-        """Return by how much a ball of slopes is enlarged so that those at any x the limits will
-        accept lie in it too: at a gap they are ``sqrt(gap/smoothing)`` from the optimal ones.
+        """Return the number by which a ball of slopes is enlarged. The slopes at every x that the
+        limits will accept then lie in the enlarged ball too: at a gap they are at most
+        ``sqrt(gap/smoothing)`` from the optimal ones.
         """
         lam = evaluation.lam
         accuracy = self.accuracy(evaluation.primal, lam)

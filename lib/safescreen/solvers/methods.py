@@ -1,5 +1,5 @@
-"""How a problem is solved: methods by name, what each needs of the terms, and the one place that
-checks what a caller asks for.
+"""How a problem is solved: methods by name, what each method needs of the terms, and the one
+function that checks the arguments of a caller.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SMOOTH: dict[str, Solver] = {
 """Solvers for losses with a slope everywhere."""
 
 NEWTON_HINGE = ProximalHinge(Newton(), width=0.003, accuracy=1e-5, pace=0.3)
-"""Newton steps do not mind how strongly the smoothed problems are curved, and the last step of a
+"""Newton steps work however strongly the smoothed problems are curved, and the last step of a
 finite method is the cheapest.
 """
 
@@ -61,23 +61,23 @@ HINGE: dict[str, Solver] = {
 """Solvers for the hinge."""
 
 NARROW = 1000
-"""Full matrices of at most so many coordinates take semismooth Newton steps between the gradient
-steps of "handover", for a smooth loss.
+"""For a smooth loss and full matrices of at most this many coordinates, "handover" takes semismooth
+Newton steps between its gradient steps.
 """
 
 DUAL = ("coordinate", "unshrunk", "hybrid")
 """Methods that start from a dual point of the hinge, whatever x is."""
 
 ITERATIVE = ("gradient", "semismooth", "handover")
-"""Methods that an active set goes with; a step of the others looks at the terms in C anyway."""
+"""Methods that can use an active set; a step of the others reads the terms in C only."""
 
 LISTED = frozenset({"singles", "differences"})
-"""What terms offer that ``screening="auto"`` screens: triplets, pairs and quadruplets in a list.
-Sweeps over samples leave out the same ones at no cost.
+"""``screening="auto"`` screens terms with these capabilities: triplets, pairs and quadruplets in a
+list. It does not screen samples, because sweeps leave out the same samples at no cost.
 """
 
 AUTO = (Test((SPHERES["MGB"],), "sphere"),)
-"""What "auto" screens them with, each time the gap has fallen to `FALLEN` of what it was."""
+""""auto" screens with these tests each time the gap has fallen by the factor `FALLEN`."""
 
 FALLEN = 0.1
 
@@ -85,10 +85,10 @@ UNSCREENED = (
     "products of lists and shards are not screened, listed Triplets are; take 'auto' or (), which "
     "screen nothing here"
 )
-"""What to do where terms that are not screened are to be."""
+"""The advice in the error for terms that cannot be screened."""
 
 FEATURES = "features"
-"""What the features rule is called among the names of `screening`."""
+"""The name of the features rule among the names of `screening`."""
 
 
 def set_up(
@@ -103,9 +103,7 @@ def set_up(
     freq: int = 10,
     active_set: bool = False,
 ) -> Setup:
-    """Return how a problem is solved, from the arguments of :func:`safescreen.solve`, which are
-    checked.
-    """
+    """Check the arguments of :func:`safescreen.solve`, and return how the problem is solved."""
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     method = check_method(method, prob)
     freq = check_count(freq, "freq")
@@ -128,19 +126,19 @@ def screening_of(
     freq: int,
     name: str = "screening",
 ) -> tuple[Policy | None, FeatureTrials | None]:
-    """Return when terms are screened, and when features are left out, from a user's `screening`,
-    the argument `name`.
+    """Return when terms are screened and when features are left out, from a user's `screening`,
+    which is called `name` in errors.
     """
     names, has_features = without_features(screening, prob, name)
     return policy_of(names, prob, solver, freq, name), FeatureTrials() if has_features else None
 
 
 def check_method(method: str, prob: Problem) -> str:
-    """Return the name of a method; "auto" is hybrid where the terms allow it, then handover, and
-    elsewhere semismooth for the hinge, or gradient.
+    """Return the name of a method. "auto" is "hybrid" if the terms allow it, else "handover" if
+    that works, else "semismooth" for the hinge, else "gradient".
 
-    ValueError for an unknown name, TypeError where the terms lack what the method needs for the
-    loss. With a free intercept the method is that of the problems with a penalised one.
+    ValueError for an unknown name, TypeError if the terms lack what the method needs for the loss.
+    With a free intercept the method is the one for the problems with a penalised intercept.
     """
     terms: Any = prob.terms
     if "intercept" in terms.offers:
@@ -165,8 +163,8 @@ def check_method(method: str, prob: Problem) -> str:
 
 
 def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 10) -> Solver:
-    """Return the solver of a method for a problem, with an active set around its steps if that is
-    asked for, or a proximal method for a free intercept.
+    """Return the solver of a method for a problem: with an active set around its steps if
+    `active_set` asks for it, and inside a proximal method if the intercept is free.
     """
     is_kinked = prob.loss.smoothing == 0.0
     solvers = HINGE if is_kinked else SMOOTH
@@ -187,7 +185,7 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
 
 
 def _takes_newton_steps(prob):
-    """Return whether Newton steps between the gradient steps of "handover" pay, see NARROW."""
+    """Return whether Newton steps between the gradient steps of "handover" pay; see NARROW."""
     is_full = len(prob.cone.shape) == 2
     is_small = prob.cone.n_coordinates <= NARROW
     return is_full and is_small and prob.loss.smoothing > 0.0 and "curvature" in prob.terms.offers
@@ -200,11 +198,10 @@ def policy_of(
     freq: int = 10,
     name: str = "screening",
 ) -> Policy | None:
-    """Return the policy of a user's `screening`: ``"auto"``, names as for
-    :func:`parse_screening`, or one that is to be used; None if no term is to be screened. `name` is
-    the argument's.
+    """Return the policy of a user's `screening`: ``"auto"``, names as for :func:`parse_screening`,
+    or a policy. Return None if no term is screened. Errors call the argument `name`.
 
-    TypeError where terms that cannot be screened are to be.
+    TypeError if `screening` asks to screen terms that cannot be screened.
     """
     if not can_be_screened(prob.terms):
         if screening not in ("auto", ()):
@@ -224,12 +221,12 @@ def policy_of(
 def without_features(
     screening: str | Iterable[str] | Policy, prob: Problem, name: str = "screening"
 ) -> tuple[Any, bool]:
-    """Return a user's `screening` without the name "features", and whether features are to be
-    screened: "auto" does for a problem with a linear term, such as an l1 penalty, where the terms
-    and the loss allow it.
+    """Return a user's `screening` without the name "features", and whether features are screened.
+    "auto" screens them for a problem with a linear term, such as an l1 penalty, if the terms and
+    the loss allow it.
 
-    TypeError where they are asked for by name, and the terms or the loss do not; and for a value
-    that is neither text nor a collection of names.
+    TypeError if the user asks for features by name and the terms or the loss do not allow it, and
+    for a value that is neither text nor a collection of names.
     """
     if not isinstance(screening, str | tuple) and isinstance(screening, Policy):
         return screening, False

@@ -21,7 +21,9 @@ from safescreen.solvers.state import State
 
 
 class Coupled(Protocol):
-    """What Newton's method needs of terms besides sums: their inner products ("sweeps")."""
+    """What Newton's method needs of terms besides sums: their inner products, which terms with the
+    capability "sweeps" have.
+    """
 
     def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of some terms with each other, shape (B, B)."""
@@ -29,7 +31,7 @@ class Coupled(Protocol):
 
 
 class Applied(Coupled, Protocol):
-    """The same of terms without coordinates, which may be too many for a matrix."""
+    """What it needs of terms without coordinates, which may be too many for a matrix."""
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
         """Return the function ``v -> G v``, where G is the matrix of :meth:`Coupled.gram`."""
@@ -37,7 +39,7 @@ class Applied(Coupled, Protocol):
 
 
 class Rowed(Coupled, Protocol):
-    """The same of terms with coordinates ("rows")."""
+    """What it needs of terms with coordinates: the capability "rows"."""
 
     def rows(self, numbers: NDArray) -> Any:
         """Return some terms as rows, shape (B, d), dense or CSR as the data are."""
@@ -46,7 +48,7 @@ class Rowed(Coupled, Protocol):
 
 @dataclass
 class Descent:
-    """The lowest objective, and how many steps have not lowered it."""
+    """The lowest objective, and the number of steps since it fell."""
 
     lowest: float = math.inf
     n_stalled: int = 0
@@ -57,24 +59,25 @@ class Newton:
     """Semismooth Newton method: ``x <- x - t (slope at x)^-1 gradient``, with an exact line search
     for t.
 
-    The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is
-    ``lam I + sum_{t in C} w_t/gamma a_t a_t'``, C the terms between their two regions; the method
-    ends after finitely many steps (Sun & Han 1997), a handful from a warm start. The system is
-    solved in the smaller of its two forms, d x d or (Woodbury) C x C; where the latter would lose
-    most digits, as for columns of very different scales, in the former.
+    The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is ``lam I + sum_{t in
+    C} w_t/gamma a_t a_t'``, where C are the terms between their two regions. The method ends after
+    finitely many steps (Sun & Han 1997), a handful from a warm start. It solves the system in the
+    smaller of two forms, d x d or (Woodbury) C x C. It takes the d x d form where the other one
+    would lose most digits, as for columns of very different scales.
 
-    Cost of a step: three products with the data, ``|C| d min(|C|, d)`` to build the system and a
-    third power to solve it.
+    Cost of a step: three products with the data, ``|C| d min(|C|, d)`` to build the system, and
+    ``min(|C|, d)^3`` to solve it.
 
     Attributes
     ----------
     stalled : int
-        So many steps in a row that do not lower the objective by more than rounding end a solve.
+        A solve ends after more than this many steps in a row that do not lower the objective by
+        more than rounding.
     largest : int
-        Systems up to this size are factorized; larger ones are solved by conjugate gradients.
+        The solver factorizes systems up to this size, and uses conjugate gradients for larger ones.
     uneven : float
-        The form of Woodbury loses most digits where ``||a_t||^2`` is more than so many times
-        ``lam gamma/w_t``.
+        Woodbury's form loses most digits where ``||a_t||^2`` exceeds ``lam gamma/w_t`` by more than
+        this factor.
     """
 
     stalled: int = 3
@@ -85,13 +88,15 @@ class Newton:
     pace = 0.1
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Descent]:
-        """Begin at the start, with the slopes there."""
+        """Begin at the start, with ``alpha(x)`` there as the dual point."""
         start = state.point
         evaluation = start.evaluation if start.alpha is None else None
         return Point(start.x, evaluation=evaluation), Descent()
 
     def step(self, problem: Problem, state: State, own: Descent) -> tuple[Point, Descent] | None:
-        """Take one step; None where no step descends, or none has done so for long."""
+        """Take one step; return None if the step does not descend, or if no step has done so for
+        long.
+        """
         e = state.evaluation
         has_fallen = e.primal < own.lowest * (1.0 - 1e-14)
         own.n_stalled = 0 if has_fallen else own.n_stalled + 1
@@ -104,12 +109,12 @@ class Newton:
         return Point(problem.cone.project(e.x + step), iterations=1), own
 
     def reduce(self, problem: Problem, own: Descent, kept: Any) -> Descent:
-        """Begin anew: the objective is another one."""
+        """Begin anew, since the objective has changed."""
         return Descent()
 
     def _step(self, problem, e):
-        """Return the Newton step at an evaluated point, cut by an exact line search; None where no
-        step descends, or its system is far from definite or overflows.
+        """Return the Newton step at an evaluated point, shortened by an exact line search. Return
+        None if the step does not descend, or if its system overflows or is far from definite.
         """
         terms: Any = problem.terms  # Coupled, and Applied or Rowed
         loss = problem.loss
@@ -148,8 +153,8 @@ class Newton:
         return -_conjugate_gradients(lambda v: lam * v + rows.T @ ((rows @ v) / ridge), gradient)
 
     def _cancels(self, terms, curved, rows, ridge, lam):
-        """Return whether the form of Woodbury, a difference of two products divided by lam, would
-        lose most digits, and the other form is there.
+        """Return whether Woodbury's form, a difference of two products divided by lam, would lose
+        most digits, and the other form is available.
         """
         if rows is None or rows.shape[1] > self.largest:
             return False
@@ -157,8 +162,8 @@ class Newton:
         return longest * longest > self.uneven * lam * float(ridge.min())
 
     def _dual_direction(self, terms, gradient, curved, rows, ridge, lam):
-        """Solve by Woodbury: ``-(gradient - Z' (lam D + Z Z')^-1 Z gradient)/lam`` with the rows Z
-        of C and their ridge D.
+        """Solve with Woodbury's form: ``-(gradient - Z' (lam D + Z Z')^-1 Z gradient)/lam``, where
+        Z are the rows of C and D is their ridge.
         """
         products = terms.margins(gradient)[curved] if rows is None else rows @ gradient
         if curved.size <= self.largest:
@@ -174,11 +179,12 @@ class Newton:
         return (-1.0 / lam) * (gradient - terms.weighted_sum(weights)[0])
 
     def _solve(self, matrix, ridge, b):
-        """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix, to which the
-        ridge is added.
+        """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix; the matrix is
+        overwritten.
 
-        Where it is singular as computed the ridge is raised until it is not: a step of descent all
-        the same."""
+        If the sum is singular as computed, the ridge is raised until it is not. The step descends
+        all the same.
+        """
         matrix.flat[:: len(matrix) + 1] += ridge
         return solve_with(cholesky(matrix.T, lower=False), b, lower=False)
 

@@ -1,4 +1,4 @@
-"""Where a solver goes on to."""
+"""The next point of a solver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from safescreen.solvers.solution import DualPoint
 
 
 class Point(NamedTuple):
-    """Where a solver goes on to, and after how many iterations.
+    """The next point of a solver, and the number of iterations that led to it.
 
     Attributes
     ----------
@@ -20,17 +20,16 @@ class Point(NamedTuple):
     iterations : int
         Iterations since the last point.
     alpha : array, optional
-        The dual point of the problem that is left that belongs to x; without it that is
-        ``alpha(x)``.
+        The dual point that belongs to x, of the reduced problem; ``alpha(x)`` if it is None.
     width : float
-        In place of `alpha` where terms have no numbers: ``alpha(x)`` of the smoothed hinge of that
-        width is meant.
+        Stands for `alpha` where terms have no numbers of their own: the dual point is ``alpha(x)``
+        of the smoothed hinge of this width.
     evaluation : Evaluation, optional
-        That of the problem at x, if the solver has made it.
+        The evaluation of the problem at x, if the solver has made one.
     step : float, optional
         Length of the last gradient step.
     solver : str
-        Of several solvers, which one has made the point.
+        The name of the solver that made the point, where several take turns.
     """
 
     x: ElementLike
@@ -50,7 +49,7 @@ class Point(NamedTuple):
         return problem.evaluate(self.x, lam, self.alpha)
 
     def dual_point(self) -> DualPoint | None:
-        """Return the dual point as it is stored, None for ``alpha(x)``."""
+        """Return the dual point as it is stored; None stands for ``alpha(x)``."""
         if self.width > 0.0:
             return DualPoint(width=self.width)
         return None if self.alpha is None else DualPoint(self.alpha)

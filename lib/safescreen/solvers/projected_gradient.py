@@ -15,10 +15,24 @@ Jump = Callable[[Evaluation, float], "ElementLike | None"]
 
 
 class Walk(NamedTuple):
-    """What the steps remember: the last x and its gradient, recent objective values, the length of
-    the last step; how many steps and how many halvings of the last one there were; and, without
-    the halvings, how many iterations have not halved the gap: `waited`, counted at iteration
-    `counted_at` since the gap was halved at iteration `halved_at`.
+    """What the gradient steps remember.
+
+    Attributes
+    ----------
+    length : float or None
+        Length of the last step.
+    origin : pair or None
+        The last x and its gradient.
+    recent : tuple of float
+        The last objective values.
+    n_steps, n_halvings : int
+        Number of steps so far, and of halvings of the last one.
+    is_guarded : bool
+        Whether steps that raise the objective too far are halved.
+    waited : int
+        Number of iterations, without halvings of steps, since the gap was last halved.
+    counted_at, halved_at : int
+        The iteration at which `waited` was counted, and the one at which the gap was halved.
     """
 
     length: float | None
@@ -32,14 +46,14 @@ class Walk(NamedTuple):
     halved_at: int = 0
 
     def at(self, state: State) -> Walk:
-        """Return the walk that has counted how many iterations have not halved the gap."""
+        """Return the walk with the number of iterations since the gap was last halved."""
         waited = 0
         if state.fall.halved_at == self.halved_at:
             waited = self.waited + state.n_iter - self.counted_at
         return self._replace(waited=waited, counted_at=state.n_iter, halved_at=state.fall.halved_at)
 
     def forgetting(self) -> Walk:
-        """Return the walk without what holds for the last problem, or before a restart, only."""
+        """Return the walk without the last point and the recent objective values."""
         return self._replace(origin=None, recent=())
 
 
@@ -47,23 +61,26 @@ class Walk(NamedTuple):
 class ProjectedGradient:
     """Projected gradient: ``x <- [x - s gradient]_K`` (STS19 section 7).
 
-    The length s of a step is the mean of the two Barzilai-Borwein lengths,
-    ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``, taken freely as long as the gap keeps falling. After
-    `patience` iterations that did not halve it the method restarts from the best point, and a step
-    is halved while the objective exceeds its recent maximum: then it converges from anywhere.
+    The length s of a step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> +
+    <dx,dx>/<dx,dg>|/2``, taken without a check as long as the gap keeps falling. After `patience`
+    iterations that did not halve the gap, the method restarts from the best point with guarded
+    steps: a step is halved while the objective exceeds its recent maximum. With guarded steps the
+    method converges from anywhere.
 
     Cost of a step: one projection, O(d^3) over the semidefinite cone.
 
     Attributes
     ----------
     memory : int
-        How many recent objective values a guarded step may not exceed (nonmonotone line search).
+        A guarded step may not exceed the maximum of this many recent objective values (nonmonotone
+        line search).
     halvings : int
-        How often such a step is halved at most.
+        Largest number of halvings of a guarded step.
     patience : int
-        In iterations; five times as long once steps are guarded.
+        Number of iterations to wait until the gap is halved; five times as many once steps are
+        guarded.
     hopeless : int
-        After so many iterations that did not lower the gap by a hundredth a solve is given up, if
+        The solver gives up after this many iterations that did not lower the gap by a hundredth, if
         most of the gap is rounding.
     """
 
@@ -82,7 +99,7 @@ class ProjectedGradient:
     def step(
         self, problem: Problem, state: State, own: Walk, jump: Jump | None = None
     ) -> tuple[Point, Walk] | None:
-        """Take one step; ``jump(evaluation, s)`` may return another point to go on to."""
+        """Take one step; ``jump(evaluation, s)`` may return another next point."""
         e = state.evaluation
         if own.origin is not None and self._is_too_high(e, own):
             back = own.origin[0]
@@ -112,7 +129,7 @@ class ProjectedGradient:
         return Point(ahead, iterations=1, step=length), following
 
     def reduce(self, problem: Problem, own: Walk, kept: Any) -> Walk:
-        """Go on without what holds for the larger problem only."""
+        """Forget what holds for the larger problem only."""
         return own.forgetting()
 
     def _is_too_high(self, e, own):

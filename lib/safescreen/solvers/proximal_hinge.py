@@ -23,8 +23,9 @@ from safescreen.solvers.state import State
 
 @dataclass(frozen=True)
 class Rounds:
-    """The solution of the last smoothed problem, the dual point (None where terms have no numbers),
-    the width of the next problem, the lowest gap, and how many rounds have not lowered it.
+    """What the method remembers: the solution of the last smoothed problem, the dual point (None if
+    terms have no numbers of their own), the width of the next smoothed problem, the lowest gap, and
+    the number of rounds since it fell.
     """
 
     x: ElementLike
@@ -38,20 +39,20 @@ class Rounds:
 
 @dataclass(frozen=True)
 class ProximalHinge:
-    """Proximal method of multipliers for the hinge, whose primal gradients alone do not bring the
-    gap to zero.
+    """Proximal method of multipliers for the hinge. Gradient steps on the primal alone do not bring
+    the gap of the hinge to zero.
 
-    The dual is made strongly concave around the current dual point:
-    ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g
-    with the threshold moved to ``tau_t + g alpha_k,t``. Its solution is the next dual point. The
-    iteration converges for any g (Rockafellar 1976), and every pair (x, alpha) on the way has a
-    gap of the hinge problem itself. Terms whose dual variables are never stored one by one get
-    narrower and narrower g instead. At small lam, where the terms are nearly fulfilled, a small
-    violation costs much more than a slightly larger x: the gap is that of the best multiple of x.
+    The dual is made strongly concave around the current dual point: ``max D(alpha) - g/2 ||alpha -
+    alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to
+    ``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g
+    (Rockafellar 1976), and every pair (x, alpha) on the way has a gap for the hinge problem itself.
+    If dual variables are not stored one by one, g shrinks from round to round instead. At small lam
+    a small violation costs much more than a slightly larger x. So the method takes the best
+    multiple of x where its objective is lower.
 
-    A step solves one smoothed problem. The narrower they are and the smaller lam, the nearer a
-    start has to be: over a cone the width grows with 1/lam, and from x = 0 smoothed hinges of
-    falling width lead to it.
+    A step solves one smoothed problem. The smaller its width and lam are, the nearer the start has
+    to be to the solution. So over a cone the first width grows with 1/lam, and from x = 0 the
+    method first solves smoothed problems of falling width.
 
     Attributes
     ----------
@@ -60,9 +61,9 @@ class ProximalHinge:
     width : float
         First width g.
     accuracy : float
-        Gap of a smoothed problem relative to that of the hinge.
+        Gap of a smoothed problem relative to the gap of the hinge.
     pace : float or None
-        Named spheres are used again when the gap has fallen to this part.
+        Named spheres are used again when the gap has fallen by this factor.
     narrower : float
         The factor by which the width shrinks when the gap falls too slowly.
     slow : float
@@ -70,10 +71,10 @@ class ProximalHinge:
     narrowest : float
         The smallest width.
     stalled : int
-        So many rounds without progress end a solve.
+        A solve ends after this many rounds without progress.
     widest, near, rough : float
-        On the way from x = 0: the first width over lam_max/lam, the last width over the first, and
-        the relative gap to which those problems are solved.
+        The way from x = 0: the first width over lam_max/lam, the last width over the first, and the
+        relative gap of these smoothed problems.
     """
 
     inner: Solver = ProjectedGradient()
@@ -112,7 +113,7 @@ class ProximalHinge:
         return self._solve(problem, state, own, state.limits.tol, rtol=1e-3)
 
     def step(self, problem: Problem, state: State, own: Rounds) -> tuple[Point, Rounds] | None:
-        """Solve the next smoothed problem; None after many that brought nothing."""
+        """Solve the next smoothed problem; return None after many rounds without progress."""
         gap = state.evaluation.gap
         is_slow = own.lowest is not None and not gap < self.slow * own.lowest
         has_stalled = own.lowest is not None and not gap < 0.99 * own.lowest
@@ -136,7 +137,7 @@ class ProximalHinge:
         return own if own.alpha is None else replace(own, alpha=own.alpha[kept])
 
     def _solve(self, problem, state, own, tol, rtol=0.0):
-        """Solve the smoothed problem around the dual point, and take its dual point."""
+        """Solve the smoothed problem around the dual point; its dual point is the next one."""
         smoothed = around(problem, own.alpha, own.width)
         own = self._solve_smoothed(smoothed, state, own, tol, rtol)
         explicit = problem.terms.explicit
@@ -153,9 +154,7 @@ class ProximalHinge:
         return point, replace(own, alpha=alpha, iterations=0)
 
     def _solve_smoothed(self, smoothed, state, own, tol, rtol):
-        """Solve one smoothed problem from the last solution on; return what is known with its
-        solution.
-        """
+        """Solve one smoothed problem from the last solution on; return `own` with its solution."""
         left = state.limits_left
         limits = Limits(tol, rtol, left.max_iter - own.iterations, left.max_seconds)
         start = State.begin(Point(own.x, step=own.step), state.lam, limits)
@@ -164,8 +163,8 @@ class ProximalHinge:
         return replace(own, x=last.evaluation.x, step=last.point.step, iterations=iterations)
 
     def _come_near(self, problem, state, own, largest):
-        """Return a own near the solution, by smoothed hinges from the largest width down, with
-        the dual point of the last one.
+        """Return `own` near the solution: solve smoothed problems from the largest width down, and
+        take the dual point of the last one.
         """
         n_problems = int(np.ceil(np.log(largest / own.width) / -np.log(self.narrower)))
         rtol = max(self.rough, state.limits.rtol)
@@ -178,8 +177,8 @@ class ProximalHinge:
 
 
 def evaluate_hinge(problem, x, lam, alpha, width):
-    """Return the evaluation at x and ``alpha(x)`` of the smoothed hinge of that width, or at x
-    or its best multiple and an array alpha.
+    """Return the evaluation of the hinge. With an array alpha it is at x or at the best multiple of
+    x; without, it is at x and ``alpha(x)`` of the smoothed hinge of that width.
     """
     if alpha is None:
         return problem.assemble(problem.terms.hinge_sums(x, width), x, lam)
@@ -189,8 +188,8 @@ def evaluate_hinge(problem, x, lam, alpha, width):
 
 
 def around(problem: Problem, alpha: NDArray | None, width: float) -> Problem:
-    """Return the smoothed problem whose dual is the hinge's with a proximal term around alpha
-    (None: around zero).
+    """Return the smoothed problem. Its dual is the dual of the hinge with a proximal term around
+    alpha, or around zero if alpha is None.
     """
     terms = problem.terms
     if alpha is not None:

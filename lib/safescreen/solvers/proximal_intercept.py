@@ -25,7 +25,7 @@ class Freed(Protocol):
     constant: float
 
     def penalised(self, b: float) -> Terms:
-        """Return the terms with an intercept that is penalised for its distance from b."""
+        """Return the terms with an intercept and a penalty on its distance from b."""
         ...
 
     def residual(self, alpha: NDArray) -> tuple[float, float]:
@@ -35,9 +35,24 @@ class Freed(Protocol):
 
 @dataclass(frozen=True)
 class Centre:
-    """Around which intercept the next problem is penalised, the last solution and its dual point
-    (None for ``alpha(x)``), the last center and its residual, and between which numbers the best
-    center lies; the lowest gap, and how many rounds have not lowered it.
+    """What the method remembers.
+
+    Attributes
+    ----------
+    b : float
+        The next center: the penalty is on the distance of the intercept from b.
+    x : element
+        The last solution.
+    alpha : array or None
+        Its dual point; None for ``alpha(x)``.
+    last : pair of float or None
+        The last center and its residual.
+    low, high : float
+        The best center lies between these.
+    lowest : float
+        The lowest gap.
+    n_stalled : int
+        Number of rounds since it fell.
     """
 
     b: float
@@ -56,30 +71,30 @@ class ProximalIntercept:
 
     ``b_{k+1} = argmin_b min_x P(x, b) + rho/2 (b - b_k)^2`` is the problem with a penalised
     intercept and the thresholds ``tau_t - y_t b_k``, ``rho = lam/constant^2``. Any solver of the
-    whole space solves it, from the last solution on. Its dual point has the residual
-    ``s = sum_t w_t y_t alpha_t = rho (b_{k+1} - b_k)``, which falls as the center grows, no faster
-    than by rho, and is 0 at the best center. So that lies beyond ``b_{k+1}``, and the next center
-    is the root of the line through the last two residuals: for losses of linear and quadratic
-    pieces they lie on a line near it, and a few rounds are enough. Each x is judged for the free
-    intercept with a dual point that is made to balance the classes; that costs little, since s is
-    small.
+    whole space solves it, from the last solution on. Its dual point has the residual ``s = sum_t
+    w_t y_t alpha_t = rho (b_{k+1} - b_k)``. As the center grows, s falls at a rate of at most rho,
+    and it is 0 at the best center. So the best center lies at ``b_{k+1}`` or beyond. The next
+    center is the root of the line through the last two residuals. Near the best center the
+    residuals of a loss with linear and quadratic pieces lie on a line, so a few rounds are enough.
+    The gap of the free intercept needs a dual point that balances the classes. The method balances
+    the dual point of each round, which costs little since s is small.
 
     Attributes
     ----------
     inner : Solver
         Solves the problems with a penalised intercept.
     rough : float
-        Relative gap of the first one.
+        Relative gap of the first problem.
     accuracy : float
-        Gap of the others, relative to that of the problem; where a round has not lowered that, a
-        higher power of it.
+        Gap of the other problems relative to the gap for the free intercept. Each round that does
+        not lower that gap multiplies by this number again.
     far : float
-        How many times the proximal step the next center may lie away at most.
+        Largest distance of the next center, in proximal steps.
     stalled : int
-        So many rounds without progress end a solve.
+        A solve ends after more than this many rounds without progress.
     lost : float
-        And so does a gap that is so many times as large as the lowest one: then the residual is
-        nothing but rounding, and the steps that it asks for have no bound.
+        A solve also ends when the gap exceeds the lowest gap by this factor. Then the residual is
+        rounding only, and the steps that it leads to have no bound.
     """
 
     inner: Solver
@@ -101,11 +116,11 @@ class ProximalIntercept:
         return self._solve(problem, state, own, state.limits.tol, rough)
 
     def step(self, problem: Problem, state: State, own: Centre) -> tuple[Point, Centre] | None:
-        """Solve around the next center; None after many rounds that brought nothing."""
+        """Solve around the next center; return None after many rounds without progress."""
         gap = state.evaluation.gap
         n_stalled = 0 if gap < 0.9 * own.lowest else own.n_stalled + 1
         own = replace(own, n_stalled=n_stalled, lowest=min(gap, own.lowest))
-        if n_stalled:  # of solutions that were not accurate enough
+        if n_stalled:  # these bounds came from solutions that were not accurate enough
             own = replace(own, low=-math.inf, high=math.inf)
         if state.ends_at_rounding:
             return None
@@ -137,8 +152,8 @@ class ProximalIntercept:
         return point, replace(own, alpha=alpha)
 
     def _moved(self, own, s, step):
-        """Return what is known with the center where the line through the last two residuals is
-        0, as far as that may be the best one; s is the last residual, and `step` the proximal step.
+        """Return `own` with the next center: the root of the line through the last two residuals,
+        cut to where the best center may lie. s is the last residual, and `step` the proximal step.
         """
         center = own.b
         nearest = center + step
@@ -157,6 +172,6 @@ class ProximalIntercept:
 
 
 def penalised(problem: Problem, b: float) -> Problem:
-    """Return the problem with a penalised intercept around b."""
+    """Return the problem with an intercept and a penalty on its distance from b."""
     terms: Any = problem.terms  # Freed
     return problem.with_terms(terms.penalised(b), problem.loss)

@@ -1,4 +1,4 @@
-"""Bookkeeping of screening: which terms are certain, and the problem that is left."""
+"""The record of screening: which terms are certain, and the reduced problem."""
 
 import copy
 from collections.abc import Callable, Iterable
@@ -20,10 +20,13 @@ from safescreen.spheres.families import SphereFamily
 from safescreen.terms.base import Terms
 
 SHRINK = 0.05
-"""Screened terms leave the arrays once they are this part of what is left; so do features."""
+"""Screened terms leave the arrays once they are this part of the remaining terms, and features
+likewise.
+"""
 
 LAST = SPHERES["MGB"]
-"""The ball that looks at a solution: it needs the evaluation alone, and lies in that of DGB."""
+"""The ball that decides terms at a solution. It needs the evaluation alone, and lies in DGB's ball.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Test:
 
 
 def can_be_screened(terms: Terms) -> bool:
-    """Return whether terms are screened: only those are that have a number each."""
+    """Return whether terms can be screened: only terms with a number of their own can."""
     return "singles" in terms.offers
 
 
@@ -45,8 +48,8 @@ def parse_screening(
     """Return a tuple of :class:`Test` from one name or several, such as ``"PGB"``,
     ``"GB+halfspace"`` or ``"MGB&BT2"``.
 
-    Spheres are named as in ``SPHERES``, rules as in ``RULES`` (the sphere rule if none is); ``&``
-    means the points of two balls."""
+    Spheres are named as in ``SPHERES``, rules as in ``RULES``. Without the name of a rule it is the
+    sphere rule. ``&`` means the points that lie in two balls."""
     tests = []
     for name in (screening,) if isinstance(screening, str) else screening:
         balls, _, rule = str(name).partition("+")
@@ -74,25 +77,25 @@ def parse_screening(
 
 
 class Reduction:
-    """A problem, what is known of its terms, and the reduced problem that follows.
+    """A problem, the decisions on its terms, and the reduced problem.
 
-    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution
-    within `enlargement` of the optimum then has every screened term in its region too, so that
-    objective and gap of the reduced problem are those of the whole one there.
+    Every ball is enlarged by the accuracy that the solution is to have (STS19 section 6.1.2). At a
+    solution within `enlargement` of the optimum every screened term then lies in its region too. So
+    the reduced problem and the whole one have the same objective and gap there.
 
     Attributes
     ----------
     whole, problem : Problem
-        The problem passed in, and the one that is left. Sums of terms that leave as linear are
+        The problem passed in, and the reduced problem. Sums of terms that leave as linear are
         computed from `sums` where that saves work, see :meth:`Terms.sum_near`.
     status : int8 array of shape (T,)
-        0 undecided, 1 certainly linear, 2 certainly zero; made when it is first asked for.
+        0 undecided, 1 certainly linear, 2 certainly zero; made at the first use.
     enlargement : float
         Least enlargement of all balls used so far.
     n_L, n_R : int
         How many terms are certain.
     zero_features : bool array of shape (d,) or None
-        Which coordinates are certainly 0; None as long as nobody has asked.
+        Which coordinates are certainly 0; None until features are screened.
     """
 
     def __init__(self, whole: Problem, sums: Iterable[ElementLike] = ()):
@@ -102,17 +105,17 @@ class Reduction:
         self._ids = None
         self._sums = tuple(sums)
         self.zero_features: NDArray | None = None
-        self._columns: dict[int, NDArray] = {}  # those that were left, by their number
+        self._columns: dict[int, NDArray] = {}  # the columns that were left, by how many there were
 
     @cached_property
     def status(self) -> NDArray:
-        """What is known of each term; no term has an entry before one is screened, because some
-        families have too many.
+        """The decision on each term. The array is made at the first decision only, because some
+        families have too many terms.
         """
         return np.zeros(len(self.whole), dtype=np.int8)
 
     def known(self, screened: Screened) -> Self:
-        """Begin with the masks of a test, whose ball was not enlarged; return this reduction."""
+        """Begin with the masks of a test whose ball was not enlarged; return this reduction."""
         self.status[:] = screened.in_L + 2 * (screened.in_R & ~screened.in_L)
         self.n_L = screened.n_L
         self.n_R = int(np.count_nonzero(self.status == 2))
@@ -122,7 +125,7 @@ class Reduction:
         return self
 
     def copy(self) -> Self:
-        """Return a reduction that knows the same and can learn more on its own."""
+        """Return a reduction with the same decisions, which can learn more on its own."""
         twin = copy.copy(self)
         twin.status = self.status.copy()
         return twin
@@ -133,8 +136,8 @@ class Reduction:
         reference_of: Callable[[Problem], Reference],
         enlargement: float = 0.0,
     ) -> Any:
-        """Screen with each test in turn, with balls enlarged, from a reference of the problem
-        that is left; return what :meth:`apply` does.
+        """Screen with each test in turn, with enlarged balls, from a reference of the reduced
+        problem; return what :meth:`apply` does.
         """
         kept = None
         for test in tests:
@@ -154,8 +157,8 @@ class Reduction:
         return kept
 
     def apply(self, *balls: Sphere, rule: str = "sphere") -> Any:
-        """Screen the remaining terms with one ball, or with the points that two balls share. Return
-        which of them are kept, by their numbers, or None if the problem has not changed.
+        """Screen the remaining terms with one ball, or with the points that lie in two balls.
+        Return the numbers of the terms that are kept, or None if the problem has not changed.
         """
         if len(balls) == 1:
             masks = RULES[rule](self.problem, *balls)
@@ -170,8 +173,8 @@ class Reduction:
         return kept
 
     def decide(self, reference_of: Callable[[Problem], Reference]) -> None:
-        """Decide terms with the ball of a reference, the sphere rule and one pass; no term leaves
-        the problem.
+        """Decide terms with the ball of a reference and the sphere rule, in one pass; no term
+        leaves the problem.
         """
         if len(self.problem):
             ball = LAST.build(reference_of(self.problem))
@@ -179,8 +182,8 @@ class Reduction:
                 self._merged(RULES["sphere"](self.problem, ball))
 
     def _merged(self, masks):
-        """Add what masks over the remaining terms say; return their status, and how many of them
-        are decided.
+        """Add masks over the remaining terms to the decisions; return the status of these terms,
+        and the number of decided ones.
         """
         status = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(status, masks.in_L, masks.in_R)
@@ -191,9 +194,9 @@ class Reduction:
         return status, n_decided
 
     def leave_out(self, evaluation: Evaluation, enlargement: float = 0.0) -> NDArray | None:
-        """Leave out features that are 0 at the optimum, given an evaluation of the problem that is
-        left, with a ball of slopes that is so much larger; return the mask, over those that were
-        left, of the features that are kept, or None where the problem has not changed.
+        """Leave out features that are 0 at the optimum, given an evaluation of the reduced problem;
+        the ball of slopes is enlarged by `enlargement`. Return the mask of the features that are
+        kept, over those that were left, or None if the problem has not changed.
 
         At least one feature is kept.
         """
@@ -219,13 +222,13 @@ class Reduction:
         return len(self._columns) < 2
 
     def agrees_within(self, eps: float) -> bool:
-        """Return whether objective and gap of the problem that is left are those of the whole one
-        at any point that is so near to the optimum: every screened term is in its region there.
+        """Return whether the reduced problem and the whole one have the same objective and gap at
+        every point within eps of the optimum: every screened term is in its region there.
         """
         return eps < self.enlargement and self.has_all_features
 
     def embed(self, x: ElementLike) -> ElementLike:
-        """Return a point in all coordinates, from one in those that are left, or were left once."""
+        """Return a point in all coordinates, from one in those that are, or once were, left."""
         if self.has_all_features:
             return x
         full = self.whole.cone.zeros()
@@ -233,7 +236,7 @@ class Reduction:
         return full
 
     def extract(self, x: ElementLike) -> ElementLike:
-        """Return the coordinates of a point of the whole problem that are left."""
+        """Return the coordinates that are left, of a point of the whole problem."""
         return x if self.has_all_features else x[self._columns[self.problem.cone.d]]
 
     def screened(self) -> Screened:
@@ -241,7 +244,7 @@ class Reduction:
         return Screened(self.status == 1, self.status == 2)
 
     def expand(self, alpha: NDArray) -> NDArray:
-        """Return a dual point of the whole problem from one of the problem that is left."""
+        """Return a dual point of the whole problem from one of the reduced problem."""
         if self._ids is None:
             return alpha
         full = (self.status == 1).astype(np.float64)
@@ -249,25 +252,21 @@ class Reduction:
         return full
 
     def restrict(self, alpha: NDArray) -> NDArray:
-        """Return the entries of a dual point of the whole problem that belong to the terms that
-        are left.
-        """
+        """Return the entries of a dual point of the whole problem at the remaining terms."""
         return alpha if self._ids is None else alpha[self._ids]
 
 
 def reference(
     evaluation: Evaluation, path: PathReference | None = None
 ) -> Callable[[Problem], Reference]:
-    """Return a function that makes a :class:`Reference` of whatever problem is left at an
-    evaluated point.
-    """
+    """Return a function that makes a :class:`Reference` of a problem at an evaluated point."""
     return lambda problem: Reference(problem, evaluation, path)
 
 
 @njit
 def _merge(status, in_L, in_R):
-    """Write new decisions into `status`; return how many are new in L and in R, and how many
-    terms are decided.
+    """Write new decisions into `status`; return the number of new ones in L and in R, and the
+    number of decided terms.
     """
     new_L, new_R, decided = 0, 0, 0
     for t in range(status.size):  # without branches, so that it vectorizes

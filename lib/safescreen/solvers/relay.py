@@ -1,4 +1,4 @@
-"""A solver of cheap steps, then one of dear steps."""
+"""A solver with cheap steps, then one with expensive steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from safescreen.solvers.state import State
 
 
 class Leg(NamedTuple):
-    """The number of the solver whose turn it is, and what that knows."""
+    """The number of the solver whose turn it is, and what this solver remembers."""
 
     number: int
     own: Any
@@ -22,20 +22,20 @@ class Leg(NamedTuple):
 
 @dataclass(frozen=True)
 class Relay:
-    """The cheap solver until it gives up, then the dear one from the best point, unless its gap is
-    an allowance for rounding.
+    """The cheap solver until it gives up, then the expensive one from the best point, unless the
+    gap there is an allowance for rounding.
 
     With `early` the cheap solver also hands over where it is slow. Say that it has taken n steps,
     in which the gap has fallen by the factor ``exp(f)``, and that it has to fall by ``exp(g)``. At
-    this pace it takes ``n g/f`` steps more. The dear solver takes over where these are more than
-    `half` of the steps that its own solve is worth, but not before n is `first` of them. The cheap
-    solver takes back what rounding keeps the dear one from solving.
+    this pace the cheap solver takes ``n g/f`` steps more. The solve of the expensive solver is
+    worth N steps. The expensive solver takes over when n is at least ``first N`` and ``n g/f``
+    exceeds ``half N``. The cheap solver takes over again if rounding stops the expensive one.
 
     Attributes
     ----------
     cheap, dear : Solver
-        With `early`, `dear` is an :class:`~safescreen.interior.InteriorPoint`, which knows what it
-        is able to solve, and how many gradient steps that is worth.
+        With `early`, `dear` is an :class:`~safescreen.interior.InteriorPoint`, which knows which
+        problems it can solve, and the number N of gradient steps.
     early : bool
     first, half : float
     """
@@ -48,12 +48,12 @@ class Relay:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What both need."""
+        """What both solvers need."""
         return (*self.cheap.needs, *self.dear.needs)
 
     @property
     def pace(self) -> float | None:
-        """That of the cheap solver."""
+        """The pace of the cheap solver."""
         return self.cheap.pace
 
     @property
@@ -62,8 +62,8 @@ class Relay:
         return (*legs, self.cheap) if self.early else legs
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
-        """Begin with the cheap solver; where it takes steps for its first point it takes no more
-        than it needs to be judged by.
+        """Begin with the cheap solver. If it takes steps before its first point, limit their number
+        to the steps after which it may hand over.
         """
         if self.early and self.dear.is_able(problem):
             most = state.n_iter + math.ceil(self.first * self.dear.worth(problem))
@@ -72,7 +72,7 @@ class Relay:
         return self._on(0, self.cheap.init(problem, state))
 
     def step(self, problem: Problem, state: State, own: Leg) -> tuple[Point, Leg] | None:
-        """Take a step of the solver whose turn it is; none where rounding allows none."""
+        """Take a step of the solver whose turn it is; return None where rounding allows none."""
         if state.ends_at_rounding:
             return None
         number = own.number
@@ -85,18 +85,18 @@ class Relay:
         return None if following is None else self._on(number, following)
 
     def reduce(self, problem: Problem, own: Leg, kept: Any) -> Leg:
-        """Continue as the solver whose turn it is does."""
+        """Reduce the solver whose turn it is."""
         solver = self._legs[own.number]
         return Leg(own.number, solver.reduce(problem, own.own, kept))
 
     def _on(self, number, following):
-        """Return a point and what is known with the number and the name of their solver."""
+        """Return a point with the name of its solver, and a leg with its number."""
         point, own = following
         name = type(self._legs[number]).__name__
         return point._replace(solver=name), Leg(number, own)
 
     def _goes_over(self, problem, state):
-        """Return whether the dear solver takes over although the cheap one has not given up."""
+        """Return whether the expensive solver takes over before the cheap one gives up."""
         if not self.early or not self.dear.is_able(problem):
             return False
         worth = self.dear.worth(problem)

@@ -19,7 +19,7 @@ from safescreen.solvers.state import State
 
 
 class Curved(Protocol):
-    """What Newton steps over a cone need of terms, besides sums: the capability "curvature"."""
+    """What Newton steps over a cone need of terms besides sums: the capability "curvature"."""
 
     def curvature(self, numbers: NDArray, width: float) -> Callable[[ElementLike], ElementLike]:
         """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over some terms."""
@@ -28,9 +28,24 @@ class Curved(Protocol):
 
 @dataclass
 class NewtonWalk:
-    """The walk of the gradient steps; where the last Newton step began, and the lowest gap before
-    it; the number of the step from which on the next one is tried, and how long to wait after one
-    that fails; the first gap, and how many products the last step took.
+    """What the method remembers.
+
+    Attributes
+    ----------
+    walk : Walk
+        The walk of the gradient steps.
+    products : int
+        Number of products of the last Newton step.
+    next : int
+        Number of gradient steps before the next Newton step is tried.
+    wait : int
+        Number of gradient steps to wait after a Newton step that fails.
+    origin : Evaluation or None
+        Where the last Newton step began.
+    gap_before : float
+        The lowest gap before it.
+    first_gap : float or None
+        The gap of the first point.
     """
 
     walk: Walk
@@ -44,18 +59,19 @@ class NewtonWalk:
 
 @dataclass(frozen=True)
 class Semismooth:
-    """Projected gradient with semismooth Newton steps between, where they are worth their cost.
+    """Projected gradient, with semismooth Newton steps in between where they are worth their cost.
 
-    With a step length s, x solves the problem where ``x = [y]_K`` and
-    ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth: with Z,
-    the derivative of the projection (Sun & Sun 2002), and J, the slope of ``-H(alpha(x))`` at x,
-    the Newton equation for the change ``w = Z dy`` of x is
-    ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not vanish, symmetric and positive definite.
-    Conjugate gradients solve it with products over the terms in C only (as Zhao, Sun & Toh 2010).
+    With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x -
+    H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth. Let Z be the derivative of the
+    projection (Sun & Sun 2002), J the slope of ``-H(alpha(x))`` at x, and ``w = Z dy`` the change
+    of x. Where Z does not vanish the Newton equation is ``((Z^-1 - I)/s + lam I + J) w = -F``,
+    which is symmetric and positive definite. Conjugate gradients solve it with products over the
+    terms in C only (as Zhao, Sun & Toh 2010).
 
-    Where a step lowers neither the objective nor the gap enough, the best point on the way there is
-    next; where that is next to nothing, gradient steps follow before the next trial, twice as many
-    as the last time. Cost of a step: two projections, and two sums over the terms in C a product.
+    If a Newton step lowers neither the objective nor the gap enough, the method goes back to the
+    best point on its way. If that point is hardly beyond the start of the step, gradient steps
+    follow before the next trial, twice as many as the last time. Cost of a step: two projections,
+    and two sums over the terms in C per product.
 
     Attributes
     ----------
@@ -63,15 +79,15 @@ class Semismooth:
     first : int
         Gradient steps before the first Newton step.
     short : float
-        A Newton step has failed where the line search leaves less of it.
+        A Newton step has failed if the line search leaves less than this part of it.
     steps : int
-        How many Newton steps are expected: they are tried where expected gradient steps cost more.
+        Expected number of Newton steps; they are tried where the expected gradient steps cost more.
     usual : int
-        How many products are expected for the first Newton step.
+        Expected number of products for the first Newton step.
     accuracy : float
         The residual of conjugate gradients relative to the first one.
     products : int
-        How many products conjugate gradients may take.
+        Largest number of products that conjugate gradients take.
     """
 
     gradient: ProjectedGradient = ProjectedGradient()
@@ -112,7 +128,7 @@ class Semismooth:
         return point, own
 
     def reduce(self, problem: Problem, own: NewtonWalk, kept: Any) -> NewtonWalk:
-        """Go on from the last point, wherever it came from."""
+        """Forget the last Newton step, and reduce the walk."""
         own.walk = self.gradient.reduce(problem, own.walk, kept)
         own.origin = None
         return own
@@ -133,19 +149,19 @@ class Semismooth:
         return Point(origin.x + min(t, 1.0) * way, step=own.walk.length), own
 
     def _jump(self, problem, state, own, e, length):
-        """Return the point a Newton step leads to from an evaluated one, or None where gradient
-        steps are as good.
+        """Return the result of a Newton step from an evaluated point, or None where gradient steps
+        are as good.
         """
         n_steps = own.walk.n_steps
         if n_steps < own.next or not e.gap < math.inf:
             return None
         fallen = math.log(own.first_gap / e.gap)
         left = math.log(e.gap / max(state.limits.goal(e.primal), TINY))
-        if n_steps * left <= 2 * self.steps * fallen:  # that many gradient steps will do
+        if n_steps * left <= 2 * self.steps * fallen:  # gradient steps will do
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
         curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
-        # of a product, over that of a gradient step
+        # of a product, in gradient steps
         cost = 0.25 + 0.25 * curved.size / max(1, len(problem))
         if n_steps * left <= self.steps * (2.0 + cost * own.products) * fallen:
             own.next = n_steps + self.first
@@ -162,8 +178,8 @@ class Semismooth:
     def newton_point(
         self, problem: Problem, e: Evaluation, s: float, product: Callable
     ) -> tuple[ElementLike, int]:
-        """Return y + dy for the y of the gradient step of length s, and how many products with J
-        that took.
+        """Return y + dy, where y comes from the gradient step of length s, and the number of
+        products with J.
         """
         lam = e.lam
         y = e.x - s * e.gradient

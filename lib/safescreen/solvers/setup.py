@@ -1,4 +1,4 @@
-"""What a solve is set up with: limits, a solver, and what it screens with."""
+"""The set-up of a solve: limits, a solver, and policies of screening."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from safescreen.terms.base import Terms
 
 
 class Solver(Protocol):
-    """Two methods, and a third for what changes when terms leave: see CONTRIBUTING, "Add a solver".
+    """Two methods, and a third for when terms leave: see CONTRIBUTING, "Add a solver".
 
-    A solver is a frozen record of its options; what it learns on the way is an object of its `own`
-    choice that the loop passes back to it."""
+    A solver is a frozen record of its options. What it remembers on the way is an object `own` of
+    any type, which the loop passes back to it."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -27,8 +27,8 @@ class Solver(Protocol):
 
     @property
     def pace(self) -> float | None:
-        """Named spheres are used again when the gap has fallen to this part of what it was; None:
-        each `freq` iterations.
+        """Named spheres are used again when the gap has fallen by this factor; None: every `freq`
+        iterations.
         """
         ...
 
@@ -37,48 +37,50 @@ class Solver(Protocol):
         ...
 
     def step(self, problem: Problem, state: State, own: Any) -> tuple[Point, Any] | None:
-        """Return the next point and what the solver knows then, or None where no step makes
+        """Return the next point and what the solver remembers then, or None if no step makes
         progress.
         """
         ...
 
     def reduce(self, problem: Problem, own: Any, kept: Any) -> Any:
-        """Return what the solver knows of a smaller problem, whose terms had the numbers `kept`."""
+        """Return what the solver remembers for a smaller problem, whose terms had the numbers
+        `kept`.
+        """
         ...
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """When to screen, and with which tests: a frozen record of options, which remembers nothing."""
+    """When to screen, and with which tests: a frozen record of options that remembers nothing."""
 
     def tests(self, now: Look, then: Look, terms: Terms) -> Iterable[Test]:
-        """Return the tests to screen the terms that are left with, none if it is too early. `then`
-        is when they were screened last.
+        """Return the tests for the remaining terms, none if it is too early. `then` is the last
+        screening of terms.
         """
         ...
 
 
 @dataclass(frozen=True)
 class FeatureTrials:
-    """When a solve asks which features are 0: when the gap has fallen or terms have left.
+    """When a solve screens features: when the gap has fallen or terms have left.
 
     Attributes
     ----------
     fallen : float
-        To what part the gap has to fall before another trial.
+        Factor by which the gap has to fall before another trial.
     """
 
     fallen: float = 0.5
 
     def are_due(self, now: Look, then: Look) -> bool:
-        """Return whether to ask now."""
+        """Return whether to screen features now."""
         return now.gap < self.fallen * then.gap
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """How a problem is solved; made once, by :func:`safescreen.solvers.methods.set_up`, which
-    checks the arguments of a caller.
+    """How a problem is solved. :func:`safescreen.solvers.methods.set_up` makes it once, and checks
+    the arguments of a caller.
 
     Attributes
     ----------

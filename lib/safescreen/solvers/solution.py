@@ -1,4 +1,4 @@
-"""What a solve returns."""
+"""The result of a solve."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from safescreen.terms.base import LossSums, Terms
 
 
 class DualPoint:
-    """A dual point as it is stored, most of whose entries are 0 or 1: two bits a term and the
-    fractional ones.
+    """A dual point as it is stored. Most of its entries are 0 or 1, so it takes two bits per term
+    and the fractional entries.
 
-    Products of lists have no number for each term: there it is ``alpha(x)`` of the smoothed hinge
-    of some width, and the width is stored."""
+    The terms of products of lists have no numbers of their own. There the dual point is
+    ``alpha(x)`` of the smoothed hinge of some width, and the width is stored.
+    """
 
     def __init__(self, alpha: NDArray | None = None, *, width: float = 0.0):
         self.width = width
@@ -47,13 +48,13 @@ class DualPoint:
 
 
 def pack(status: NDArray) -> tuple[int, NDArray, NDArray]:
-    """Return in two bits a term which ones are certainly linear (1) and certainly zero (2)."""
+    """Return two bits per term: 1 certainly linear, 2 certainly zero."""
     linear, zero = (read_only(np.packbits(status == part)) for part in (1, 2))
     return status.size, linear, zero
 
 
 def read_only(array: NDArray) -> NDArray:
-    """Return the array, which nobody can write to any more."""
+    """Return the array, made read-only."""
     array.setflags(write=False)
     return array
 
@@ -70,12 +71,13 @@ class Solution:
     lam : float
     gap : float
         Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included: the
-        exact objective at x is at most so much above the optimum.
+        exact objective at x exceeds the optimum by at most this.
     relative_gap : float
         The gap relative to the objective.
     primal, loss : float
-        ``P(x; lam)`` and its loss term, as computed. Their rounding errors are not in `gap`, and
-        may be larger: ``primal - gap`` is a lower bound of the optimum up to these.
+        ``P(x; lam)`` and its loss term, as computed. `gap` does not include their rounding errors,
+        which may be larger than it: ``primal - gap`` is a lower bound of the optimum up to these
+        errors.
     n_iter : int
     converged : bool
         Whether the tolerance was reached.
@@ -83,14 +85,14 @@ class Solution:
         Why the solve ended: "converged", "iterations" (`max_iter`), "time" (`max_seconds`),
         "callback", "interrupted" (Ctrl-C), or "stalled" (no step made progress any more).
     history : list of Iteration
-        What was certain of the optimum at each evaluated point.
+        What was certain at each evaluated point.
     n_terms, n_L, n_R : int
-        How many terms there are, and of how many it is proved that they lie in the linear region
-        and in the zero region at the optimum: by screening during the solve, whose own numbers are
-        in `history`, or by the ball of the solution, which looks at all terms once at the end.
+        Number of terms, and of terms that are proved to lie in the linear region and in the zero
+        region at the optimum. Screening during the solve proves it, and its own numbers are in
+        `history`; so does the ball of the solution, which looks at all terms once at the end.
     screened : Screened or None
-        Which terms those are. None where a path did not keep the masks, or where terms have no
-        numbers of their own.
+        Masks of the terms that are proved to lie there. None if a path did not keep the masks, or
+        if terms have no numbers of their own.
     step : float or None
         The length of the last step, from which a solve for a neighbouring lam starts.
     eps : float
@@ -98,11 +100,11 @@ class Solution:
     intercept : float or None
         The best intercept at x, where the terms have a free one.
     zero_features : bool array of shape (d,) or None
-        Which coordinates screening proved to be 0 at the optimum; None where it did not ask.
+        Which coordinates screening proved to be 0 at the optimum; None if it did not test them.
     problem : Problem or None
         The problem that was solved. None where an estimator did not keep it.
     solver : str
-        Which solver made the last point.
+        Name of the solver that made the last point.
     """
 
     x: ElementLike
@@ -144,9 +146,7 @@ class Solution:
 
     @property
     def alpha(self) -> NDArray:
-        """Dual point, shape (T,): the one that the solver has found, or ``alpha(x)``, which is
-        computed on demand.
-        """
+        """Dual point, shape (T,): from the solver, or ``alpha(x)``, computed on demand."""
         if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()
         if self.problem is None:
@@ -166,14 +166,14 @@ class Solution:
 
     @property
     def screening_rate(self) -> float:
-        """Fraction of all terms that is certain."""
+        """Fraction of all terms that are certain."""
         return (self.n_L + self.n_R) / max(1, self.n_terms)
 
     def without_problem(self) -> Self:
-        """Return the same without its problem, and so without its data: x is an array, of an
-        expansion its coefficients.
+        """Return the same without its problem, and so without its data. x is then an array; for an
+        expansion it holds the coefficients.
 
-        Nor has it an alpha of products of lists, whose terms are too many to have a number each.
+        For products of lists, whose terms are too many to have a number each, alpha is lost.
         """
         dual_point = self.dual_point
         if dual_point is None or not dual_point.packed:

@@ -42,13 +42,13 @@ def solve(
     keep_interrupted: bool = True,
     alpha0: NDArray | None = None,
 ) -> Solution:
-    """Solve a problem for one lam, screening as it goes, and look at the solution with its own ball
-    at the end.
+    """Solve a problem for one lam, screen on the way, and decide terms with the ball of the
+    solution at the end.
 
-    STS19 Algorithm 1. Over a cone it takes projected gradient steps (Barzilai-Borwein), and goes
-    over to an interior-point method where those are slow. Over the whole space it takes sweeps of
-    dual coordinate descent, then semismooth Newton steps. Where a solver needs a smooth loss, a
-    proximal method of multipliers solves for the hinge.
+    STS19 Algorithm 1. Over a cone the solver takes projected gradient steps (Barzilai-Borwein), and
+    changes to an interior-point method if they are slow. Over the whole space it takes sweeps of
+    dual coordinate descent, then semismooth Newton steps. For the hinge a proximal method of
+    multipliers wraps solvers that need a smooth loss.
 
     Parameters
     ----------
@@ -56,58 +56,59 @@ def solve(
     lam : float > 0
     tol, rtol : float >= 0, optional
         Stop when the duality gap is at most ``max(tol, rtol |P|)``: `tol` is absolute, in units of
-        the objective P, `rtol` is relative to it. If one is left out it counts as 0; if both are,
-        ``rtol`` is 1e-6. The gap is an upper bound that includes rounding. It is the gap of `prob`
-        itself, with the screened terms.
+        the objective P, `rtol` is relative to it. If one is left out, it counts as 0; if both are,
+        ``rtol`` is 1e-6. The gap is an upper bound that includes rounding. It belongs to `prob`
+        itself, screened terms included.
     x0 : element of the cone, optional
         Where to start; zero if left out.
     screening : "auto" or tuple of str
         "auto" screens listed triplets, pairs and quadruplets with "MGB" each time the gap has
-        fallen to a tenth, and no other terms: sweeps leave the same ones out at no cost. A tuple
-        names spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` takes another
-        rule, ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens nothing. The name
-        "features" leaves out coordinates that are certainly 0, see
+        fallen to a tenth. It screens no other terms: for samples, sweeps leave the same ones out at
+        no cost. A tuple names spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"``
+        uses another rule, ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens
+        nothing. The name "features" leaves out coordinates that are certainly 0, see
         :func:`safescreen.rules.features`; "auto" does so too for a diagonal metric and a problem
         with a linear term, such as an l1 penalty.
     freq : int
-        Screen each `freq` iterations, if spheres are named.
+        Screen every `freq` iterations, if spheres are named.
     active_set : bool
         Iterate on the terms with a non-zero loss only, and check all terms now and then.
     callback : callable, optional
         ``callback(progress)``, with a :class:`Progress`; returning a true value stops the solve.
-        Its objective and gap are those of `prob`. Once terms have left, reading them costs an
+        Objective and gap in it belong to `prob`. Once terms have left, reading them costs an
         evaluation of all terms.
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
     method : str
-        For terms over a cone: "gradient"; "semismooth", projected gradient with Newton steps
+        For terms over a cone: "gradient"; "semismooth", projected gradient with Newton steps in
         between; "interior", an interior-point method that takes some tens of steps whatever lam is;
-        "handover", gradient steps, and interior-point steps where those are slow, which is what
-        "auto" means there. For terms over the whole space, such as samples: "newton"; "coordinate"
+        "handover", gradient steps, then interior-point steps if they are slow. "auto" means
+        "handover" there. For terms over the whole space, such as samples: "newton"; "coordinate"
         and "unshrunk", coordinate descent with and without shrinking; "hybrid", coordinate descent
-        that hands over to Newton's method where it is slow, which is what "auto" means there.
+        that hands over to Newton's method if it is slow. "auto" means "hybrid" there.
     max_seconds : float, optional
         End with the first iteration after so many seconds. If it is left out, no clock is read, and
-        the same input gives the same solution. Where kernel values are computed on demand, its last
-        digits may depend on what the problem was solved for before.
+        the same input gives the same solution. If kernel values are computed on demand, its last
+        digits may depend on earlier solves of the problem.
     keep_interrupted : bool
         On Ctrl-C return the best point so far, if there is one, with a warning. False raises
         KeyboardInterrupt instead, for a caller that has more to solve.
     alpha0 : array of shape (T,), optional
-        The dual point in [0, 1]^T that goes with `x0`, for the squared hinge any with
-        ``alpha >= 0``, of terms with single dual variables: the ``alpha`` of an earlier solution.
-        The hinge starts from it. Sweeps for another loss judge `x0` by it, and start from the
-        slopes at `x0` if that is not a solution.
+        The dual point that goes with `x0`, such as the ``alpha`` of an earlier solution: in [0,
+        1]^T, or any ``alpha >= 0`` for the squared hinge. Terms must have single dual variables.
+        For the hinge the solver starts from it. For another loss, sweeps judge `x0` by it, and
+        start from the slopes at `x0` if `x0` is not a solution.
 
     Returns
     -------
     Solution
-        Its gap is certified however the solve ended; `reason` says how.
+        Its gap is certified however the solve ended; `reason` says how it ended.
 
     Warns
     -----
     ConvergenceWarning
-        If the tolerance was not reached, at the line of the caller; the message gives the gap.
+        The tolerance was not reached. The warning points to the line of the caller, and gives the
+        gap.
     RuntimeWarning
         The solve was interrupted.
 
@@ -164,22 +165,22 @@ def solve_screened(
     screening: Iterable[str] = (),
     **options: Any,
 ) -> Solution:
-    """Solve what a test leaves of a problem, and judge the result on all of it.
+    """Solve the reduced problem that a test leaves, and judge the result on the whole problem.
 
-    Terms in R are dropped, those in L folded into the linear term. The gap is that of `prob`,
-    screened terms included: where they cost something at a point that is optimal to a tolerance
-    only, the smaller problem is solved further.
+    Terms in R are dropped, and terms in L become part of the linear term. The gap belongs to
+    `prob`, screened terms included. If the gap of `prob` is too large at the solution of the
+    reduced problem, that is solved further.
 
     Parameters
     ----------
     prob : Problem
     lam : float > 0
     screened : Screened
-        What is certain for lam.
+        The terms that are certain for lam.
     x0 : element, optional
         Where to start.
     alpha0 : array of shape (T,), optional
-        The dual point that goes with it, as in :func:`solve`.
+        The dual point that goes with `x0`, as in :func:`solve`.
     screening : tuple of str
         As in :func:`solve`.
     **options : dict
@@ -204,14 +205,14 @@ def solve_screened(
 
 
 def _finished(reduction, setup, state):
-    """Return the solution that a solve has ended with; warn if it has not converged."""
+    """Return the solution at the end of a solve; warn if it has not converged."""
     solution = solution_of(reduction, finished(reduction, state, setup.limits))
     warn_if_not_converged(solution, setup.limits)
     return solution
 
 
 def observer(callback: Callable[[Progress], Any] | None) -> Observe | None:
-    """Return what shows a trace to a user's callback."""
+    """Return the function that shows each point to a user's callback."""
     if callback is None:
         return None
 
@@ -236,7 +237,7 @@ def observer(callback: Callable[[Progress], Any] | None) -> Observe | None:
 
 
 def solution_of(reduction: Reduction, state: State, keep_masks: bool = True) -> Solution:
-    """Return the solution of a finished state; with `keep_masks` those of screening."""
+    """Return the solution of a finished state, with the masks of screening if `keep_masks`."""
     whole = reduction.whole
     cone = whole.cone
     evaluation = state.evaluation
@@ -272,7 +273,7 @@ def solution_of(reduction: Reduction, state: State, keep_masks: bool = True) -> 
 
 
 def warn_if_not_converged(solution: Solution, limits: Limits) -> None:
-    """Warn with the gap reached."""
+    """Warn if the solution has not converged."""
     if not solution.converged:
         warn(shortfall(solution, limits), ConvergenceWarning)
 

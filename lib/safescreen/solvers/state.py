@@ -1,7 +1,8 @@
 """The state of a solve: what is known after a point. The loop makes each one from the one before.
 
-:func:`safescreen.solvers.drive.drive` takes a state and returns the last one. A path goes on from
-that. Solvers and policies read it; what only a solver remembers is an object of its own."""
+:func:`safescreen.solvers.drive.drive` takes a state and returns the last one, from which a path
+goes on. Solvers and policies read it. What only a solver remembers is an object of its own.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +19,12 @@ from safescreen.solvers.point import Point
 from safescreen.solvers.solution import DualPoint
 
 ROUNDING = 0.5
-"""A gap is taken for rounding where the difference of the objectives is less than this part of it.
-"""
+"""A gap counts as rounding if the difference of the objectives is less than this part of it."""
 
 
 class Look(NamedTuple):
-    """The gap and the iteration at which something was looked at; `n_iter` is None if that was
-    before the first one, or never.
+    """The gap and the iteration of a look; `n_iter` is None if the look came before the first
+    iteration, or never.
     """
 
     gap: float = math.inf
@@ -36,11 +36,12 @@ class Fall(NamedTuple):
 
     Attributes
     ----------
-    halved_at, fell_at : int
-        At which iteration it last fell to half of what it was when that last happened, and by a
-        hundredth.
-    to_halve, lowest : float
-        What it was then.
+    halved_at, to_halve : int, float
+        The last iteration at which the gap had fallen below half of the previous `to_halve`, and
+        the gap there.
+    fell_at, lowest : int, float
+        The last iteration at which the gap had fallen by a hundredth of the previous `lowest`, and
+        the gap there.
     """
 
     halved_at: int = 0
@@ -59,18 +60,18 @@ class Fall(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """What the solve for the last lam of a path tells the next one.
+    """What a solve learns from the solve for the last lam of a path.
 
     Attributes
     ----------
     lam : float
         0 if there was none.
     dual : float
-        The dual value of its dual point for the next lam.
+        The dual value, for the next lam, of the last dual point.
     n_iter : int
-        How many iterations it took.
+        Number of iterations for the last lam.
     solver : str
-        Which of several solvers made its last point.
+        Name of the solver that made the last point, where several take turns.
     """
 
     lam: float = 0.0
@@ -86,7 +87,7 @@ class State(NamedTuple):
     ----------
     lam : float
     limits : Limits
-        They may ask for a smaller gap than the caller did, see :func:`drive.drive`.
+        They may ask for a smaller gap than the caller did; see :func:`drive.drive`.
     point : Point
         The last point.
     neighbour : Neighbour
@@ -96,14 +97,15 @@ class State(NamedTuple):
     history : list of Iteration
         All points so far; it grows with the solve.
     problem, evaluation : Problem, Evaluation
-        The problem that is left, and its evaluation at the last point; at the end those of the best
-        point. A neighbouring lam gets its reference from their sums.
+        The reduced problem, and its evaluation at the last point; at the end, problem and
+        evaluation for the best point. A neighbouring lam makes its reference from their sums.
     best : Evaluation
         The evaluation of that problem with the lowest gap.
     best_dual : DualPoint or None
         Its dual point; None for ``alpha(x)``.
     past : float
-        What it costs the best point to be past the kinks of the hinge, see :func:`past_kinks`.
+        Part of the gap of the best point that comes from moving it past the kinks of the hinge; see
+        :func:`past_kinks`.
     n_iter : int
     has_new_problem : bool
         Whether the next point is the first one of a problem, and so the best one.
@@ -111,7 +113,7 @@ class State(NamedTuple):
     screened, left_out : Look
         When terms and when features were screened last.
     rounds : int
-        How often more accuracy was asked of the problem that is left.
+        How often the loop asked for more accuracy on the reduced problem.
     eps : float
         At the end: an upper bound of the distance of the best point from the optimum.
     reason : str
@@ -171,16 +173,19 @@ class State(NamedTuple):
 
     @property
     def is_rounding(self) -> bool:
-        """Whether most of the lowest gap is an allowance for rounding, so that more iterations
-        bring nothing.
+        """Whether most of the lowest gap is an allowance for rounding, so that more iterations do
+        not help.
         """
         return _allowance(self.best, self.past) > (1.0 - ROUNDING) * self.best.gap
 
     @property
     def ends_at_rounding(self) -> bool:
-        """Whether :attr:`is_rounding` holds with an allowance above the gap to reach, and the last
-        look has not lowered the gap by a hundredth. A gap that only being past the kinks keeps up
-        is given up at once where the allowance without that is above the gap to reach, too.
+        """Whether the solve ends because the gap is rounding: :attr:`is_rounding` holds, the
+        allowance is above the gap to reach, and the last point has not lowered the gap by a
+        hundredth.
+
+        A gap that is mostly the cost of being past the kinks ends the solve even if it has just
+        fallen, provided that the allowance without this cost is above the gap to reach too.
         """
         if not (self.is_rounding and self.allowance_above_goal > 0.0):
             return False
@@ -190,15 +195,14 @@ class State(NamedTuple):
 
     @property
     def allowance_above_goal(self) -> float:
-        """What of the lowest gap is an allowance for rounding, if that is above the gap to reach;
-        else 0.
-        """
+        """The allowance for rounding in the lowest gap, if it is above the gap to reach; else 0."""
         allowance = _allowance(self.best, self.past)
         return allowance if allowance > self.limits.goal(self.best.primal) else 0.0
 
     def moved(self, problem: Problem, point: Point) -> Self:
-        """Return what is known after a point of the problem that is left; where rounding at the
-        kinks of the hinge is most of a gap that is too large, it is judged past them.
+        """Return the state after a point of the reduced problem. For the hinge, a gap that is too
+        large and mostly rounding at the kinks is replaced by the gap past the kinks, see
+        :func:`past_kinks`.
         """
         evaluation = point.evaluated(problem, self.lam)
         past = 0.0
@@ -221,9 +225,7 @@ class State(NamedTuple):
         return after
 
     def reduced(self, problem: Problem, kept: Any) -> Self:
-        """Return what is known at the same x of a smaller problem; `kept` are the numbers of its
-        terms.
-        """
+        """Return the state at the same x of a smaller problem, whose terms had numbers `kept`."""
         alpha = None if self.point.alpha is None else self.point.alpha[kept]
         x = problem.cone.with_sum(self.point.x, self.evaluation.H)
         point = self.point._replace(x=x, iterations=0, alpha=alpha, evaluation=None)
@@ -231,8 +233,9 @@ class State(NamedTuple):
         return fewer.moved(problem, point)
 
     def on_features(self, keep: Any) -> Self:
-        """Return where to begin again with the features that are kept: the best point and the last
-        look at the terms belong to a problem with more of them.
+        """Return the state from which a solve begins again with the features that are kept. It
+        forgets the best point and the last screening of terms, which belong to a problem with more
+        features.
         """
         n_iter = max(self.neighbour.n_iter, self.n_iter)
         return self._replace(
@@ -243,14 +246,14 @@ class State(NamedTuple):
         )
 
     def at_best(self) -> Self:
-        """Return the best point as the start of another solver."""
+        """Return the state at the best point, from which another solver starts."""
         alpha = None
         if self.best_dual is not None and self.best_dual.packed:
             alpha = self.best_dual.unpack()
         return self._replace(point=Point(self.best.x, alpha=alpha, evaluation=self.best))
 
     def asking_for_more(self) -> Self:
-        """Return the same with a tenth of the gap as the one to reach."""
+        """Return the state with a tenth of the gap to reach."""
         limits = replace(self.limits, tol=0.1 * self.limits.tol, rtol=0.1 * self.limits.rtol)
         return self._replace(rounds=self.rounds + 1, limits=limits)
 
@@ -270,12 +273,12 @@ class State(NamedTuple):
 
 
 def _allowance(e, past):
-    """Return what of a gap is an allowance for rounding."""
+    """Return the part of a gap that is an allowance for rounding."""
     return e.gap if _is_past_kinks(e, past) else e.gap - max(e.primal - e.dual, 0.0)
 
 
 def _is_past_kinks(e, past):
-    """Return whether a gap is hardly more than what it costs to be past the kinks, which stands for
-    an allowance.
+    """Return whether a gap is hardly more than the cost of being past the kinks, which counts as an
+    allowance.
     """
     return e.gap <= 1.25 * past

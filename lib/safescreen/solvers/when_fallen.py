@@ -12,11 +12,12 @@ from safescreen.terms.base import Terms
 
 @dataclass(frozen=True)
 class WhenFallen:
-    """Use the tests when the gap is less than `factor` of what it was the last time.
+    """Use the tests when the gap is less than `factor` times the gap at the last screening.
 
     The radius of a ball is the root of the gap, up to a factor: between two screenings it shrinks
-    by the root of `factor`. This is for solvers of few iterations, each of which costs as much as
-    screening."""
+    by the root of `factor`. This suits solvers that take few iterations, each as expensive as
+    screening.
+    """
 
     use: tuple[Test, ...]
     factor: float = 0.3
