@@ -67,6 +67,16 @@ def test_each_table_of_the_last_run_names_its_version_and_machine():
     assert [text for text in above if not numbers.MADE.search(text)] == []
 
 
+@pytest.mark.parametrize("name", numbers.SEARCHES.values())
+def test_searches_gain_what_stands_in_brackets(name):
+    factors = numbers.search_factors(name)
+    printed = {next(iter(row.values())): row["SafeSVCCV"] for row in numbers.rows_of(name)}
+    assert len(factors) >= 3
+    for data, factor in factors.items():
+        share = float(re.search(r"\(([\d.]+)\)", printed[data])[1])
+        assert abs(1.0 / factor - share) <= 0.006
+
+
 def test_the_readme_is_as_the_results_are():
     assert readme.written(readme.FILE.read_text(encoding="utf-8")) == readme.FILE.read_text(
         encoding="utf-8"
