@@ -56,9 +56,9 @@ def summarize(frame):
     for (claim, conclusion, whose), group in frame.groupby(
         ["claim", "conclusion", "whose"], sort=False
     ):
-        said = group["agrees"].map({True: "stands", False: "does not"})
-        agree = int((group["verdict"] == said).sum())
-        decided = int((group["verdict"] != "undecided").sum())
+        words = of_the_paper(group)
+        agree = int((words == "stands").sum())
+        decided = int((words != "undecided").sum())
         verdict = "undecided"
         if 2 * agree > len(group):
             verdict = "stands"
@@ -70,14 +70,31 @@ def summarize(frame):
     return pd.DataFrame(rows, columns=names)
 
 
+def of_the_paper(rows):
+    """Return what each row says of the paper: "stands" if its verdict is the one that follows from
+    the paper's own value for its data, "does not" if it is the other, or "undecided".
+    """
+    theirs = rows["agrees"].map({True: "stands", False: "does not"})
+    agrees = (rows["verdict"] == theirs).map({True: "stands", False: "does not"})
+    return agrees.where(rows["verdict"] != "undecided", "undecided")
+
+
 def headline(rows, claim: str, rules):
-    """Return the row that the headline of a table or figure tells, a mapping: from the run that
-    `rules.headlines` names, or else from the first that has it. None if no run has it.
+    """Return the row that the headline of a table or figure tells, a mapping; None if there is
+    none.
+
+    It is a row that counts, if any does, and says what all that count say together, if any does. Of
+    these it is one of the run that `rules.headlines` names, if that has any, and the first.
     """
     rule = rules.headline(claim)
     if rule is None:
         return None
     found = rows[(rows["claim"] == claim) & (rows["conclusion"] == rule.asks)]
+    counted = found[found["whose"] == "paper"]
+    if len(counted):
+        (together,) = summarize(counted)["verdict"]
+        typical = counted[of_the_paper(counted) == together]
+        found = typical if len(typical) else counted
     named = found[found["run"] == rules.headlines[claim].get("run", "")]
     told = (named if len(named) else found).to_dict("records")
     return told[0] if told else None

@@ -185,7 +185,12 @@ def book(tmp_path_factory):
     found.fact(False, "nothing is lost", "-", note="all is lost", whose="own")
     told = {"found": "RRPB made the path {} times {faster|slower}", "log": True}
     found.above(
-        7.0, [2.2, 2.5, 2.4], "the fastest ball saves as large a factor", "-", whose="own", **told
+        7.0,
+        [2.2, 2.5, 2.4],
+        "RRPB and PGB together are faster than any single ball",
+        "-",
+        whose="own",
+        **told,
     )
     found.above(1.0, [2.2, 2.5, 2.4], "GB saves least", "section 7.2", paper=6.4, log=True)
     book.finish("judged", conclusions_csv=found.frame().to_csv(index=False), summary_json="{}")

@@ -435,8 +435,14 @@ class Gallery(SphinxDirective):
         """Yield a finding in a sentence, and the mark and the question that it answers."""
         yield paragraph(f"{row['dataset']}: {wording.headline(row)}", style="headline")
         rule = judging.load().named(row["claim"], row["conclusion"])
-        if rule is not None:
-            yield paragraph(_mark(row, rule, small=small), " ", _asked(row, rule, small=small))
+        if rule is None:
+            return
+        verdict, sets = row["verdict"], ""
+        if not small and row["whose"] == "paper":
+            together = _of_records(self.env.app, row)
+            verdict, sets = together["verdict"], _over_sets(together)
+        mark = _mark(row, rule, verdict, small=small)
+        yield paragraph(mark, " ", _asked(row, rule, small=small), sets)
 
     def _made(self, head, experiment, runs, page, name, figure):
         """Return a card with a figure of a run, by its name or the first."""
@@ -481,9 +487,20 @@ class Gallery(SphinxDirective):
         return card
 
 
-def _mark(row, rule, *, small: bool):
-    """Return the mark of the question that a headline tells."""
-    verdict = row["verdict"]
+def _over_sets(summary) -> str:
+    """Return how many data sets agree with a conclusion of the paper, if there are several."""
+    if summary["of"] == 1:
+        return ""
+    numbers = {"agree": summary["agree"], "differ": summary["decided"] - summary["agree"]}
+    numbers["undecided"] = summary["of"] - summary["decided"]
+    words = [wording.numbered(number, word) for word, number in numbers.items() if number]
+    return f" Of {summary['of']} data sets {', '.join(words)}."
+
+
+def _mark(row, rule, verdict: str, *, small: bool):
+    """Return the mark of the question that a headline tells: of its verdict over all data sets."""
+    if not small and rule.whose == "paper" and row["whose"] != "paper":
+        return pill("not counted", "undecided")
     if verdict == "undecided":
         return pill("too few draws to decide" if small else "undecided", "undecided")
     if rule.whose == "own":  # the colour of no verdict, since none is counted

@@ -181,6 +181,8 @@ def _load(folder: Path) -> Rules:
             raise BookError(
                 f"{FILE}, headlines, {claim}: no rule of it is called {told.get('rule')!r}"
             )
+        if found[0].whose != "paper":
+            raise BookError(f"{FILE}, headlines, {claim}: {told['rule']} is a question of ours")
     return Rules(tuple(rules), printed, counted, names, changed, headlines)
 
 
