@@ -35,11 +35,7 @@ AMONG = "the paper's draw is among the central 95% of ours"
 """The rule that judges one draw of a paper, as it is kept."""
 
 _OF_ONE = {"experiments": "experiment", "stand": "stands", "do": "does", "differ": "differs"}
-<<<<<<< HEAD
 _OF_ONE |= {"rows": "row", "agree": "agrees", "runs": "run"}
-=======
-_OF_ONE |= {"agree": "agrees"}
->>>>>>> eaa1bd3b (Headlines come from rows that count, and a card's mark is that of all of them)
 """Words of several things, as they are said of one."""
 
 _NUMBER = re.compile(r"\{\}( times| points| %|)")
