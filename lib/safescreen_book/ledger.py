@@ -13,12 +13,12 @@ or figure, its status must follow from `conclusions.csv` in `outputs/paper/`.
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from safescreen_book import catalogue, evidence, verdicts
-from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
+from safescreen_book import catalogue, evidence, verdicts, wording
+from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
 from safescreen_book.runner import imports, notebooks
 
 STATUSES = (
@@ -31,8 +31,15 @@ STATUSES = (
     "differs",
     "partial",
 )
-TOLD = ("evidence", "fair", "missing")
-"""Fields about our own findings: their numbers are references."""
+TOLD = ("evidence", "fair")
+"""Fields about our own findings, as `Claim.missing`: their numbers are references."""
+
+CAUSES = {
+    "unpublished": "data never published",
+    "elsewhere": "data not at hand",
+    "time": "computing time",
+}
+"""For want of what rows of a paper are missing, what can never be had first."""
 
 ACCUSATIONS = ("corrected", "refuted", "differs")
 KINDS = {
@@ -62,8 +69,9 @@ class Claim:
     # `ACCUSATIONS` has it
     fair: str = ""
     also: str = ""  # other places of the paper, and its number in STS18 (`sts18` in the file)
-    # what runs cannot cover, and the file that would close it; such a claim is never `reproduced`
-    missing: str = ""
+    # what runs do not cover, by cause (`CAUSES`), and the file that would close it; such a claim is
+    # never `reproduced`
+    missing: Mapping[str, str] = field(default_factory=dict)
     about: tuple[str, ...] = ()  # tests of the library that it is about, see `catalogue`
     headline: str = ""  # the sentence of the evidence that a card tells, see `with_evidence`
 
@@ -99,6 +107,9 @@ def _claim(paper: str, entry) -> Claim:
             raise BookError(
                 f"{where}: {key} {getattr(claim, key)!r} is not one of {', '.join(known)}"
             )
+    for cause in claim.missing:
+        if cause not in CAUSES:
+            raise BookError(f"{where}: missing: " + unknown("cause", cause, CAUSES))
     marked = ("notebook", "evidence") if claim.status != "open" else ()
     for key in ("what", *marked, *(("fair",) if claim.status in ACCUSATIONS else ())):
         if not getattr(claim, key):
@@ -106,6 +117,21 @@ def _claim(paper: str, entry) -> Claim:
     catalogue.check_names(claim.about, where)
     also = [claim.also, f"STS18 {elsewhere}" if elsewhere else ""]
     return replace(claim, cell=claim.cell or claim.id, also=", ".join(filter(None, also)))
+
+
+def lacking(claim: Claim) -> str:
+    """Return what runs of a claim do not cover, a sentence for each cause.
+
+    >>> lacking(Claim("P", "P-F1", "F", "a", "partial", missing={"time": "the last panel"}))
+    'For want of computing time: the last panel.'
+    """
+    told = [f"For want of {CAUSES[cause]}: {claim.missing[cause]}." for cause in _causes(claim)]
+    return " ".join(told)
+
+
+def _causes(claim: Claim) -> list[str]:
+    """Return the causes for which a claim has rows missing, what can never be had first."""
+    return [cause for cause in CAUSES if cause in claim.missing]
 
 
 def find_cell(nb, tag: str):
@@ -127,14 +153,17 @@ def with_evidence(
         texts = {name: getattr(claim, name) for name in TOLD if getattr(claim, name)}
         if claim.evidence:
             texts["headline"] = evidence.headline(claim.evidence)
+        where = (claim.notebook or "", claim.cell)
+        missing = dict(claim.missing)
         try:
             for name, text in texts.items():
-                where = (claim.notebook or "", claim.cell)
                 told = evidence.render(text, sources, *where, strict=strict).rstrip()
                 texts[name] = told if told.endswith((".", "?", "!")) else f"{told}."
+            for cause, text in missing.items():
+                missing[cause] = evidence.render(text, sources, *where, strict=strict)
         except BookError as error:
             raise BookError(f"claim {claim.id}: {error}") from error
-        done.append(replace(claim, **texts))
+        done.append(replace(claim, missing=missing, **texts))
     return tuple(done)
 
 
@@ -162,7 +191,8 @@ def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
             yield f"claim {claim.id}: {claim.status} in the ledger, {follows} by its runs"
         if claim.status == "open":
             continue
-        for text in filter(None, (getattr(claim, name) for name in TOLD)):
+        told = [getattr(claim, name) for name in TOLD]
+        for text in filter(None, [*told, *claim.missing.values()]):
             for problem in evidence.wrong(text, sources, claim.notebook, claim.cell):
                 yield f"claim {claim.id}: {problem}"
         path = Path(folder) / f"{claim.notebook}.ipynb"
@@ -213,8 +243,8 @@ def counts(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
 
 def experiments(claims: Iterable[Claim], rows, rules) -> dict[str, Counter]:
     """Return for each paper how its tables and figures came out: "drawings" have no rules, the
-    others are "reproduced", "differs", "undecided" or, where all that could be judged stands,
-    "lack of data".
+    others are "reproduced", "differs", "undecided" or, where all that could be judged stands, one
+    of `CAUSES`.
     """
     asked = {rule.claim for rule in rules}
     table: dict[str, Counter] = {claim.paper: Counter() for claim in claims}
@@ -227,19 +257,51 @@ def experiments(claims: Iterable[Claim], rows, rules) -> dict[str, Counter]:
         elif claim.status == "partial":
             found = rows[(rows["claim"] == claim.id) & (rows["whose"] == "paper")]
             decided = set(verdicts.summarize(found)["verdict"]) <= {"stands"}
-            word = "lack of data" if decided else "undecided"
+            word = next(iter(_causes(claim)), "undecided") if decided else "undecided"
         table[claim.paper][word] += 1
     return table
 
 
-def absent(rows, rules) -> Counter:
-    """Return for each paper how many of its conclusions no run could judge as the paper's, for want
-    of its data.
+def absent(claims: Iterable[Claim], rows, rules):
+    """Return the conclusions of the papers that no run judged as the paper's, a row each with its
+    `claim`, `conclusion` and `cause`; and the `verdict` of the runs that stand in, on other data or
+    settings, "none" if there are none.
+
+    The cause is that of the claim, empty if it has none. A claim with several has the first of
+    `CAUSES`, unless the rule says what it `lacks`.
     """
+    import pandas as pd
+
+    known = {claim.id: claim for claim in claims}
     theirs = rows[rows["whose"] == "paper"]
     judged = set(zip(theirs["claim"], theirs["conclusion"], strict=True))
-    asked = {(rule.claim, rule.asks) for rule in rules if rule.whose == "paper"}
-    return Counter(claim.partition("-")[0] for claim, _ in asked - judged)
+    asked = {(rule.claim, rule.asks): rule for rule in rules if rule.whose == "paper"}
+    found = []
+    for (name, conclusion), rule in asked.items():
+        if (name, conclusion) in judged:
+            continue
+        cause = rule.lacks or next(iter(_causes(known[name])), "")
+        same = rows[(rows["claim"] == name) & (rows["conclusion"] == conclusion)]
+        verdict = "none"
+        if len(same):
+            (verdict,) = verdicts.summarize(same.assign(whose="own"))["verdict"]
+        found.append((name, conclusion, cause, verdict))
+    return pd.DataFrame(found, columns=["claim", "conclusion", "cause", "verdict"])
+
+
+def left(found) -> list[str]:
+    """Return how many conclusions of `absent` were not judged for each cause, and what the runs say
+    that stand in, in words.
+    """
+    told = []
+    for cause, words in CAUSES.items():
+        verdict = found["verdict"][found["cause"] == cause]
+        if not len(verdict):
+            continue
+        beside = verdict[verdict != "none"]
+        said = f" (stand-ins: {wording.counts(beside)})" if len(beside) else ""
+        told.append(f"{len(verdict)} not judged for want of {words}{said}")
+    return told
 
 
 def stands(claims: Iterable[Claim], rows) -> dict[str, Counter]:

@@ -2,6 +2,7 @@
 derive the status.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from safescreen_book import places, wording
@@ -116,7 +117,7 @@ def over_sets(rows) -> dict:
     return found
 
 
-def status(frame, missing: str = "") -> str:
+def status(frame, missing: Mapping[str, str] | None = None) -> str:
     """Return the status of a claim that follows from its rows: differs, reproduced or partial.
 
     It is "differs" if one of the paper's conclusions does not stand, "reproduced" if all of them
@@ -127,7 +128,7 @@ def status(frame, missing: str = "") -> str:
     >>> conclusion, note = "all balls give the same optimum", "largest difference 2e-7"
     >>> found.fact(True, conclusion, "section 7.2", note=note)
     'stands'
-    >>> status(found.frame()), status(found.frame(), missing="satimage")
+    >>> status(found.frame()), status(found.frame(), missing={"time": "satimage"})
     ('reproduced', 'partial')
     """
     verdicts = set(summarize(frame[frame["whose"] == "paper"])["verdict"])

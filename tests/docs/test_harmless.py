@@ -279,10 +279,11 @@ def site(tmp_path_factory):
         nb = a_notebook(ATTACKS[first : first + 10])
         nb.cells.append(nbformat.v4.new_markdown_cell("[x](figures/page.html)"))
         nbformat.write(nb, notebooks / f"{50 + first}-attacks.ipynb")
-    told = ("what", "evidence", "fair", "missing", "also", "sts18")
+    told = ("what", "evidence", "fair", "also", "sts18")
     claims = [
         {"id": f"STS19-{kind}{i}", "kind": kind, "status": "corrected", "notebook": "50-attacks"}
         | dict.fromkeys(told, text)
+        | {"missing": {"elsewhere": text, "time": text}}
         for i, text in enumerate(ATTACKS)
         for kind in "FT"
     ]

@@ -45,38 +45,38 @@ def link_claim(app, name: str, text: str = "") -> nodes.Node:
     )
 
 
-COLUMNS = (
-    ("statements as printed", "with a slip", "corrected"),
-    (
-        "drawn or derived",
-        "experiments reproduced",
-        "in part, for want of data",
-        "undecided",
-        "differ",
-    ),
-    ("conclusions that stand", "do not", "undecided", "without the data"),
-)
+GROUPS = ("statements", "tables and figures", "conclusions")
 
 
-def table_of(claims, rows) -> dict[str, list[int]]:
-    """Return for each paper the numbers under `COLUMNS`."""
+def table_of(claims, rows) -> dict[str, list[str]]:
+    """Return for each paper what became of each of `GROUPS`, in words."""
     claims = list(claims)
     rules = judging.load().rules
     items, stands = ledger.experiments(claims, rows, rules), ledger.stands(claims, rows)
-    absent = ledger.absent(rows, rules)
+    absent = ledger.absent(claims, rows, rules)
+    paper_of = absent["claim"].str.partition("-")[0]
     found = {}
     for paper in PAPERS:
         kinds = Counter(c.status for c in claims if c.paper == paper and c.kind not in "FB")
+        judged = stands.get(paper, Counter())
         found[paper] = [
-            *(kinds[word] for word in ("verified", "misprint", "corrected")),
-            *(
-                items.get(paper, Counter())[word]
-                for word in ("drawings", "reproduced", "lack of data", "undecided", "differs")
-            ),
-            *(stands.get(paper, Counter())[word] for word in wording.VERDICTS),
-            absent.get(paper, 0),
+            _counted(kinds, _STATEMENTS),
+            _counted(items.get(paper, Counter()), _ITEMS),
+            "; ".join([wording.counts(judged.elements()), *ledger.left(absent[paper_of == paper])]),
         ]
     return found
+
+
+_STATEMENTS = {"verified": "as printed", "misprint": "with a slip", "corrected": "corrected"}
+_ITEMS = {"drawings": "drawn or derived", "reproduced": "experiments reproduced"}
+_ITEMS |= {cause: f"in part ({words} missing)" for cause, words in ledger.CAUSES.items()}
+_ITEMS |= {"undecided": "undecided", "differs": "differ"}
+
+
+def _counted(numbers, words) -> str:
+    """Return numbers with what they count, those that are not 0."""
+    told = [wording.numbered(numbers[key], word) for key, word in words.items() if numbers[key]]
+    return ", ".join(told)
 
 
 class Ledger(SphinxDirective):
@@ -96,30 +96,14 @@ class Ledger(SphinxDirective):
         ]
 
 
-GROUPS = ("statements", "tables and figures", "conclusions")
-
-
-def in_words(numbers: list[int]) -> list[str]:
-    """Return for each of `GROUPS` the numbers of a paper, with what they count."""
-    told, rest = [], numbers
-    for names in COLUMNS:
-        found, rest = rest[: len(names)], rest[len(names) :]
-        words = [name.removeprefix("statements ") for name in names]
-        words = [word.removeprefix("conclusions that ") for word in words]
-        counted = zip(found, words, strict=True)
-        parts = [wording.numbered(n, word) for n, word in counted if n]
-        told.append(", ".join(parts))
-    return told
-
-
 class Papers(SphinxDirective):
     """What became of each paper: its statements, tables and figures, and conclusions."""
 
     def run(self):
         app = self.env.app
         rows = [
-            [link(app, PAPERS[paper], f"claims/{paper}"), *in_words(numbers)]
-            for paper, numbers in table_of(app.claims.values(), app.judged).items()
+            [link(app, PAPERS[paper], f"claims/{paper}"), *told]
+            for paper, told in table_of(app.claims.values(), app.judged).items()
         ]
         return [table(["paper", *GROUPS], rows, widths=(26, 22, 30, 22))]
 
@@ -153,20 +137,22 @@ class Items(SphinxDirective):
 
     def run(self):
         app, rows = self.env.app, []
+        absent = ledger.absent(app.claims.values(), app.judged, judging.load().rules)
         for claim in app.claims.values():
             if claim.kind in "FB" and claim.paper in (self.arguments or PAPERS):
                 found = app.judged[app.judged["claim"] == claim.id]
                 words = verdicts.summarize(found[found["whose"] == "paper"])["verdict"].tolist()
-                stands = wording.counts(words) if words else ""
+                stands = [wording.counts(words)] if words else []
+                stands += ledger.left(absent[absent["claim"] == claim.id])
                 seen = _runs(app, found) or [link_cell(app, claim)]
                 rows.append(
                     [
                         link_claim(app, claim.id),
                         claim.what,
                         pill(claim.status),
-                        stands,
+                        "; ".join(stands),
                         seen,
-                        claim.missing,
+                        ledger.lacking(claim),
                     ]
                 )
         head = ["item", "what it shows", "verdict", "conclusions", "runs", "missing"]
@@ -174,14 +160,16 @@ class Items(SphinxDirective):
 
 
 class Absent(SphinxDirective):
-    """What no run covers for want of data, and what somebody who has the data types."""
+    """What no run covers for want of data that are not at hand, and what somebody types who has
+    them.
+    """
 
     def run(self):
         app, rows = self.env.app, []
         for claim in app.claims.values():
-            lacks_data = claim.missing and "computing time" not in claim.missing
+            lacks = claim.missing.get("elsewhere")
             experiment = app.manifest.experiments.get(claim.notebook or "")
-            if not lacks_data or experiment is None or RECORDS not in experiment.profiles:
+            if not lacks or experiment is None or RECORDS not in experiment.profiles:
                 continue
             found = app.judged[app.judged["claim"] == claim.id]
             found = found[found["experiment"] == experiment.name]
@@ -190,7 +178,7 @@ class Absent(SphinxDirective):
             if len(found):
                 run = f"{experiment.name}/{found['run'].iloc[0]}"
             typed = nodes.literal("", f"safescreen run {run} --profile {RECORDS} -p dataset NAME")
-            rows.append([link_claim(app, claim.id), f"{claim.missing}.", typed])
+            rows.append([link_claim(app, claim.id), f"{lacks}.", typed])
         return [table(["item", "what is missing", "with the data"], rows, widths=(12, 48, 40))]
 
 
@@ -233,7 +221,9 @@ class Claims(SphinxDirective):
                 [paragraph(nodes.emphasis("", "In fairness: "), claim.fair)] if claim.fair else []
             )
             fair += (
-                [paragraph(nodes.emphasis("", "Missing: "), claim.missing)] if claim.missing else []
+                [paragraph(nodes.emphasis("", "Missing: "), ledger.lacking(claim))]
+                if claim.missing
+                else []
             )
             parts = [
                 paragraph(claim.what),

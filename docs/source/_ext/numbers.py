@@ -150,14 +150,18 @@ def _claims() -> dict[str, str]:
     items = Counter(claim.status for claim in printed if claim.kind in "FB")
     statements = Counter(claim.status for claim in printed if claim.kind not in "FB")
     conclusions: Counter[str] = Counter()
-    rows, rules = ledger.judged(NOTEBOOKS), judging.load()
+    rows = ledger.judged(NOTEBOOKS)
+    absent = ledger.absent(claims, rows, judging.load().rules)
     for counts in ledger.stands(claims, rows).values():
         conclusions.update(counts)
     found = {
         "statements": statements.total(),
         "items": items.total(),
         "conclusions": conclusions.total(),
-        "conclusions absent": ledger.absent(rows, rules.rules).total(),
+        "conclusions absent": len(absent),
+    }
+    found |= {
+        f"conclusions {cause}": int((absent["cause"] == cause).sum()) for cause in ledger.CAUSES
     }
     found |= {f"statements {status}": statements[status] for status in ledger.STATUSES}
     found |= {f"items {status}": items[status] for status in ledger.STATUSES}

@@ -488,13 +488,17 @@ class Gallery(SphinxDirective):
 
 
 def _over_sets(summary) -> str:
-    """Return how many data sets agree with a conclusion of the paper, if there are several."""
-    if summary["of"] == 1:
+    """Return how many comparisons, one a data set or panel, agree with a conclusion of the paper,
+    if there are several.
+    """
+    agree, decided, of = (summary[name] for name in ("agree", "decided", "of"))
+    if of == 1:
         return ""
-    numbers = {"agree": summary["agree"], "differ": summary["decided"] - summary["agree"]}
-    numbers["undecided"] = summary["of"] - summary["decided"]
+    if agree == of:
+        return f" All {of} comparisons agree."
+    numbers = {"agree": agree, "differ": decided - agree, "undecided": of - decided}
     words = [wording.numbered(number, word) for word, number in numbers.items() if number]
-    return f" Of {summary['of']} data sets {', '.join(words)}."
+    return f" Of {of} comparisons {', '.join(words)}."
 
 
 def _mark(row, rule, verdict: str, *, small: bool):
@@ -512,7 +516,10 @@ def _asked(row, rule, *, small: bool) -> str:
     """Return what was asked, and whether it is counted; in small runs nothing is."""
     if rule.whose == "own":
         return f"We also asked whether {rule.asks}."
-    return f"The paper says: {rule.asks}.{'' if small else _uncounted(row)}"
+    said = f"The paper says: {rule.asks}."
+    if small or row["whose"] == "paper":
+        return said
+    return f"{said} No run had the paper's data and settings; this one stands in."
 
 
 def _is_the_papers(row, rules) -> bool:

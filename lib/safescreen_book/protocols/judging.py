@@ -62,6 +62,9 @@ class Rule:
         set; or "not printed".
     settings : str
         Which settings of a run have to be the paper's, where a notebook tells them apart.
+    lacks : str
+        For want of what no run has judged it, where its claim has several causes
+        (`ledger.CAUSES`) and the first is not meant.
     changed : tuple of mapping
         What was changed after a run: what, why, the verdict before and after, and the commit.
     """
@@ -89,6 +92,7 @@ class Rule:
     note: str = ""
     paper: Any = "not printed"
     settings: str = ""
+    lacks: str = ""
     changed: tuple = ()
 
     def __post_init__(self):
