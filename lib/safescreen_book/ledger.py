@@ -278,7 +278,7 @@ def absent(claims: Iterable[Claim], rows, rules):
     asked = {(rule.claim, rule.asks): rule for rule in rules if rule.whose == "paper"}
     found = []
     for (name, conclusion), rule in asked.items():
-        if (name, conclusion) in judged:
+        if name not in known or (name, conclusion) in judged:
             continue
         cause = rule.lacks or next(iter(_causes(known[name])), "")
         same = rows[(rows["claim"] == name) & (rows["conclusion"] == conclusion)]
