@@ -106,3 +106,34 @@ def test_a_few_rounds_find_the_intercept(loss):
         n += 1
         assert n <= 20
     assert n <= 10
+
+
+def free(seed, loss):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(10, 80)), int(rng.integers(1, 8))
+    X = rng.standard_normal((n, d))
+    y = np.where(X[:, 0] + rng.standard_normal(n) > 0.0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return ss.Problem(ss.FreeIntercept.from_points(X, y), loss), 10.0 ** rng.uniform(-2.0, 2.0)
+
+
+@pytest.mark.parametrize("loss", [HINGE, ss.SmoothedHinge(0.5), ss.SquaredHinge(0.5)], ids=str)
+def test_a_solution_with_a_free_intercept_is_solved_already(loss):
+    for seed in range(20):
+        problem, lam = free(seed, loss)
+        first = ss.solve(problem, lam)
+        again = ss.solve(problem, lam, x0=first.x, alpha0=first.alpha)
+        assert again.n_iter == 0 and again.converged
+        assert again.history[0].gap <= first.gap + 1e-9 * first.primal
+
+
+def test_a_pair_that_is_no_solution_leads_to_one():
+    """Of a solution for another lam, and an alpha that does not balance the classes."""
+    for seed in range(10):
+        problem, lam = free(seed, HINGE)
+        x0 = ss.solve(problem, 0.3 * lam).x
+        alpha0 = np.random.default_rng(seed).uniform(0.0, 1.0, len(problem))
+        found = ss.solve(problem, lam, x0=x0, alpha0=alpha0)
+        best = ss.solve(problem, lam)
+        assert found.converged and abs(found.primal - best.primal) <= found.gap + best.gap
+        assert abs(problem.terms.residual(found.alpha)[0]) <= 1e-9 * len(problem)

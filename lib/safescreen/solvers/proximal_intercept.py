@@ -108,10 +108,15 @@ class ProximalIntercept:
     pace = 1.0
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Centre]:
-        """Solve the problem around the best intercept of the start."""
+        """Begin at a start that has a dual point, which may be a solution. Solve the problem around
+        the best intercept of any other start, and of one for the neighbouring lam.
+        """
         start = state.point
         b = problem.terms.intercept(start.x, problem.loss) or 0.0
         own = Centre(b=b, x=start.x, alpha=start.alpha)
+        if start.alpha is not None and state.neighbour.lam == 0.0:
+            alpha = problem.terms.balanced(start.alpha, start.x, problem.loss)
+            return Point(start.x, alpha=alpha, evaluation=start.evaluation), own
         rough = max(self.rough, state.limits.rtol)
         return self._solve(problem, state, own, state.limits.tol, rough)
 

@@ -67,7 +67,9 @@ class Solution:
     ----------
     x : element of the cone
     alpha : array of shape (T,)
-        The dual point that `gap` belongs to.
+        The dual point that `gap` belongs to: the one that the solver ended with. For a smooth loss
+        ``problem.alpha(x)`` may have a smaller gap. A solve that ends short of its tolerance
+        returns the best of the two and of 0.
     lam : float
     gap : float
         Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included: the
@@ -146,7 +148,9 @@ class Solution:
 
     @property
     def alpha(self) -> NDArray:
-        """Dual point, shape (T,): from the solver, or ``alpha(x)``, computed on demand."""
+        """Dual point, shape (T,), that the gap belongs to. Where it is ``alpha(x)`` it is computed
+        on demand.
+        """
         if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()
         if self.problem is None:
