@@ -97,9 +97,9 @@ def solve(
         The dual point that goes with `x0`, such as the ``alpha`` of an earlier solution: in [0,
         1]^T, or any ``alpha >= 0`` for the squared hinge. Terms must have single dual variables.
         For the hinge with a free intercept the solver starts from the pair, so that a solution
-        takes no iteration. For the hinge without one it starts from an x made of `alpha0`, whose
-        gap may be larger than that of the pair. For another loss, sweeps judge `x0` by it, and
-        start from the slopes at `x0` if `x0` is not a solution.
+        takes no iteration. For the hinge without one its first point is another x, made from the
+        pair, whose gap may be larger. For another loss, sweeps judge `x0` by it, and start from the
+        slopes at `x0` if `x0` is not a solution.
 
     Returns
     -------
