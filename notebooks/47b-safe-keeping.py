@@ -325,7 +325,7 @@ def worst_ball(prob, best):
 # %% tags=["NEW-KEEP", "nbval-ignore-output"]
 rng = np.random.default_rng(1)
 for cone in ("matrices", "diagonal", "whole space"):
-    shares, before, after = [], [], []
+    shares, after_one, after_all = [], [], []
     for _ in range(12):
         prob = random_problem(cone, rng)
         lam = rng.uniform(0.05, 0.4) * prob.lam_max()
@@ -338,11 +338,13 @@ for cone in ("matrices", "diagonal", "whole space"):
             shares.append(moved_by / displacement(prob, ball, in_C))
         if signs_are_known(prob, ball, in_C):
             _, residuals = finish(prob, lam, in_L, in_C, prob.alpha(ball.center), 1 + newton_steps(prob))
-            before.append(max(residuals[1:-1], default=1.0))
-            after.append(residuals[-1])
-    assert max(shares, default=1.0) < 1.0 + 1e-6 and max(after) < 1e-9 < max(before)
-    told = f"of the displacement up to {max(shares):.1%} is used; " if shares else ""
-    print(f"{cone}: {told}signs known in {len(after)} of 12, residual of (1) after {newton_steps(prob)} step(s) at most {max(after):.0e}")
+            after_one.append(residuals[1])
+            after_all.append(residuals[-1])
+    assert max(shares, default=1.0) < 1.0 + 1e-6
+    assert max(after_all) < 1e-9 and (cone != "matrices" or max(after_one) > 1e-9)
+    used = f"up to {max(shares):.1%} of the displacement is used; " if shares else ""
+    print(f"{cone}: {used}signs known in {len(after_all)} of 12")
+    print(f"   largest residual of (1) after one Newton step {max(after_one):.0e}, after {newton_steps(prob)} {max(after_all):.0e}")
 
 # %% [markdown]
 # ## Broken on purpose: signs read off the center
