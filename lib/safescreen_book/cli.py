@@ -522,9 +522,11 @@ def _list(options) -> int:
         print(f"{experiment.name}  {experiment.title}{claims}")
         for name, profile in experiment.profiles.items():
             if options.profile in (None, name):
-                print(f"  {name}: about {profile.seconds:g} s, {profile.memory_mb:g} MB")
-                total[name] = total.get(name, 0.0) + profile.seconds
-                for item in batch.plan(manifest, profile.runs, name, outputs):
+                items = batch.plan(manifest, profile.runs, name, outputs)
+                seconds = sum(_seconds(item, profile) for item in items)
+                print(f"  {name}: about {seconds:,.0f} s, {profile.memory_mb:g} MB")
+                total[name] = total.get(name, 0.0) + seconds
+                for item in items:
                     print(f"    {item.run}  {item.status}")
                     found.setdefault(name, Counter())[item.state.status] += 1
     print()
@@ -535,6 +537,11 @@ def _list(options) -> int:
         print(f"{name}: {runs}, {states}; all of them take about {length}")
     print("To run all of a size: safescreen run --profile laptop; one: safescreen run NAME")
     return 0
+
+
+def _seconds(item, profile) -> float:
+    """Return how long a run took, or about how long it takes if it was not run."""
+    return item.state.result["seconds"]["wall"] if item.state.done else profile.share(item.run)
 
 
 def _codecheck(options) -> int:

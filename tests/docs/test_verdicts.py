@@ -7,6 +7,7 @@ import re
 import pytest
 
 import filled
+from _ext import numbers
 from safescreen_book import cli, ledger, verdicts, wording
 from safescreen_book.places import notebooks_folder
 from safescreen_book.protocols import judging
@@ -124,3 +125,12 @@ def test_the_article_and_the_terminal_count_alike(rows, known, capsys):
     absent = ledger.absent(known.values(), rows, judging.load().rules)
     for cause, number in absent["cause"].value_counts().items():
         assert re.search(rf"{number}(?: for want)? of {ledger.CAUSES[cause]}", words), cause
+
+
+def test_pages_and_terminal_say_the_same_hours_of_all_runs(capsys):
+    hours = numbers.numbers()["hours of records"]
+    for page in ("article", "codecheck"):
+        text = (filled.FOLDER / f"{page}.md").read_text(encoding="utf-8")
+        assert re.findall(r"(\d+) hours of one core", " ".join(text.split())) == [hours], page
+    cli.main(["list", "--profile", "paper"])
+    assert f"all of them take about {hours} h" in capsys.readouterr().out

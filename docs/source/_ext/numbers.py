@@ -179,7 +179,7 @@ def _experiments() -> dict[str, str]:
         "theorem notebooks": str(len(list(NOTEBOOKS.glob("[1-4]*.ipynb")))),
         "experiment notebooks": str(len({experiment.notebook for experiment in manifest})),
     }
-    for size in ("smoke", "laptop", "paper"):
+    for size in ("smoke", "laptop"):
         seconds = sum(e.profiles[size].seconds for e in manifest if size in e.profiles)
         found[f"minutes of {size}"] = shown(seconds / 60.0)
         found[f"hours of {size}"] = shown(seconds / 3600.0)
