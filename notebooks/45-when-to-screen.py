@@ -186,7 +186,7 @@ class Counting:
 # All triplets of iris, 40 values of $\lambda$, and an absolute gap of $10^{-6}$, as in the papers,
 # so nearly every $\lambda$ takes several iterations. We take four policies. All of them screen with
 # the midpoint gap bound (MGB), and before the first iteration of a $\lambda$ too. `auto` is that of
-# the library, which screens each time the gap has fallen to a tenth.
+# the library, which screens each time the gap has fallen to a tenth and ten iterations have passed.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -386,7 +386,8 @@ for kind, (terms, a_loss) in kinds.items():
 # $(n-m)\,s' W > n\,s W$, so $s'/s > n/(n-m)$. If $s$ is near 1, as with the solution for the last
 # $\lambda$ as a reference, it is never better. If the solver starts from zero, $s$ is near 0 until
 # the ball is small, and it is better to wait. The library does both: it screens before the first
-# iteration of a $\lambda$, and again each time the gap has fallen to a tenth.
+# iteration of a $\lambda$, and again each time the gap has fallen to a tenth and ten iterations have
+# passed.
 #
 # </details>
 #

@@ -16,6 +16,7 @@ from instances import instance
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
 from safescreen.solvers.methods import HINGE, SMOOTH, set_up
+from safescreen.solvers.state import Look
 from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
@@ -302,3 +303,16 @@ def test_interior_points_are_for_terms_that_have_what_they_need(family):
         prob = ss.Problem(FAMILIES[family](), loss)
         assert solver.is_able(prob) == prob.terms.offers.issuperset(solver.needs)
     assert not HINGE["interior"].is_able(ss.Problem(FAMILIES["products"](), ss.Hinge()))
+
+
+def test_auto_screens_again_when_the_gap_has_fallen_and_ten_iterations_have_passed():
+    problem = instance("full").problem(0.05)
+    policy = set_up(problem, screening="auto").policy
+    begun = Look(1.0, 3)
+
+    def is_due(gap, n_iter, then=begun):
+        return bool(policy.tests(Look(gap, n_iter), then, problem.terms))
+
+    assert is_due(0.09, 13) and not is_due(0.11, 13) and not is_due(0.09, 12)
+    assert is_due(0.09, 10, then=Look(1.0)) and not is_due(0.09, 9, then=Look(1.0))
+    assert is_due(1.0, 0, then=Look())

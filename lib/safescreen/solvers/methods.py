@@ -77,9 +77,11 @@ list. It does not screen samples, because sweeps leave out the same samples at n
 """
 
 AUTO = (Test((SPHERES["MGB"],), "sphere"),)
-""""auto" screens with these tests each time the gap has fallen by the factor `FALLEN`."""
+""""auto" screens with these tests each time the gap has fallen by the factor `FALLEN`, and at least
+`PAUSE` iterations have passed.
+"""
 
-FALLEN = 0.1
+FALLEN, PAUSE = 0.1, 10
 
 UNSCREENED = (
     "products of lists and shards are not screened, listed Triplets are; take 'auto' or (), which "
@@ -211,7 +213,7 @@ def policy_of(
         return screening
     if isinstance(screening, str) and screening == "auto":
         is_listed = prob.terms.offers.issuperset(LISTED)
-        return WhenFallen(AUTO, FALLEN) if is_listed else None
+        return WhenFallen(AUTO, FALLEN, PAUSE) if is_listed else None
     tests = parse_screening(screening, prob, name)
     if not tests:
         return None

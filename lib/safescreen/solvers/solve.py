@@ -63,12 +63,12 @@ def solve(
         Where to start; zero if left out.
     screening : "auto" or tuple of str
         "auto" screens listed triplets, pairs and quadruplets with "MGB" each time the gap has
-        fallen to a tenth. It screens no other terms: for samples, sweeps leave the same ones out at
-        no cost. A tuple names spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"``
-        uses another rule, ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens
-        nothing. The name "features" leaves out coordinates that are certainly 0, see
-        :func:`safescreen.rules.features`; "auto" does so too for a diagonal metric and a problem
-        with a linear term, such as an l1 penalty.
+        fallen to a tenth, at the earliest ten iterations after the last time. It screens no other
+        terms: for samples, sweeps leave the same ones out at no cost. A tuple names spheres of
+        ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` uses another rule, ``"MGB&BT2"``
+        the points that lie in both balls, and ``()`` screens nothing. The name "features" leaves
+        out coordinates that are certainly 0, see :func:`safescreen.rules.features`; "auto" does so
+        too for a diagonal metric and a problem with a linear term, such as an l1 penalty.
     freq : int
         Screen every `freq` iterations, if spheres are named.
     active_set : bool

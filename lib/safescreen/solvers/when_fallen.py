@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,16 +13,20 @@ from safescreen.terms.base import Terms
 
 @dataclass(frozen=True)
 class WhenFallen:
-    """Use the tests when the gap is less than `factor` times the gap at the last screening.
+    """Use the tests when the gap is less than `factor` of what it was the last time, and at least
+    `pause` iterations have passed since.
 
     The radius of a ball is the root of the gap, up to a factor: between two screenings it shrinks
-    by the root of `factor`. This suits solvers that take few iterations, each as expensive as
-    screening.
+    by the root of `factor`. This is for solvers of few iterations, each of which costs as much as
+    screening. A pause spares a solve that ends after some iterations a test shortly before its end.
     """
 
     use: tuple[Test, ...]
     factor: float = 0.3
+    pause: int = 0
 
     def tests(self, now: Look, then: Look, terms: Terms) -> Iterable[Test]:
-        """Return the tests if the gap has fallen that far."""
-        return self.use if now.gap < self.factor * then.gap else ()
+        """Return the tests if the gap has fallen that far; the first ones at once."""
+        is_first = math.isinf(then.gap)
+        has_paused = is_first or (now.n_iter or 0) - (then.n_iter or 0) >= self.pause
+        return self.use if has_paused and now.gap < self.factor * then.gap else ()
