@@ -12,7 +12,6 @@ from docutils.nodes import row as row_of_table
 
 import authors
 import filled
-import readme
 from _ext import claims, numbers, pages, reference
 from safescreen_book import ledger
 from safescreen_book.protocols import judging
@@ -78,11 +77,10 @@ def test_searches_gain_what_stands_in_brackets(name):
 
 
 def test_the_readme_is_as_the_results_are():
-    assert readme.written(readme.FILE.read_text(encoding="utf-8")) == readme.FILE.read_text(
-        encoding="utf-8"
-    )
-    changed = readme.FILE.read_text(encoding="utf-8").replace(" times faster**", " times slower**")
-    assert readme.written(changed) != changed
+    text = filled.README.read_text(encoding="utf-8")
+    assert filled.readme(text) == text
+    changed = text.replace(" times faster**", " times slower**")
+    assert filled.readme(changed) == text != changed
 
 
 def test_the_filled_pages_are_as_the_results_are():
@@ -93,7 +91,7 @@ def test_the_filled_pages_are_as_the_results_are():
 
 
 def test_a_forge_finds_nothing_to_fill_and_no_dead_link_in_the_filled_pages():
-    for path in [*(filled.FOLDER / name for name in filled.there()), readme.FILE]:
+    for path in [*(filled.FOLDER / name for name in filled.there()), filled.README]:
         text = re.sub(
             r"```(?:python|text)?\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.S
         )
