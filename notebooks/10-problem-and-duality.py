@@ -56,9 +56,9 @@ axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\st
 axes[1].set_title("their dual variables", loc="left", fontsize=10)
 axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
 figures.show(
-    "Left, the loss of 108 triplets against their margins at the solution, along the hinge with "
-    "a rounded corner: 98 on the falling line, L, 7 on the flat part, R, 3 in the corner. "
-    "Right, their dual variables: 1 for margins below 0.95, 0 above 1, a few between."
+    f"Left, dots are the {len(u)} triplets on the loss, a hinge with a rounded corner, at their margins at the solution: {parts.n_L} lie on the "
+    f"falling line, L, {parts.n_R} on the flat part, R, and {len(u) - parts.n_L - parts.n_R} in the corner. Right, dots are their dual variables: "
+    f"1 for margins below {1.0 - loss.gamma:g}, 0 above 1, and fractions between."
 )
 
 # %% [markdown]

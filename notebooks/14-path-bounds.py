@@ -64,9 +64,8 @@ figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": s
 ax.plot(*np.array(solutions).T, "*", color="black", markersize=9, zorder=5)
 ax.plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
 figures.show(
-    "A plane with three discs of RPB for three new lambdas. They touch each other in the "
-    "reference, their centers lie on the ray from 0 through it, and each contains the "
-    "solution for its lambda."
+    "Discs of RPB, one for each new lambda, touch each other in the reference. Their centers lie on the ray from 0 through it, and each disc contains the "
+    "solution for its lambda, a star."
 )
 
 # %% [markdown]
@@ -321,8 +320,8 @@ ax = figures.lines({"RPB": needed}, grid, title="how much of the ball is needed"
 ax.set_ylim(0, 1.05)
 ax.invert_xaxis()
 figures.show(
-    "The distance of the solution from the center against lambda 1 over lambda 0. It is between 0.7 "
-    "and 0.9 of the radius."
+    "The curve shows the distance of the solution from the center over the radius, against lambda 1 over lambda 0. "
+    f"It lies between {min(needed):.2f} and {max(needed):.2f}."
 )
 
 # %% [markdown]
@@ -488,7 +487,7 @@ assert abs(np.array(surface) - 1.0).max() < 1e-9
 # reference (relative gap). Right: what the balls screen. `RPB` uses a reference of gap $10^{-12}$, the closest
 # to exact there is.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 ratios = np.linspace(0.5, 0.999, 40)
 references = {"RPB": ss.solve(larger, a, tol=0.0, rtol=1e-12)}
 references |= {f"RRPB, gap {r:.0e}": ss.solve(larger, a, tol=0.0, rtol=r, screening=()) for r in (1e-4, 1e-3, 1e-2)}
@@ -504,9 +503,9 @@ for ax, curves, label, legend in zip(axes, (radii, rates), ("radius", "share of 
     ax.set_ylim(0, None)
     ax.invert_xaxis()
 figures.show(
-    "Against the new lambda over the old one, from 1 to 0.5. Left, radii: RPB and RRPB for a "
-    "small gap grow from 0 to 0.5, RRPB for a gap of 0.01 from 0.25 to 1.1. Right, the share of "
-    "triplets screened falls accordingly, from 1 to 0.75 and from 0.77 to 0.47."
+    f"Curves go from the left, where the new lambda is nearly the old one, to the right, where it is {ratios[0]:g} times that. "
+    f"Left they show radii: {figures.ends({name: r[::-1] for name, r in radii.items()})}. "
+    f"Right they show the share of triplets screened: {figures.ends({name: r[::-1] for name, r in rates.items()})}."
 )
 
 # %% [markdown]

@@ -57,7 +57,7 @@ ax.text(-0.7, 0.3, "margin below 1", fontsize=9, color="#555555")
 ax.text(0.28, 1.5, "margin above 1", fontsize=9, color="#555555")
 ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], xlabel="", ylabel="")
 figures.show(
-    "A disc half inside and half outside of a shaded cone. A dashed line, on which the margin of a triplet is 1, cuts off a part of the disc "
+    "A disc reaches out of a shaded cone. A dashed line, on which the margin of a triplet is 1, cuts off a part of the disc "
     "that lies outside of the cone. An arrow from the center to the nearest point of the cone below the line is longer than the radius."
 )
 
@@ -451,9 +451,8 @@ for t in shown:
 axes[1].axhline(1.0, color=figures.COLOURS["edge"])
 axes[1].set(xlabel="$y$", ylim=(0.0, 2.0), xlim=(0.0, 0.6), title="dual functions in units of $r^2$; above 1: in L")
 figures.show(
-    "Left, a disc that lies mostly outside of the shaded cone; the optimum is in the cap that "
-    "both share. Right, concave curves of the dual functions of the triplets over y: the "
-    "coloured ones exceed 1 and are in L, the grey ones stay below and are undecided."
+    "Left, a disc overlaps the shaded cone, and the optimum is in what they share. Right, concave curves are the dual functions of triplets over y: the "
+    f"{np.count_nonzero(full.in_L[shown])} coloured ones exceed 1 and are in L, the {np.count_nonzero(~full.in_L[shown])} grey ones stay below and are undecided."
 )
 
 # %%

@@ -75,10 +75,9 @@ ax.set(xlabel=r"$\varphi$: from $H = -|a|P$ to $H = |a|P$, degrees", title="shar
 ax.set_xticks([-90, -45, 0, 45, 90])
 ax.legend(loc="lower left")
 figures.show(
-    "Left, a disc cut by a horizontal line through its upper half; only the cap above the line "
-    "is left, and the smallest margin moves from the lowest point of the disc, hollow, to an "
-    "end of the cut, a star. Right, the share of the distance that is left against the angle, for "
-    "five positions of the cut: all fall from 1, down to minus 0.9."
+    "Left, a horizontal line cuts a disc; only the cap above the line is left, and the smallest margin moves from the lowest point of the disc, hollow, to an "
+    "end of the cut, a star. Right, curves show the share of the distance that is left against the angle, one for each position of the cut. "
+    f"They fall from 1, the last one to {share.min():.1f}."
 )
 
 # %% [markdown]

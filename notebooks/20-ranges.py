@@ -87,10 +87,9 @@ figure, axes = figures.panels(2, width=9.4, height=4.2)
 draw_balls(axes[0])
 draw_margins(axes[1])
 figures.show(
-    "Left, discs of RRPB for five lambdas whose centers slide along the ray of the reference, "
-    "smallest at the reference. Right, the smallest and largest margin of one triplet over the "
-    "ball against lambda, as a band: the lower edge is above the threshold in a range around "
-    "the reference, which is shaded."
+    "Left, the centers of the discs of RRPB for several lambdas slide along the ray of the reference; the smallest disc is that for the lambda of the reference. "
+    "Right, a band shows the smallest and largest margin of a triplet over the ball against lambda. Its lower edge is above the threshold in a range around "
+    f"the lambda of the reference, from {ends[0]:.2f} to {ends[1]:.2f} times that, which is shaded."
 )
 print(f"range of R: from {ends[0]:.3f} to {ends[1]:.3f} lam0")
 
@@ -263,10 +262,9 @@ figure, axes = figures.panels(2, height=4.6)
 figures.range_chart(ranges, lam0, span, truth=truth, ax=axes[0], title="RRPB: category by colour")
 figures.range_chart(bounds, lam0, span, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
 figures.show(
-    "For every triplet, a row, the lambdas for which it is certain, a bar around the reference. "
-    "Left, coloured by category: most rows are in L over a long range, some in R. Right, "
-    "coloured by the first ball that decides: DGB nearly everywhere, RRPB and MGB at the ends "
-    "of the bars."
+    "Each row is a triplet, and a bar around the reference shows the lambdas for which it is certain. "
+    f"Left, colours tell the category by RRPB: {np.isfinite(ranges.L_low).sum()} of {len(problem)} rows have a range in L and {np.isfinite(ranges.R_low).sum()} in R. "
+    "Right, colours tell which ball decides first, in the order DGB, RRPB, MGB."
 )
 
 # %% [markdown]

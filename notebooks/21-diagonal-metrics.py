@@ -58,7 +58,7 @@ ax.text(1.7, 0.85, "$h$")
 ax.fill_between([0.0, 1.8], 0.0, 1.3, color=figures.COLOURS["cone"], zorder=-1)
 ax.set(xlim=(-0.15, 1.8), ylim=(-0.5, 1.3))
 figures.show(
-    "A disc around q that reaches below the shaded quarter plane. A line goes from q down to the lower edge of the quarter plane, then left along the edge to a star "
+    "A disc around q reaches below the shaded quarter plane. A line goes from q down to the lower edge of the quarter plane, then left along the edge to a star "
     "on the rim of the disc. The lowest point of the disc itself, hollow, lies below the edge, on a lower level line."
 )
 
@@ -428,10 +428,9 @@ counted = {"Algorithm 3": touched, r"sorted walk, $d\,\log_2 d$": sizes * np.log
 title = "coordinates touched for one triplet"
 figures.lines(counted, sizes, ax=axes[1], title=title, xlabel="features $d$", log="xy", marks=True)
 figures.show(
-    "Left, the squared distance of x(y) from q against y: for h of either sign it grows without "
-    "end and crosses the level r squared, for positive h it ends on a plateau below it. Right, "
-    "coordinates touched against the number of features, on logarithmic axes: Algorithm 3 grows "
-    "fastest, and the sorted walk stays lowest."
+    "Left, curves show the squared distance of x(y) from q against y: for h of either sign it grows without "
+    "end and crosses the level r squared, for positive h it ends on a plateau below it. Right, lines show the "
+    f"coordinates touched against the number of features, on logarithmic axes: {figures.ends(counted, '{:.0f}')}."
 )
 
 exponent = np.polyfit(np.log(sizes[1:]), np.log(touched[1:]), 1)[0]

@@ -54,7 +54,7 @@ ax.set_title("margins of one triplet over the ball, not to scale", loc="left", f
 ax.set_xticklabels(["threshold"])
 ax.spines["left"].set_visible(False)
 figures.show(
-    "Three bars beside a dashed line, the threshold. The exact interval of margins reaches below the threshold; the rounded one lies above it, so that a program "
+    "Bars lie beside a dashed line, the threshold. The exact interval of margins reaches below the threshold; the rounded one lies above it, so that a program "
     "decides falsely; the rounded one with its error is longer, contains the exact one and reaches below the threshold again."
 )
 
@@ -156,20 +156,20 @@ lost = sum(bad for *_, bad in dots["nearly cancelling"])
 assert lost >= 5
 print("nearly cancelling: results without one right digit:", min(lost, 5), "or more of", len(dots[kind]))
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(1, width=5.6, height=3.2)
 marks = {}
 for kind in KINDS[1:]:
     n, size, _ = zip(*dots[kind], strict=True)
     marks[kind] = n, np.maximum(size, 1e-19)
 grid = np.geomspace(2, 1000, 50)
+highest = max(size / gamma(n) for lengths, sizes in marks.values() for n, size in zip(lengths, sizes, strict=True))
 bound = {r"bound $\gamma_n$": (grid, [gamma(n) for n in grid])}
 labels = {"title": "dot products: error and its bound", "xlabel": "length n", "ylabel": r"error $/\ (\|x\|\,\|y\|)$"}
 figures.lines(bound, dots=marks, ax=axes, log="xy", **labels)
 figures.show(
-    "The error of dot products over the product of the norms against the length, logarithmic: "
-    "dots between ten to the minus 19 and ten to the minus 16, for badly scaled and nearly "
-    "cancelling data, all below the line of the bound, which rises from 2e-16 to 1e-13."
+    "Dots show the error of dot products over the product of the norms against the length, on logarithmic axes, for badly scaled and nearly cancelling data. "
+    f"A line is the bound, which rises from {gamma(2):.0e} to {gamma(1000):.0e}. All dots lie below it: the highest is at {highest:.1g} of the bound."
 )
 
 # %% [markdown]
@@ -492,18 +492,19 @@ print(f"smallest exact gap below 1e{max(-17, int(np.ceil(np.log10(exact.min() / 
 print(f"smallest |P - D| that is not 0 above 1e{min(-17, int(np.floor(np.log10(smallest / e.primal))))} P")
 assert smallest > 1e-17 * e.primal  # a difference of two floats near P is a multiple of half their last bit
 
-# %%
+# %% tags=["nbval-ignore-output"]
 curves = {
     "P - D subtracted (absolute value)": np.where(subtracted == 0.0, np.nan, np.abs(subtracted)),
     "exact gap": np.maximum(exact, 1e-40),
     "library: sum and allowance": bound,
 }
+names = list(curves)
 figure, axes = figures.panels(1, width=6.4, height=3.4)
 figures.lines(curves, ax=axes, title="the gap along a solve", xlabel="iteration", log="y", marks=True)
 figures.show(
-    "The duality gap along a solve, logarithmic. Three curves coincide down to 1e-13. Then the "
-    "subtracted gap stays there, with holes where it is negative or zero, the exact gap falls "
-    "on to 1e-28, and the library's sum with its allowance stays above it at 1e-16."
+    "Curves show the duality gap along a solve, on a logarithmic axis. They are equal at first. In the end the exact gap is "
+    f"{exact[-1]:.0e}, and the sum of the library with its allowance, which stays above it, {bound[-1]:.0e}. The subtracted gap has holes where it is zero, and "
+    f"its absolute value is {np.nanmin(curves[names[0]]):.0e} or more elsewhere."
 )
 
 # %% [markdown]

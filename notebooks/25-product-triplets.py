@@ -67,8 +67,9 @@ ax.set(
 )
 ax.legend(loc="lower right", ncols=3, handletextpad=0.1)
 figures.show(
-    "Two rows of dots on an axis of squared distances: 18 points of other classes above, 14 of the own class below. One of the upper dots, moved to "
-    "the left by tau, is T. It cuts the lower row into a run without loss up to T, a short quadratic run up to T + gamma, and a linear run."
+    f"Dots lie in rows on an axis of squared distances: {b.size} points of other classes above, {a.size} of the own class below. One of the upper dots, moved to "
+    f"the left by tau, is T. It cuts the lower row into a run of {first[one]} without loss up to T, a quadratic run of {last[one] - first[one]} up to T + gamma, "
+    f"and a linear run of {a.size - last[one]}."
 )
 
 # %% [markdown]
@@ -96,8 +97,8 @@ assert np.array_equal(first, np.sum(alpha == 0, axis=0)) and np.array_equal(
     a.size - last, np.sum(alpha == 1, axis=0)
 )
 figures.show(
-    "The table of slopes, 14 by 18. In the upper left corner, above a staircase, all slopes are 1. In the large lower right part, below a second "
-    "staircase, all are 0. In the band between the two staircases they rise from 0 to 1."
+    f"The table of slopes has {a.size} rows and {b.size} columns. In the upper left corner, above a staircase, the {n_linear} slopes are 1. In the lower right part, "
+    f"below another staircase, {np.sum(alpha == 0)} are 0. In the band between the staircases {n_band} lie between 0 and 1."
 )
 
 # %% [markdown]
@@ -399,8 +400,8 @@ figures.lines(
     ylabel="operations, without distances",
 )
 figures.show(
-    "Operations of one evaluation against the number of points, both axes logarithmic. The line of the list is steeper: from 5 thousand operations at 30 points "
-    "to 2 times 10 to the 14 at 100 thousand points. The line of products ends at 3 times 10 to the 11, seven hundred times lower."
+    f"Lines show the operations of one evaluation against the number of points, from {n_points[0]} to {n_points[-1]:,}, on logarithmic axes: "
+    f"{figures.ends(counted, '{:.1g}')}. At the right end the list needs {listed[-1] / by_sorting[-1]:.0f} times as many."
 )
 
 # %% [markdown]

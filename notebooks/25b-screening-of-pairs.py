@@ -58,8 +58,11 @@ ax.set(
     xlabel="squared distance from the anchor",
 )
 figures.show(
-    "Intervals of squared distances in two rows, own class below, others above. Below, the intervals left of a dashed line, one to the left of the "
-    "nearest interval above, are coloured as decided. Above, the intervals right of a dotted line, one to the right of the farthest below, are decided too."
+    "Intervals show squared distances: the own class is in the lower row, others are in the upper one. "
+    "Below, the intervals left of a dashed line are coloured as decided: the line lies 1 to the left of "
+    "the nearest interval above. Above, the intervals right of a dotted line, 1 to the right of the "
+    f"farthest below, are decided too: {done_same.sum()} of {same.size} below and {done_other.sum()} of "
+    f"{other.size} above."
 )
 assert done_same.any() and done_other.any() and not done_same.all()
 
@@ -286,7 +289,7 @@ for radius in radii * np.linalg.norm(center):
 for k in (0, 6, 12):
     print(f"radius {radii[k]:.4f}: " + ", ".join(f"{curve[k]:.2f}" for curve in curves.values()))
 
-# %%
+# %% tags=["nbval-ignore-output"]
 labels = {
     "title": "wine, k = 10",
     "xlabel": "radius / norm of the solution",
@@ -294,8 +297,8 @@ labels = {
 }
 figures.lines(curves, radii, log="x", share=True, marks=True, **labels)
 figures.show(
-    "Share of the triplets decided against the radius of the ball, three falling curves. The exact norm decides most at every radius. The coarse norm, triplet "
-    "by triplet, is nearly the same for small radii and falls earlier. With whole pairs somewhat fewer are decided at all radii."
+    "Curves show the share of the triplets decided against the radius of the ball, on a logarithmic axis, from the smallest radius to the largest: "
+    f"{figures.ends(curves)}. Means: {figures.listed(curves)}."
 )
 
 # %% [markdown]

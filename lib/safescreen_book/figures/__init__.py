@@ -17,13 +17,13 @@ from safescreen_book.figures.style import (
     METHODS,
     OTHERS,
     STYLE,
-    listed,
     panels,
     show,
     style_of,
     styles,
 )
 from safescreen_book.figures.terms import range_chart, shares, terms_on_loss
+from safescreen_book.figures.words import ends, listed
 
 __all__ = [
     "COLOURS",
@@ -36,6 +36,7 @@ __all__ = [
     "coordinates",
     "domes",
     "dots",
+    "ends",
     "expanded_line",
     "expanded_space",
     "lines",

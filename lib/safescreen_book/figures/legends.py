@@ -1,5 +1,5 @@
-"""Legends that hide nothing: one that covers data goes below its axes, and panels with the same
-entries share one.
+"""Legends that hide nothing: one that covers data goes below its axes, and panels share one that
+has all their entries.
 """
 
 ROW = 0.22
@@ -9,7 +9,7 @@ ROW = 0.22
 def tidy(figure):
     """Move the legends of a figure off its data, and make the figure as much higher as they need.
 
-    Panels whose legends have the same entries share one below all of them. A legend that covers a
+    If a legend has all entries of all panels, it becomes one below all of them. A legend that covers a
     line, a mark, an area, a picture or a label goes below its axes. All others stay.
     """
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -19,8 +19,10 @@ def tidy(figure):
         return
     entries = [_entries(ax.get_legend()) for ax in axes]
     constrained = isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine)
-    if constrained and len(axes) > 1 and entries.count(entries[0]) == len(axes):
-        _share(figure, axes)
+    fullest = max(range(len(axes)), key=lambda place: len(entries[place]))
+    shared = all(set(each) <= set(entries[fullest]) for each in entries)
+    if constrained and len(axes) > 1 and shared:
+        _share(figure, axes, axes[fullest].get_legend())
         return
     figure.draw_without_rendering()  # places are known from here on
     for ax in axes:
@@ -59,8 +61,7 @@ def _grow(figure, count, columns):
     figure.set_figheight(figure.get_figheight() + ROW * -(-count // columns))
 
 
-def _share(figure, axes):
-    old = axes[0].get_legend()
+def _share(figure, axes, old):
     handles, labels, options = old.legend_handles, _labels(old), _options(old)
     columns = _columns(figure, old, figure.bbox.width)
     for ax in axes:

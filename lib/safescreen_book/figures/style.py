@@ -191,41 +191,5 @@ def show(text):
     display({"text/plain": text, "text/markdown": f"*{text}*"}, metadata=CAPTION, raw=True)
 
 
-def listed(values, number="{:.2f}"):
-    """Return names with their numbers as words of a sentence, for :func:`show`.
-
-    Parameters
-    ----------
-    values : dict of float, of sequences or of tuples (x, y)
-        By name, as :func:`bars` and :func:`lines` take them. A curve is represented by its mean;
-        NaN is left out.
-    number : str
-        Format of the numbers.
-
-    Examples
-    --------
-    >>> listed({"PGB": 0.5, "DGB": ([3.0, 1.0], [0.25, 0.5])})
-    'PGB 0.50, DGB 0.38'
-    >>> listed({"iris, k = 5": 18, "wine, k = 5": 30}, "{:.0f}")
-    'iris, k = 5: 18; wine, k = 5: 30'
-    >>> listed({10: 0.9, 20: 1.0})
-    '10: 0.90; 20: 1.00'
-    """
-    names = [str(name) for name, _ in values.items()]
-    joined = any("," in name or NUMBER.search(name) for name in names)
-    between, after = (": ", "; ") if joined else (" ", ", ")
-    words = []
-    for name, value in values.items():
-        heights = value[1] if isinstance(value, tuple) else value
-        finite = np.extract(np.isfinite(heights), heights)
-        if finite.size:
-            plain = str(name).replace("$", "").replace("\\", "")
-            words.append(f"{plain}{between}{number.format(finite.mean())}")
-    return after.join(words)
-
-
-NUMBER = re.compile(r"(^| )[\d.]+(e[-+]?\d+)?$")
-"""A name that ends with a number; another one behind it would be read together with it."""
-
 CAPTION = {"caption": True}
 """Metadata of an output that repeats the alternative text of the picture above it."""

@@ -64,6 +64,17 @@ def test_panels_with_the_same_entries_share_one_legend(colour):
     assert all((ax.get_legend() is None) == shared for ax in axes)
 
 
+def test_panels_share_the_legend_that_has_all_entries():
+    figure, axes = figures.panels(2)
+    for ax, labels in zip(axes, ("a", "ab"), strict=True):
+        for label in labels:
+            ax.plot([0, 1], [0, 1], color=f"C{ord(label)}", label=label)
+        ax.legend()
+    tidy(figure)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
+
+
 def test_a_legend_does_not_touch_the_label_of_the_axis():
     ax = figures.balls(*balls_of_a_plane())
     tidy(ax.figure)
