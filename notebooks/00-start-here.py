@@ -80,7 +80,7 @@ figures.terms_on_loss(
     loss, margins, found, ax=axes[2], title="after: proved, and left out", span=span
 )
 figures.show(
-    "Left, points of three classes in the plane, with the ellipse of the learned metric. Middle and right, the triplets as dots along the loss, against their margins: "
+    "Left, dots are points of several classes in the plane, and an ellipse is the learned metric. Middle and right, dots are triplets along the loss, at their margins: "
     f"before screening all are grey; after it {found.n_L} on the falling line and {found.n_R} on the flat part are coloured, as proved, and left out."
 )
 
@@ -107,7 +107,8 @@ path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, scr
 assert all(solution.converged for solution in path)
 figures.shares(path, title="what is known at the end of each solve")
 figures.show(
-    "Stacked shares of the triplets along the path, lambda falling to the right: proved to be on the falling line (L), undecided, and proved to be on the flat part (R)."
+    "Stacked areas show the shares of the triplets along the path, on which lambda falls to the right: "
+    "those proved to be on the falling line (L), the undecided ones, and those proved to be on the flat part (R)."
 )
 
 # %% [markdown]

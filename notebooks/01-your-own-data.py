@@ -133,8 +133,8 @@ for ax, (title, plane) in zip(axes, planes.items(), strict=True):
     ax.set(title=title, xlabel="first direction", ylabel="second direction")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", title=label, frameon=False)
 figures.show(
-    f"The {len(test):,} rows for validation as dots, coloured by class. Left, along the two directions in which the scaled features vary most. "
-    "Right, along the two directions to which the learned metric gives the largest weights."
+    f"Dots are the {len(test):,} rows for validation, coloured by class. Left, they lie along the leading directions in which the scaled features vary most. "
+    "Right, they lie along the leading directions to which the learned metric gives the largest weights."
 )
 
 # %%
@@ -150,8 +150,10 @@ right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="What never had
 for ax in (left, right):
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False, fontsize=8, handlelength=1.5)
 figures.show(
-    f"Left, the {what} against lambda, with a dashed line at that of the scaled features, {before:.3f}, and the choice marked, {errors[best]:.3f}. "
-    "Right, the shares of triplets against lambda that are proved linear and proved zero at the end of each solve, and, dotted, both before its first iteration."
+    f"Left, a curve shows the {what} against lambda; a dashed line marks the {what} with scaled features, "
+    f"{before:.3f}, and a vertical one the choice, {errors[best]:.3f}. Right, curves show the shares of "
+    "triplets that are proved linear and proved zero at the end of each solve, and a dotted one shows "
+    "both before its first iteration."
 )
 
 # %% [markdown]
@@ -190,7 +192,7 @@ ax.set_title(f"The most frequent class as the answer every time: {constant:.3f}"
 ax.invert_yaxis()
 ax.margins(y=0.15)
 figures.show(
-    f"The {result.measure} of each method: a grey dot for each split, and a diamond at their mean. Means: {figures.listed(result.errors.mean().to_dict(), '{:.3f}')}."
+    f"A grey dot shows the {result.measure} of a method in a split, and a diamond their mean: {figures.listed(result.errors.mean().to_dict(), '{:.3f}')}."
 )
 print(result.verdict())
 
@@ -217,7 +219,7 @@ ax.set_yticks(range(len(largest)), [names[i][:30] for i in largest], fontsize=7)
 ax.set_title("The learned matrix M" + f", {len(largest)} largest of {len(names):,}" * (len(largest) < len(names)), fontsize=10)
 fig.colorbar(image, shrink=0.7)
 figures.show(
-    f"The learned matrix as a square of {len(largest)} by {len(largest)} coloured cells, red above zero and blue below, with the names of the features along both sides."
+    f"A square of {len(largest)} by {len(largest)} coloured cells shows the learned matrix, red above zero and blue below, with the names of the features along both sides."
 )
 print("weighs most:", ", ".join(names[i] for i in order[:3]))
 

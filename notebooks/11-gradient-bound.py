@@ -65,9 +65,8 @@ for ax, prob, start, title in (
     plane = None if start.ndim == 1 else (best, start, b.center)
     figures.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
 figures.show(
-    "Two planes, one through 2 by 2 matrices and one of diagonal metrics, each with the cone "
-    "shaded and a disc, the gradient bound. The reference x and the point x minus the gradient "
-    "over lambda are the two ends of a diameter; the optimum lies inside."
+    "Left is a plane of matrices, right the plane of diagonal metrics, each with the cone shaded and a disc, the gradient bound. The reference x "
+    "and the point x minus the gradient over lambda are the ends of a diameter; the optimum lies inside."
 )
 
 # %% [markdown]
@@ -409,9 +408,8 @@ assert 0 < found.n_L + found.n_R < len(problem)
 print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; rightly so")
 figures.terms_on_loss(loss, margins, found, title="margins at the solution, what GB certifies")
 figures.show(
-    "The loss of the triplets against their margins at the solution, coloured by what the "
-    "gradient bound certifies: 74 of the falling line are certain, 3 of the flat part, 31 "
-    "around the corner stay undecided."
+    "Dots are the triplets on the loss, at their margins at the solution, coloured by what the gradient bound certifies: "
+    f"{found.n_L} are certain to lie on the falling line, {found.n_R} on the flat part, and {len(problem) - found.n_L - found.n_R} stay undecided."
 )
 
 # %% [markdown]
@@ -423,7 +421,7 @@ figures.show(
 # its radius "can be" positive; the projected gradient bound, whose center is $[Q]_K$ and
 # $r^2 = r_{GB}^2 - \|Q - [Q]_K\|^2$, does not have this defect. Along the iterates of projected gradient:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 bounds = {"GB": ss.spheres.gradient_bound, "PGB": ss.spheres.projected_gradient_bound}
 machine = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
 cases = {
@@ -431,19 +429,20 @@ cases = {
     "support vectors: no constraint": (machine, 0.3 * machine.lam_max(), np.zeros(2)),
 }
 radii = {}
+titles = list(cases)
 figure, axes = figures.panels(2, height=3.2)
 for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     visited = []
     keep = {"callback": lambda progress, to=visited: to.append(progress.x)}
-    ss.solve(prob, weight, 1e-9, x0=start, screening=(), **keep)
+    ss.solve(prob, weight, 1e-9, x0=start, screening=(), method="gradient", **keep)
     radii[title] = {
         name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()
     }
     figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True)
 figures.show(
-    "Radius of two balls against the iteration, on a logarithmic axis. Left, with an active "
-    "constraint: GB stays near 0.1 while PGB falls to below a millionth. Right, without a "
-    "constraint: both coincide and fall to a hundred-thousandth."
+    "Curves show the radii of the balls against the iteration, on a logarithmic axis. "
+    f"Left, with an active constraint: {figures.ends(radii[titles[0]], '{:.1g}')}. Right, without a constraint, where the balls are equal: "
+    f"{figures.ends(radii[titles[1]], '{:.1g}')}."
 )
 
 # %%

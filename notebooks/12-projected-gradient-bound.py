@@ -51,6 +51,7 @@ print(problem, " eigenvalues of the solution:", np.round(np.abs(np.linalg.eigval
 
 # %%
 figure, axes = figures.panels(2, height=4.0)
+sizes_of = []
 for ax, reference, title in (
     (axes[0], x, "from a far reference"),
     (axes[1], x_star + 0.15 * (x - x_star), "nearer to the solution"),
@@ -59,13 +60,15 @@ for ax, reference, title in (
         "GB": ss.spheres.gradient_bound(problem, reference, lam),
         "PGB": ss.spheres.projected_gradient_bound(problem, reference, lam),
     }
+    sizes_of.append(pair["PGB"].radius / pair["GB"].radius)
     plane = (pair["PGB"].center, pair["GB"].center, x_star)
     figures.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
     ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
 figures.show(
-    "Two planes with the cone shaded, from a far and from a near reference. The disc of GB, "
-    "centered outside of the cone, and the smaller disc of PGB, centered on the edge of the "
-    "cone, overlap; the optimum lies in both. Near the solution PGB is half as wide as GB."
+    "The left plane is for a far reference, the right plane for a near one; the cone is shaded. The disc "
+    "of GB has its center outside of the cone, the smaller disc of PGB has it on the edge of the cone, "
+    f"and the optimum lies in both. The radius of PGB is {sizes_of[0]:.2f} times the radius of GB on the "
+    f"left and {sizes_of[1]:.2f} times on the right."
 )
 
 # %% [markdown]
@@ -406,9 +409,8 @@ title = "radius of the balls"
 figures.lines(sizes, lams, ax=axes[1], title=title, ylabel=r"radius / $\|x_0\|$", path=True)
 axes[1].set(ylim=(0.0, None))
 figures.show(
-    "Along a path of wine: left, the share screened, where GB falls from 0.95 to 0.5 and PGB, "
-    "with GB and half-space on the same line, stays near 0.8. Right, the radius of GB grows "
-    "threefold while that of PGB stays level."
+    "Curves show a path of wine, on which lambda falls to the right. Left they show the share screened: "
+    f"{figures.ends(share, '{:.1f}')}. Right they show the radius over the norm of the reference: {figures.ends(sizes)}."
 )
 
 # %%
@@ -485,9 +487,9 @@ axes.set(xlabel="slope of the first", ylabel="slope of the second")
 axes.set_title("radius of PGB at the solution, hinge", loc="left", fontsize=10)
 figure.colorbar(drawn)
 figures.show(
-    "The radius of PGB at the solution over the slopes of two triplets at the kink, as shades "
-    "from dark, 0, to bright, 0.11. It is zero at one point inside the square, marked by a "
-    "star, and positive at all four corners."
+    "Shades show the radius of PGB at the solution over the slopes of the triplets at the kink, dark where it is small. "
+    "At the star, the dual optimum, the radius is 0. At the corners of the square it is "
+    f"{min(surface[0, 0], surface[0, -1], surface[-1, 0], surface[-1, -1]):.2f} or more, and the largest is {surface.max():.2f}."
 )
 
 # %% [markdown]

@@ -48,8 +48,8 @@ for text, place in (("$P(x)$", (line[at], values[at] + 0.25)), ("$D$", (-0.18, d
     ax.annotate(text, place)
 ax.set(ylim=(dual - 1.0, dual + 4.0))
 figures.show(
-    "A convex curve, the objective, with its lowest point marked by a star, and below it a parabola with the same lowest point. A dot on the curve is the "
-    "reference, a horizontal line below the lowest point the dual value. A bar at the bottom, centered below the dot, is DGB, and the star is above it."
+    "The objective is a convex curve with a star at its lowest point; below it lies a parabola with the same lowest point. A dot on the curve is the "
+    "reference, and a horizontal line below the lowest point is the dual value. The bar at the bottom, centered below the dot, is DGB, and the star is above the bar."
 )
 
 # %% [markdown]
@@ -346,9 +346,8 @@ for ax, title in zip(axes, ("one dimension, seven terms", "the same, nearer"), s
     ax.set_title(title, loc="left")
 axes[0].legend(frameon=False)
 figures.show(
-    "One dimension, seven terms, twice, the second time nearer. The constrained gap and the "
-    "primal error, two bowls with the same lowest point, lie above the parabolas lambda times "
-    "and half lambda times the squared distance; the gap with the slopes of x is steeper."
+    f"Both panels show a problem of one variable and {len(numbers)} terms, the right one nearer. The constrained gap and the primal error are bowls with the same lowest point. "
+    "They lie above their dotted parabolas. The gap with the slopes of x has its lowest point there too."
 )
 
 # %% [markdown]
@@ -411,19 +410,21 @@ for name, ball in balls.items():
 # %%
 figure, axes = figures.panels(2, height=4.0)
 nearer = x_star + 0.2 * (x - x_star)
+ratios_of = []
 for ax, reference, title in ((axes[0], x, "a reference"), (axes[1], nearer, "a better one")):
     alpha_here = problem.alpha(reference)
     pair = {
         "DGB": ss.spheres.duality_gap_bound(problem, reference, lam, alpha_here),
         "CDGB": ss.spheres.constrained_duality_gap_bound(problem, alpha_here, lam),
     }
+    ratios_of.append(pair["CDGB"].radius / pair["DGB"].radius)
     points = {"optimum": x_star, "x": reference, r"$x(\alpha)$": pair["CDGB"].center}
     plane = (reference, pair["CDGB"].center, x_star)
     figures.balls(problem.cone, pair, points, plane=plane, ax=ax, title=title)
 figures.show(
-    "Two planes with the cone shaded. DGB is a disc around the reference x, CDGB a disc around "
-    "x(alpha); both contain the optimum. CDGB is smaller than DGB for the first reference, and "
-    "nearly as large for the better one."
+    "Both panels show a plane with the cone shaded. DGB is a disc around the reference x, CDGB a disc "
+    f"around x(alpha); both contain the optimum. The radius of CDGB is {ratios_of[0]:.2f} times the "
+    f"radius of DGB on the left, and {ratios_of[1]:.2f} times on the right, for a better reference."
 )
 
 # %% [markdown]
@@ -468,15 +469,14 @@ for alpha in duals:
         ss.spheres.constrained_duality_gap_bound(machine, alpha, lam_machine).radius
     )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.2)
 titles = {"metric": "metric, projected gradient", "machine": "support vectors, dual ascent"}
 for ax, (name, curves) in zip(axes, radii.items(), strict=True):
     figures.lines(curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log="y", marks=True)
 figures.show(
-    "Radii of DGB and CDGB against the iteration, logarithmic. Left, a metric: both fall from 1 "
-    "to a hundred-thousandth, DGB below CDGB most of the time. Right, support vectors: both "
-    "fall alike, CDGB somewhat below DGB."
+    "Curves show the radii of DGB and CDGB against the iteration, on a logarithmic axis. "
+    f"Left, for a metric: {figures.ends(radii['metric'], '{:.1g}')}. Right, for support vectors: {figures.ends(radii['machine'], '{:.1g}')}."
 )
 
 # %%

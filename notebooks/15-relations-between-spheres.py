@@ -56,6 +56,7 @@ figure, axes = figures.panels(2, width=10.0, height=5.0)
 for ax, x, name, title in ((axes[0], at_old, "$x_0^*$", "an exact reference"), (axes[1], moved, "$x_0$", "an inexact one")):
     drawn = library_balls(plane, x, plane.alpha(x), new)
     if x is at_old:
+        rpb_over_dgb = drawn["PGB"].radius / drawn["DGB"].radius
         drawn = {"GB": drawn["GB"], "DGB": drawn["DGB"], "PGB = MGB = RPB": drawn["PGB"]}
     else:
         eps = ss.spheres.duality_gap_bound(plane, x, old).radius
@@ -63,10 +64,9 @@ for ax, x, name, title in ((axes[0], at_old, "$x_0^*$", "an exact reference"), (
     assert all(np.linalg.norm(ball.center - star) <= ball.radius for ball in drawn.values())
     figures.balls(plane.cone, drawn, {name: x, "optimum": star}, ax=ax, title=title)
 figures.show(
-    "Two planes with the discs of GB, DGB, PGB, MGB, RPB and RRPB. Left, from an exact "
-    "reference PGB, MGB and RPB are one disc, half as wide as DGB and inside it. Right, from an "
-    "inexact one they are apart: MGB lies in DGB and RRPB, PGB partly outside of DGB. All of them "
-    "hold the optimum."
+    "Discs show the balls in a plane; all of them hold the optimum. Left, from an exact reference, PGB, "
+    f"MGB and RPB are one disc, inside of DGB; its radius is {rpb_over_dgb:.2f} times the radius of DGB. "
+    "Right, from an inexact one, they are apart; MGB lies in DGB, and RPB in RRPB."
 )
 
 
@@ -336,10 +336,8 @@ def pictures(lam, position):
     figures.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0}, ax=axes[2], title="(c) exact reference")
     figures.cone_scene({"RRPB": rrpb, "RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3], title="(d) inexact reference")
     figures.show(
-        "Four views of the cone of semidefinite 2 by 2 matrices with two balls each: GB, whose "
-        "center lies outside, and PGB on the plane that touches the cone; MGB inside DGB; RPB "
-        "inside DGB from an exact reference; RPB inside RRPB. The optimum is a star on the surface "
-        "of the cone, in every ball."
+        "Each view shows the cone of semidefinite matrices with a pair of balls: (a) GB, whose center lies outside, and PGB on the plane that touches the cone; "
+        "(b) MGB inside DGB; (c) RPB inside DGB from an exact reference; (d) RPB inside RRPB. The optimum is a star, and it is in every ball."
     )
     return optimum, {"GB": gb, "PGB": pgb, "DGB": dgb, "MGB": mgb, "RPB": rpb, "RRPB": rrpb}
 
@@ -540,7 +538,7 @@ assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values()
 #
 # Left: along the iterates of projected gradient. The right panel takes the exact solution for $\lambda_0$ as reference, and $\lambda_1$ varies. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to zero.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 visited = []
 ss.solve(problem, lam1, 1e-9, x0=0.3 * np.eye(2), screening=(), callback=lambda progress: visited.append(progress.x))
 along = [row_of(problem, z, problem.alpha(z), lam1) for z in visited[:40]]
@@ -555,9 +553,9 @@ axes[1].set_ylim(0.0, None)
 axes[1].invert_xaxis()
 last = {name: ball.radius for name, ball in along[-1].items()}
 figures.show(
-    f"Left, radii during a solve, logarithmic: GB stays, at {last['GB']:.2f} in the end, the others fall, to "
-    f"{last['DGB']:.0e} for DGB and {last['MGB']:.0e} for MGB. Right, radii along a path from an exact reference: DGB "
-    f"grows fastest, GB starts at {radii['GB'][-1]:.2f}, and PGB, MGB and RPB coincide at half of DGB."
+    f"Left, curves show radii during a solve, on a logarithmic axis: GB ends at {last['GB']:.2f}, DGB at {last['DGB']:.0e} and MGB at {last['MGB']:.0e}. "
+    "Right, curves show radii along a path from an exact reference. At the right end, far from the reference, they are "
+    f"{figures.listed({name: radius[0] for name, radius in radii.items()})}."
 )
 assert max(last["MGB"], last["PGB"]) < last["DGB"] < 0.01 * last["GB"]
 

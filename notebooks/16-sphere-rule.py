@@ -52,9 +52,8 @@ ax.text(*(0.75 * direction + [0.03, -0.12]), "$H$")
 ax.text(-0.2, 0.02, "$Q$")
 ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R")
 figures.show(
-    "A disc with center Q and a triplet H as a direction. The lines on which the margin is largest "
-    "and smallest touch the disc on opposite sides; the line of level 1 lies beyond the smallest, "
-    "so the triplet is in R."
+    "A disc has its center in Q, and an arrow shows the direction H of a triplet. The lines on which the margin is largest and smallest touch the disc on opposite "
+    "sides. The line of level 1 lies beyond the smallest, so the triplet is in R."
 )
 
 # %% [markdown]
@@ -514,8 +513,8 @@ for d in (8, 16, 32, 64):
 shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
 figures.bars(shown, title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
 figures.show(
-    "Bars of the paper's count of multiplications over the count by pairs, one a data set and number of "
-    f"neighbours: {figures.listed(shown, '{:.0f}')}."
+    "Bars show the paper's count of multiplications over the count by pairs, for data sets and numbers "
+    f"of neighbours: {figures.listed(shown, '{:.0f}')}."
 )
 
 # %% [markdown]

@@ -50,8 +50,8 @@ for ax, (name, (value, straight, flat)) in zip(axes, shapes.items(), strict=True
     ax.set(xlabel="margin", ylim=(-0.15, 3.2))
     ax.set_title(name, loc="left", fontsize=10)
 figures.show(
-    "Four losses against the margin. Hinge and smoothed hinge: the falling line on the left is marked as folded, the flat line on the right as discarded. "
-    "Squared hinge: only the flat line is marked. Logistic loss: a smooth curve without a mark."
+    "Each panel shows a loss against the margin. Of the hinge and the smoothed hinge the falling line on the left is marked as folded, the flat line on the right as "
+    "discarded. Of the squared hinge only the flat line is marked. The logistic loss is a smooth curve without a mark."
 )
 
 # %% [markdown]
@@ -593,9 +593,8 @@ for ax, pull in zip(axes[1:], (0.0, 5.0), strict=True):
     figures.points_and_metric(centred @ T[:, :2], y, ax=ax, title=title)
     print(f"pull {pull:.0f}: rank {rank} of {len(values)}")
 figures.show(
-    "Wine in two dimensions, three times, three classes as three kinds of marks. By principal "
-    "components the classes touch; by the learned metric, with and without the pull term, they "
-    "form three separate clouds, and with the pull term of rank 2 they are tightest."
+    f"Each panel shows wine in the plane, its {len(np.unique(y))} classes as different marks: along its principal components, along the leading directions of the "
+    "metric learned without the pull term, and of the metric learned with it. The titles give the ranks of the metrics."
 )
 
 # %% [markdown]

@@ -43,7 +43,7 @@ print(problem)
 # every tenth iteration. Each ball tells of more triplets where they will end up, and these leave the problem at once. Both runs end
 # at the same optimum, with the same certificate.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 runs_of = {
     name: ss.solve(problem, 0.1 * lam_max, tol=1e-8, screening=screening, method="gradient")
     for name, screening in (("no screening", ()), ("screening", ("PGB",)))
@@ -56,8 +56,8 @@ gaps = {name: [h.gap for h in run.history] for name, run in runs_of.items()}
 figures.lines(remaining, ax=axes[0], title="the problem shrinks", xlabel="iteration", ylabel="triplets in the problem")
 figures.lines(gaps, ax=axes[1], title="and ends at the same optimum", xlabel="iteration", ylabel="duality gap", log="y", legend=None)
 figures.show(
-    "Left, the triplets in the problem against the iteration: 3750 without screening; with it half of them after the first iteration and fewer than 100 after the "
-    "eleventh. Right, the duality gap of both runs, logarithmic: the two curves fall together, from thousands to below 1e-8."
+    f"Left, curves show the triplets in the problem against the iteration: {figures.ends(remaining, '{:.0f}')}. "
+    f"Right, curves show the duality gap of both runs, on a logarithmic axis: {figures.ends(gaps, '{:.1g}')}."
 )
 
 # %% [markdown]
@@ -253,7 +253,7 @@ assert worst <= 1.0 + 1e-9
 # %% [markdown]
 # ## Picture
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.2)
 shown = {name: (np.arange(1, len(history)), history[1:]) for name, (_, _, history) in runs.items()}
 gaps = {name: (at, np.maximum(history[:, 1], 1e-9)) for name, (at, history) in shown.items()}
@@ -262,9 +262,8 @@ figures.lines(gaps, ax=axes[0], title="iris, fixed steps", xlabel="iteration", y
 title = "the problem shrinks"
 figures.lines(left, ax=axes[1], title=title, xlabel="iteration", ylabel="triplets left", log="x", legend=None)
 figures.show(
-    "Left, the duality gap against the iteration, logarithmic: with screening the curve is the "
-    "one without, and with longer steps it ends three times earlier. Right, the triplets left: "
-    "3750 without screening, with it 2200 at first and fewer than 100 at the end."
+    f"Left, curves show the duality gap against the iteration, on logarithmic axes: {figures.ends(gaps, '{:.1g}')}. Iterations: {figures.listed({name: at[-1] for name, (at, _) in gaps.items()}, '{:.0f}')}. "
+    f"Right, curves show the triplets left: {figures.ends(left, '{:.0f}')}."
 )
 
 # %% [markdown]
@@ -409,15 +408,14 @@ def draw_algorithm_2(ax, lams, rows):
     ax.legend(loc="lower right", frameon=True)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.2)
 draw_algorithm_2(axes[0], lams[1:], rows[1:])
 figures.shares(library_path, ax=axes[1], title="library, after solving")
 figures.show(
-    "Stacked shares of the triplets along the path. Left, Algorithm 2: for most of them the "
-    "range still holds, some are looked at and certain, a few are left to the solver. Right, in "
-    "the library after solving: L from all to 0.6, R from none to 0.35, and a thin undecided "
-    "strip."
+    "Stacked areas show shares of the triplets along the path. Left, for Algorithm 2, they are the triplets whose range still holds, those that are looked at and certain, "
+    f"and those left to the solver. Right, for the library after solving, L goes from {library_path[0].n_L / len(library_path[0].problem):.1f} to {library_path[-1].n_L / len(library_path[-1].problem):.1f} "
+    f"and R from {library_path[0].n_R / len(library_path[0].problem):.1f} to {library_path[-1].n_R / len(library_path[-1].problem):.1f}; the strip between is undecided."
 )
 
 # %% [markdown]

@@ -71,6 +71,7 @@ def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
 # %%
 t, grid = int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high)), np.linspace(0.02, 3.0, 300)
 accuracy, alpha = 0.002 * problem.primal(x0, lam0), problem.alpha(x0)
+shaded = []
 figure, axes = figures.panels(3, width=9.6, height=3.1, sharey=True)
 for ax, name in zip(axes, SPHERES, strict=True):
     A, B, a, b, c = form(name, problem, x0, alpha)
@@ -80,6 +81,7 @@ for ax, name in zip(axes, SPHERES, strict=True):
     wide = line - slack(lams, hA, hB, n, a, b, c, accuracy, 1.0)
     found = RANGES[name](problem, x0, lam0)
     ends = lam0 / found.R_high[t], lam0 / found.R_low[t]
+    shaded.append(f"for {name} from {ends[0]:.2f} " + (f"to {ends[1]:.2f}" if ends[1] < grid[-1] else "on to beyond the picture"))
     ax.axvspan(*ends, color=figures.COLOURS["R"], alpha=0.12, linewidth=0)
     ax.plot(grid, line, color="black", label=r"$\langle a_t, Q\rangle - \tau$")
     ax.plot(grid, curve, label="$n r$", **figures.style_of(name))
@@ -88,10 +90,9 @@ for ax, name in zip(axes, SPHERES, strict=True):
     ax.legend(loc="upper left", fontsize=8)
     print(f"{name:3}: in R from {1 / ends[1]:.3f} to {1 / ends[0]:.3f} lam0")
 figures.show(
-    "For three balls, GB, DGB and MGB, the distance of a margin from its threshold and the half "
-    "width over the ball, against lambda zero over lambda. The range of R, where the line lies "
-    "above the curve, is shaded: from 0.4 on for GB and MGB, without an end, and 0.4 to 1.6 for "
-    "DGB."
+    "Each panel shows, against lambda zero over lambda, a line, the distance of a margin from its threshold, and a curve, the half width over the ball. The range of R, "
+    "where the line lies above the curve, is shaded: "
+    f"{', '.join(shaded)}."
 )
 
 # %% [markdown]
@@ -528,8 +529,9 @@ def share_decided(found):
     return share
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.4, sharey=True)
+means = []
 for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
     gap_tol = rtol * iris.primal(best, at_lam0)
     x = acceptable(iris, at_lam0, gap_tol, np.random.default_rng(0))
@@ -543,14 +545,14 @@ for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
     }
     share = share_decided(found)
     title = f"iris, reference with gap {rtol:.0e} P"
+    means.append(figures.listed(share))
     figures.lines(share, grid, ax=ax, ylabel="share of L and R decided", title=title, path=True, share=True)
     print(f"gap {rtol:.0e} P      at 0.3, 1 and 3 lam0:")
     for name, values in share.items():
         print(f"    {name:14} {values[0]:8.0%} {values[7]:6.0%} {values[14]:6.0%}")
 figures.show(
-    "Share of L and R decided against lambda around a reference at 300, for an accurate and a "
-    "rough reference. GB, MGB and RRPB coincide on top, a broad peak near 1. DGB is as high at "
-    "the reference and far narrower; enlarged, for the rough reference, narrower still."
+    f"Curves show the share of L and R decided against lambda around a reference at {at_lam0:.0f}, left for an accurate and right for a rough reference. "
+    f"Means: {'. '.join(means)}."
 )
 
 # %% [markdown]

@@ -90,10 +90,9 @@ names = {"accepted": accepted, "optimum": best}
 figures.balls(whole.cone, {"gap within tolerance": tolerance}, names, ax=axes[1], title="the solver stops, rightly")
 threshold(axes[1], ((1.80, 2.20), (1.80, 2.20)))
 figures.show(
-    "Two planes with a vertical line beyond which the guards cost nothing. Left, the disc of an "
+    "In both planes a vertical line is drawn, beyond which the guards cost nothing. Left, the disc of an "
     "earlier iterate lies to the right of the line, so the guards are screened, rightly, for "
-    "the optimum is there. Right, the solver stops at a point left of the line, within its "
-    "tolerance."
+    "the optimum is there. Right, the solver stops at a point left of the line, within its tolerance."
 )
 
 # %% [markdown]
@@ -160,8 +159,8 @@ for ax, ball, title in (
     ax.plot(m1, (1 + 0.5 * m1) / 1.029, "--", color="#555555", linewidth=1.2)
     ax.text(m1[1], (1 + 0.5 * m1[1]) / 1.029, "above: probe in R", fontsize=8.5, ha="right", va="bottom", color="#555555")
 figures.show(
-    "The plane for another lambda. Left, the disc of the whole problem around the accepted "
-    "point contains the optimum, and the dashed line of a probe. Right, much enlarged, the disc "
+    "Both panels show the plane for another lambda. Left, the disc of the whole problem around the accepted "
+    "point contains the optimum, and the dashed line of a probe. Right, enlarged, the disc "
     "of the reduced problem is a point, and the optimum lies off it, to the right."
 )
 
@@ -204,7 +203,7 @@ figures.balls(whole.cone, balls, names, ax=ax, title="the enlarged ball crosses 
 threshold(ax, ((1.72, 2.55), (1.72, 2.55)))
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 figures.show(
-    "The earlier iterate's disc, to the right of the line where guards cost nothing; the same "
+    "The disc of the earlier iterate lies to the right of the line where guards cost nothing; the same "
     "disc enlarged, dashed, crosses the line, so the guards stay. The accepted point and the "
     "optimum lie in the enlarged disc."
 )

@@ -67,10 +67,9 @@ for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
 axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
 axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
 figures.show(
-    "Left, forty points of two classes with the line of the trained machine and its two "
-    "margins, coloured by category: 27 in R beyond the margins, 11 in L between or on the wrong "
-    "side, 2 on the margin. Right, their dual variables against their margins: 1 below 1, 0 "
-    "above, between at 1."
+    f"Left, dots are {len(y)} points of both classes, with the line of the trained machine and its margins. Colours tell the category: {category.n_R} lie in R beyond the margins, "
+    f"{category.n_L} in L between them or on the wrong side, and {np.count_nonzero(on_step)} on the margin. Right, dots are their dual variables against their margins: "
+    "1 below 1, 0 above 1, and fractions between at 1."
 )
 
 # %% [markdown]

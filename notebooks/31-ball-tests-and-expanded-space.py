@@ -59,9 +59,9 @@ figures.weight_space(
 )
 figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
 figures.show(
-    "Left, the plane of weights with a line for each sample and a disc around the solution: "
-    "lines that miss the disc are coloured by the side on which they pass. Right, the samples "
-    "themselves: 8 decided as L, 25 as R, 7 near the margins undecided."
+    "Left, in the plane of weights, each sample is a line, and a disc lies around the solution: "
+    "lines that miss the disc are coloured by the side on which they pass. Right, dots are the samples "
+    f"themselves: {found.n_L} are decided as L, {found.n_R} as R, and {len(y) - found.n_L - found.n_R} are undecided."
 )
 
 # %% [markdown]
@@ -603,7 +603,7 @@ figures.expanded_space(
     z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
 )
 figures.show(
-    "The plane of a weight and its total loss, twice. The optimum is the point of the shaded "
+    "Both panels show the plane of a weight and its total loss. The optimum is the point of the shaded "
     "loss region that satisfies a parabola and a line. Left, with an exact reference, both "
     "conditions hold there. Right, with a reference that is off, the printed line passes on the "
     "wrong side of the optimum; the line of its dual point does not."

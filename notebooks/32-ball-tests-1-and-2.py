@@ -46,11 +46,13 @@ optimum = ss.solve(small, 5.0, tol=1e-12).x
 
 # %%
 figure, axes = figures.panels(2, width=10.5, height=4.2)
+narrower = []
 for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
     near = svm.reference(ss.solve(small, 5.0 / ratio, tol=1e-12))
     first = svm.ball_1(plane, 0.2, near)
     second = svm.ball_2(plane, 0.2, near.w, svm.choose_s(plane, 0.2, near))
     assert first.contains(optimum) and second.contains(optimum)
+    narrower.append(first.radius / second.radius)
     both, found = {"BT1": first, "BT2": second}, ss.rules.intersection(small, first, second)
     figures.weight_space(
         points * labels[:, None],
@@ -61,9 +63,10 @@ for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
         title=rf"$C_{{\rm ref}} = {ratio}\,C$",
     )
 figures.show(
-    "Two planes of weights with forty lines, one a sample, and two discs each. Left, from a far reference, ball 1 has half the radius "
-    "of ball 2, and they overlap a little, around the optimum. Right, from a near one, ball 1 is small, and the edge of ball 2, "
-    "six times as wide, runs through it next to the optimum. Lines that miss the overlap are coloured."
+    f"Both panels show the plane of weights with {len(labels)} lines, one for each sample, and the discs "
+    f"of ball 1 and ball 2. Left, from a far reference, the radius of ball 1 is {narrower[0]:.2f} times "
+    f"the radius of ball 2; right, from a near one, it is {narrower[1]:.2f} times that radius. The "
+    "optimum lies where the discs overlap. Lines that miss the overlap are coloured."
 )
 
 # %% [markdown]
@@ -370,7 +373,7 @@ for ratio in ratios:
     for name, value in zip(radii, (first.radius, second.radius, apart), strict=True):
         radii[name].append(value)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, width=10.0, height=3.2)
 xlabel = r"$C_{\rm ref}/C$"
 figures.lines(
@@ -383,8 +386,8 @@ figures.lines(
 )
 figures.lines(radii, ratios, ax=axes[1], title="radii, and distance of the centers", xlabel=xlabel, log="y")
 figures.show(
-    "Left, the share screened against the ratio of the two C. Ball 2 stays at zero. Ball 1 rises from zero to nearly one, and the intersection lies above it. "
-    "Right, on a logarithmic axis, the radius of ball 1 falls toward zero; that of ball 2 and the distance of the centers stay level and coincide."
+    f"Left, curves show the share screened against C_ref over C: {figures.ends(shares)}. Right, curves "
+    f"show radii and the distance of the centers, on a logarithmic axis: {figures.ends(radii, '{:.2g}')}."
 )
 
 # %%

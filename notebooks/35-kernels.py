@@ -61,7 +61,7 @@ assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.
 figure, ax = figures.panels(1, width=6.6, height=3.8)
 figures.samples(X, y, boundary(star, X, y), found, ax=ax, title=f"{found.rate:.0%} decided before the training")
 figures.show(
-    "Two interleaved half moons of points with the curved boundary of a machine between them. The points far inside of their half moon are "
+    "Dots form interleaved half moons, with the curved boundary of a machine between them. The points far inside of their half moon are "
     "coloured, as decided; those near the boundary are grey."
 )
 
@@ -482,7 +482,7 @@ for n in sizes:
 # $\hat s_i$ is 1 where the margin at $m_1$ is below 1. Along a path most margins cross 1 once. So the changes of the
 # *whole* path are about $n$, and refining the path spreads them thinner.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 terms = ss.KernelSamples.from_points(X[order[:240]], y[order[:240]], "rbf", gamma=1 / 64)
 for steps in (8, 16, 32, 64, 128):
     rows = path_costs(terms, svm.c_min(terms) * np.geomspace(1.0, 1e3, steps + 2))
@@ -491,9 +491,8 @@ cold, warm = ([f(value) for value in steps_of.values()] for f in (lambda v: v[0]
 labels = {"xlabel": "steps of the path", "ylabel": "in units of $n^2$", "title": "entries of Q that a whole path needs"}
 figures.lines({"IT, cold": cold, "IT, warm": warm}, list(steps_of), log="xy", **labels)
 figures.show(
-    "Entries of the kernel matrix that a whole path needs, over n squared, against the steps of "
-    "the path, both logarithmic: cold it grows in proportion, from 6 to 120, warm it stays at "
-    "1."
+    "Lines show the entries of the kernel matrix that a whole path needs, over n squared, against the steps of the path, on logarithmic axes: "
+    f"{figures.ends({'cold': cold, 'warm': warm}, '{:.0f}')}, where the steps grow from {min(steps_of)} to {max(steps_of)}."
 )
 
 # %% [markdown]
@@ -593,7 +592,7 @@ margin, room = arcs.margins(star.x), star.eps * arcs.norms
 assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
 assert not np.any(star.alpha[found.in_R]) and np.all(star.alpha[found.in_L] == 1)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.8)
 steps = Cs[1:] / Cs[0]
 labels = {"title": "before each solve", "xlabel": "$C/C_{min}$", "ylabel": "share of samples screened"}
@@ -601,10 +600,10 @@ figures.lines({k: v[-len(steps) :] for k, v in curves.items()}, steps, ax=axes[0
 figures.samples(X, y, boundary(star, X, y), found, ax=axes[1], title=f"{found.rate:.0%} decided before solving")
 axes[1].get_legend().remove()
 figures.show(
-    "Left, the share screened before each solve along a path with a kernel: BT1 and the "
-    "intersection test fall to 0.05 and rise again, the latter to 0.87, BT2 goes to zero. "
-    "Right, two interleaved half moons with the curved boundary of the machine; 38 percent of "
-    "the points are coloured as decided, those far inside."
+    "Left, curves show the share screened before each solve along a path with a kernel: "
+    f"{figures.ends({k: v[-len(steps) :] for k, v in curves.items()})}. "
+    "Right, dots form interleaved half moons with the curved boundary of the machine between them; "
+    f"{found.rate:.0%} of the points are coloured as decided."
 )
 assert np.all(curves["IT"][-len(steps) :] >= curves["BT2"][-len(steps) :] - 0.02)
 

@@ -57,8 +57,8 @@ depth, length = between @ a.x / (a.x @ a.x), np.linalg.norm(between) / np.linalg
 print(f"half-space and ball hold the optimum for C = 0.14: {depth:.2f} is at least 1, {length:.2f} at most 1")
 assert depth >= 1.0 and length <= 1.0
 figures.show(
-    "The plane of weights. The dome is a thin slice between an arc, on which the solution w_b lies, and a straight edge, on "
-    "which the solution w_a lies. The solution for C = 0.14, marked as the optimum, lies in the slice between the two."
+    "In the plane of weights the dome is a slice between an arc, on which the solution w_b lies, and a straight edge, on "
+    "which the solution w_a lies. The solution for a C between, marked as the optimum, lies in the slice."
 )
 
 # %% [markdown]
@@ -244,8 +244,8 @@ misses = (margins_of_dome.min(axis=1) > 1.0) | (margins_of_dome.max(axis=1) < 1.
 print("lines drawn:", len(shown), " miss the dome:", misses.sum(), " and exactly these are decided:", bool((misses == (slow_L | slow_R)[shown]).all()))
 assert (misses == (slow_L | slow_R)[shown]).all() and 0 < misses.sum() < len(shown)
 figures.show(
-    "The dome in the plane of weights, and samples as straight lines. Lines of samples in R and in L pass the dome on either side, those of "
-    "undecided samples cut it."
+    "The dome lies in the plane of weights, and samples are straight lines. Lines of samples in R and in "
+    "L pass the dome on either side, and lines of undecided samples cut it."
 )
 
 # %% [markdown]

@@ -59,10 +59,13 @@ fan = np.stack([np.cos(angle), np.sin(angle)], axis=1)
 e1, B = np.array([1.0, 0.0]), 1.7**2
 curves = {"corrected": dome_bounds(fan, e1, B)[1], "printed": printed(fan, e1, B)[1]}
 labels = {"xlabel": "angle between z and $w_a$, degrees", "ylabel": "largest margin"}
+too_low = curves["printed"] < curves["corrected"] - 1e-9
+edges = np.degrees(angle)[np.flatnonzero(too_low)[[0, -1]]]
 figures.lines(curves, np.degrees(angle), title=r"$\|w_b\| = 1.7\,\|w_a\|$, $\|z\| = 1$", **labels)
 figures.show(
-    "Largest margin over a dome against the angle between z and w_a, in two curves. The right one is constant up to 54 degrees and "
-    "falls from there. The printed one starts 41 percent too high, jumps below the right one at 34 degrees, and joins it at 54."
+    "Curves show the largest margin over a dome against the angle between z and w_a. The corrected one is constant up to "
+    f"{edges[1]:.0f} degrees and falls from there. The printed one starts {curves['printed'][0] / curves['corrected'][0] - 1.0:.0%} higher, lies below the corrected one "
+    f"from {edges[0]:.0f} degrees on, and joins it at {edges[1]:.0f}."
 )
 
 # %% [markdown]
@@ -108,7 +111,7 @@ figures.show(
 # |---|---|---|---|
 # | $\tau < 1/\kappa$ | rim | rim | right |
 # | $1/\kappa \le \tau < \sqrt2/\kappa$ | rim | $\Vert w_b\Vert\,\Vert z\Vert$ | **too low: not a bound** |
-# | $\tau \ge \sqrt2/\kappa$ | $\sqrt2\,\Vert w_b\Vert\,\Vert z\Vert$ | $\Vert w_b\Vert\,\Vert z\Vert$ | safe, 41 % too high |
+# | $\tau \ge \sqrt2/\kappa$ | $\sqrt2\,\Vert w_b\Vert\,\Vert z\Vert$ | $\Vert w_b\Vert\,\Vert z\Vert$ | safe, $\sqrt2$ times too large |
 
 # %% [markdown]
 # ### R is safe
@@ -344,8 +347,8 @@ named = {"ball from $w_a$": from_a, "ball from $w_b$": from_b}
 figures.domes(a.x, np.linalg.norm(b.x), named, marks, title="C from 0.1 to 0.2")
 assert all(np.linalg.norm(at.x - ball.center) <= ball.radius for ball in named.values())
 figures.show(
-    "The dome of the 600 points, a slice, and two balls: one touches its straight edge in w_a, the other touches its arc in w_b. "
-    "The region in which the balls overlap is a lens in the middle of the slice, a third as long; the solution for C = 0.14 lies in it."
+    f"The dome of the {len(points)} points is a slice between a straight edge and an arc. A ball touches the edge in w_a, another touches the arc in w_b. "
+    "The region in which the balls overlap is a lens in the middle of the slice; the solution for a C between lies in it."
 )
 
 # %% [markdown]

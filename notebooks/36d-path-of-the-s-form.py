@@ -60,9 +60,9 @@ figures.lines(
     {}, dots=groups, xlabel="C", ylabel="share screened before training", log="x", share=True, legend="best"
 )
 figures.show(
-    f"Share of the {len(y)} samples screened before training against C, as dots. Four machines between two solutions share one rule, "
-    f"which screens {min(rates[between]):.2f} to {max(rates[between]):.2f} of them. The rule for the farthest of each five screens less "
-    f"at small C, {min(rates[farthest]):.2f}, and as much at large C."
+    f"Dots show the share of the {len(y)} samples screened before training against C. The machines between solutions share a rule, "
+    f"which screens {min(rates[between]):.2f} to {max(rates[between]):.2f} of them. The rule for the farthest machine of each group screens "
+    f"{min(rates[farthest]):.2f} to {max(rates[farthest]):.2f}."
 )
 print(f"mean share over the path {np.mean(rates):.2f}; first and last are trained whole")
 
@@ -156,7 +156,7 @@ print(f"first vector within the budget: after {share:.2f} of the way")
 assert (np.diff(losses) <= 1e-9).all() and (np.diff(lengths) > 0.0).all()
 assert (losses[v < share - 0.01] > s).all() and (losses[v > share + 0.01] < s).all()
 figures.show(
-    "Total loss and length along the straight way from the first solution to the last one. The loss falls, the length grows, and a vertical "
+    "Curves show the total loss and the length along the straight way from the first solution to the last one. The loss falls, the length grows, and a vertical "
     "line marks the point where the loss first reaches the budget, a horizontal line."
 )
 

@@ -55,8 +55,10 @@ ax.axline(low.x, slope=-low.x[0] / low.x[1], color="#555555", linestyle=":")
 ax.plot(0.0, 0.0, "o", color="black", markersize=4)
 ax.set(xlim=(-0.1, 1.75), ylim=(-0.45, 1.0))
 figures.show(
-    "The plane of weights. A disc, the ball of DVI, BT1, RPB and MGB, has the reference on its rim and holds the optimum; so does a smaller disc, mostly inside of it, BT2 and GB. "
-    "The dome, a thin slice between a dotted line through the reference and a dashed circle around 0 through the optimum, lies beside the centers."
+    "In the plane of weights a disc, the ball of DVI, BT1, RPB and MGB, has the reference on its rim and "
+    "holds the optimum; so does another disc, BT2 and GB, whose radius is "
+    f"{second[0].radius / same[0].radius:.2f} times as large. The dome is a thin slice between a dotted "
+    "line through the reference and a dashed circle around 0 through the optimum."
 )
 
 # %% [markdown]
@@ -400,7 +402,7 @@ print(f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_
 # holds for the whole interval from $C_0$ to $C$. It sticks out of the dome's ball, but its overlap with the ball of $w(C)$ for
 # $C_0$ lies inside the dome ([`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb)). Shares that each name screens, along $C/C_0$:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 steps = np.geomspace(1.02, 2.5, 12)
 names = {
     "BT1 = DVI = RPB = MGB": [],
@@ -419,9 +421,8 @@ for ratio in steps:
 shares = {key: (steps, value) for key, value in names.items()}
 figures.lines(shares, xlabel="$C/C_0$", ylabel="share screened", title="breast cancer")
 figures.show(
-    "Share screened on breast cancer against C over C0. BT1, DVI, RPB and MGB are one curve "
-    "that falls from 0.95 to 0.02; the intersection test lies above it, BT2 with s from the "
-    "center of BT1 below it at first, and the dome test lowest."
+    "Curves show the share screened on breast cancer against C over the C of the reference: "
+    f"{figures.ends(names)}. Means: {figures.listed(names)}."
 )
 
 # %% [markdown]

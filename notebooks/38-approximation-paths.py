@@ -58,8 +58,8 @@ assert max(saw[1]) <= 0.1 * (1 + 1e-6)
 title = f"{len(coarse)} solutions for all C"
 figures.lines({"bound": saw}, xlabel="$C$", ylabel="bound of the relative error", title=title, log="x", legend=None)
 figures.show(
-    "The bound of the relative error along C, logarithmic. It is a saw: it rises from 0 to 0.1, falls to 0 where the next solution takes over, and rises again, "
-    "once for each solution."
+    f"A saw shows the bound of the relative error along C, on a logarithmic axis. It rises from 0 to {max(saw[1]):.2g}, falls to 0 where the next solution takes over, and rises again, "
+    f"once for each of {len(coarse)} solutions."
 )
 
 # %% [markdown]
@@ -290,8 +290,8 @@ marks, labels = {"true relative error": tuple(dots)}, {"xlabel": "$C$", "ylabel"
 figures.lines({"bound (1)": saw}, dots=marks, ax=ax, title="breast cancer", log="x", **labels)
 ax.set_ylim(-0.004, 0.135)
 figures.show(
-    "The relative error of the dual along C, logarithmic: the bound is a saw that rises from 0 "
-    "to 0.1 and drops at each solution; the true errors, dots, lie below it."
+    "A saw shows the bound of the relative error of the dual along C, on a logarithmic axis: it rises from 0 "
+    f"to {max(saw[1]):.2g} and drops at each solution. Dots are the true errors; the largest is {max(dots[1]):.2f}."
 )
 assert len(coarse) > 10 and max(dots[1]) <= 0.1 and max(saw[1]) <= 0.1 * (1 + 1e-6)
 print("solutions:", len(coarse))
@@ -484,18 +484,19 @@ for name in problems:
 # The count follows (2): a hundredth of the error, ten times the solutions, and the constant comes out of the path.
 # The finer the path, the closer the reference, the more the tests screen (the last step is a short one, to $C_T$).
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2)
+means = []
 for ax, name in zip(axes, problems, strict=True):
     shares = {
         f"eps = {eps:g}": (1.0 / paths[name, eps].lams[1:], paths[name, eps].path_rates[1:])
         for eps in (0.1, 0.01, finest)
     }
+    means.append(f"{name}: {figures.listed(shares)}")
     figures.lines(shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x", share=True)
 figures.show(
-    "Share screened by the intersection test along C, for breast cancer and digits and three "
-    "accuracies. The smaller the accuracy eps, the higher the curve: near 0.9 for 0.001, near "
-    "0.6 for 0.01, below 0.3 for 0.1."
+    "Curves show the share screened by the intersection test along C, a panel for each data set and a curve for each accuracy. "
+    f"Means: {'. '.join(means)}."
 )
 
 # %% [markdown]

@@ -64,8 +64,8 @@ for ax, count in zip(axes, (1, 3, 6), strict=True):
     limits = limits or (ax.get_xlim(), ax.get_ylim())
     ax.set(xlim=limits[0], ylim=limits[1])
 figures.show(
-    f"The plane of weights with a line for each of {len(forty)} samples, after 1, 3 and 6 sweeps of a solver. The disc around the solution shrinks. After one sweep "
-    f"{n_decided[0]} lines miss it and are coloured, after three {n_decided[1]}, after six {n_decided[2]}."
+    f"Each panel shows the plane of weights with a line for each of {len(forty)} samples. The disc around the solution shrinks as the solver sweeps. "
+    f"Lines that miss it are coloured: {', '.join(f'{n} after {count}' for n, count in zip(n_decided, (1, 3, 6), strict=True))} sweeps."
 )
 assert n_decided[0] < n_decided[1] < n_decided[2] and n_decided[2] > 35
 
@@ -498,7 +498,7 @@ def shares_decided(prob, C, n_sweeps):
     return curves
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, width=9.5, height=3.2, sharey=True)
 trace = {}
 for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True):
@@ -507,9 +507,8 @@ for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True)
         trace[title], 3 * np.arange(n_sweeps // 3), ax=ax, title=title, xlabel="sweeps", ylabel="share decided" if ax is axes[0] else ""
     )
 figures.show(
-    "Share decided against sweeps of the solver, for a linear and an rbf machine. MGB rises "
-    f"first, DGB some sweeps later, both to {min(c['DGB'][-1] for c in trace.values()):.2f} or more. MGB with slopes in place of the solver's dual "
-    "point jumps up and down."
+    "Curves show the share decided against sweeps of the solver, for a linear and an rbf machine. Means: "
+    f"{'; '.join(f'{title}, {figures.listed(curves)}' for title, curves in trace.items())}."
 )
 
 # %% tags=["nbval-ignore-output"]
@@ -546,9 +545,8 @@ for lam in np.geomspace(*span, 30):
 mgb = ss.ranges.midpoint_gap(small, at.x, lam0, alpha=at.alpha)
 figures.range_chart(mgb, lam0, span, truth=truth, title="which C each sample is decided for")
 figures.show(
-    "For every sample, a row, the lambdas for which it is decided, a bar around the reference: "
-    f"{np.isfinite(mgb.L_low).sum()} of {len(small)} in L, {np.isfinite(mgb.R_low).sum()} in R, most over long ranges to larger lambda, fewer to "
-    "smaller ones."
+    "Each row is a sample, and a bar around the reference shows the lambdas for which it is decided: "
+    f"{np.isfinite(mgb.L_low).sum()} of {len(small)} in L and {np.isfinite(mgb.R_low).sum()} in R."
 )
 
 # %% [markdown]

@@ -54,18 +54,16 @@ for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     ax.set(xticks=[], yticks=[])
     ax.set_title(name, loc="left")
 figures.show(
-    "The learned similarity as a 64 by 64 matrix of coloured dots after 1, 5, 20 and 400 "
-    "iterations. It starts with four entries and fills up slowly, most of them near the "
-    "diagonal."
+    f"Each panel shows the learned similarity as a matrix of coloured dots, after {', '.join(growing)}. "
+    f"The entries that are not zero are {', '.join(str(similarity.to_sparse().nnz) for similarity in growing.values())} of {64**2}."
 )
 figure, axes = figures.panels(4, width=10.4, height=2.8)
 for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     title = f"{name}: {len(similarity)} atoms"
     figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
 figures.show(
-    "The atoms as pairs of pixels joined by lines, over the mean of 300 images, after 1, 5, 20 "
-    "and 400 iterations: 2, 6, 19 and 73 atoms. The first join the upper and lower end of a "
-    "stroke."
+    f"Lines join the pairs of pixels that are atoms, over the mean of {len(train)} images, after {', '.join(growing)}: "
+    f"there are {', '.join(str(len(similarity)) for similarity in growing.values())} atoms."
 )
 
 # %% [markdown]

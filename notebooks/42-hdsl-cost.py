@@ -71,8 +71,10 @@ for ax, looked_at, title in ((axes[0], np.ones_like(seen), "exact"), (axes[1], s
     ax.set(aspect="equal", xlabel="feature", ylabel="feature", ylim=(60, -1), xlim=(-1, 60))
     ax.set_title(f"{title}: {np.sum((gradient != 0) & looked_at)} entries", loc="left", fontsize=10)
 figures.show(
-    "A matrix of 60 by 60 features, twice, with a dot for each of the 1188 entries that are not 0. Left, all dots are coloured: the exact search looks at all. Right, 65 are "
-    "coloured, those of the diagonal and of two rows, which the heuristic looks at."
+    f"Both panels show a matrix of {seen.shape[0]} by {seen.shape[1]} features, with a dot for each of "
+    f"the {np.count_nonzero(gradient)} entries that are not 0. Left, all dots are coloured: the exact "
+    f"search looks at all. Right, {np.sum((gradient != 0) & seen)} are coloured, on the diagonal and on a "
+    "pair of rows, which the heuristic looks at."
 )
 
 # %% [markdown]
@@ -265,15 +267,16 @@ print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 
 # %%
 figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
+spans = []
 for ax, key in zip(axes, ranges, strict=True):
     named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
+    spans.append(f"Against {key}: {figures.ends(named, '{:.1e}')}")
     figures.lines(
         named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
     )
 figures.show(
-    "Visited numbers of a direction against the dimension d, the nonzeros s and the triplets T, "
-    "all logarithmic. The exact search and the heuristic do not depend on d; the exact one "
-    "grows with the square of s and both in proportion to T; the heuristic needs a thirtieth."
+    "Lines show the visits of a direction against the dimension d, the nonzeros s and the triplets T, on logarithmic axes. From the left end to the right end they change as follows. "
+    f"{'. '.join(spans)}."
 )
 
 # %% [markdown]
@@ -446,17 +449,18 @@ print(f"an iteration at d = 10^6 / at d = 10^4: {iterations[-1] / iterations[0]:
 larger = {"s": (15, 30, 60, 120), "T": (2500, 5000, 10_000, 20_000)}
 by = {key: np.array([timed(**{key: value}) for value in values]) for key, values in larger.items()}
 figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
+spans = []
 for ax, (key, x, y) in zip(
     axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True
 ):
     named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
+    spans.append(f"Against {key}: {figures.ends(named, '{:.2g}')}")
     figures.lines(
         named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
     )
 figures.show(
-    "Processor time of a direction against d, s and T, logarithmic. The heuristic takes well below a "
-    "millisecond, the exact search hundreds of times as long; both grow with s and T, the exact one "
-    "somewhat with d, the heuristic one not."
+    "Lines show the processor time of a direction in milliseconds against d, s and T, on logarithmic axes. From the left end to the right end they change as follows. "
+    f"{'. '.join(spans)}."
 )
 for key in larger:
     powers = [exponent(larger[key], by[key][:, column]) for column in (0, 1)]

@@ -53,16 +53,18 @@ i, j = 20, 44  # two pixels in the middle of the image
 products = -(x[:, i] + x[:, j]) * ((y - z)[:, i] + (y - z)[:, j])  # at M = 0 each slope is 1
 draw = np.random.default_rng(0)
 figure, ax = figures.panels(1, width=6.4, height=3.2)
+widths = {}
 for m, colour in zip((20, 80, 320), figures.OTHERS, strict=False):
     means = [draw.choice(products, m, replace=False).mean() for _ in range(2000)]
+    widths[f"for batches of {m}"] = np.std(means)
     ax.hist(means, bins=60, histtype="step", density=True, color=colour, linewidth=1.5, label=f"m = {m}")
 ax.axvline(products.mean(), color="black", linewidth=1.0)
 ax.set(xlabel="product of the atom with the gradient of a batch", yticks=[])
 ax.set_title(f"one atom, by batches from {len(products)} triplets", loc="left", fontsize=10)
 ax.legend()
 figures.show(
-    "Three bell-shaped outlines around a line, the product over all triplets: means over 2000 batches each. "
-    "The outline of batches of 20 triplets is wide and low, that of 80 half as wide, that of 320 a quarter as wide."
+    f"Outlines show how the means over {len(means)} batches spread around a line, the product over all triplets. "
+    f"Their standard deviations are {figures.listed(widths, '{:.2f}')}."
 )
 
 # %% [markdown]
@@ -387,7 +389,7 @@ for m in (20, 80, 320, 1280):
     assert losses[m][0] <= width
     print(f"{m:5} {losses[m][0]:15.4f} {width:23.4f} {losses[m][2]:22.4f} {2 * losses[m][0]:27.4f}")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 sizes = list(losses)
 measured = {
     "largest of all atoms": [losses[m][0] for m in sizes],
@@ -402,9 +404,11 @@ labels = {
 }
 figures.lines(bounds, sizes, dots=dots, log="xy", **labels)
 figures.show(
-    "Deviation of a batch's gradient against the size of the batch, both logarithmic: the "
-    "Hoeffding bound, a falling line, lies ten times above the largest deviation of all atoms, "
-    "and that five times above what the batch's own atom loses."
+    "On logarithmic axes, a line shows the Hoeffding bound of the deviation of a batch from the "
+    "gradient, against the size of the batch. Dots are the largest deviation of all atoms and what the "
+    "atom of the batch loses. The bound is at least "
+    f"{min(np.divide(bounds['Hoeffding, all atoms'], measured['largest of all atoms'])):.0f} times the "
+    "largest deviation."
 )
 slope = np.polyfit(np.log(sizes[:3]), np.log([losses[m][0] for m in sizes[:3]]), 1)[0]
 print(f"exponent of the largest deviation in m, 20 to 320: {slope:.2f} (expected -1/2)")
@@ -510,7 +514,7 @@ for name, run in runs.items():
     print(f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {str(often):>14}")
 assert final["m = 10"] > final["m = 100"] > final["m = 1000"] > final["all triplets"] >= 0.0
 
-# %%
+# %% tags=["nbval-ignore-output"]
 named = {
     name: (
         np.arange(1, len(run.history_)),
@@ -526,9 +530,8 @@ figures.lines(
     title="digits: batches of fixed size, line search over all triplets",
 )
 figures.show(
-    "The error against the iteration for batches of 10, 100 and 1000 triplets and for all, "
-    "logarithmic. With all it falls to 1e-7 after 70 iterations; the smaller the batch, the "
-    "slower: 1e-6, 1e-5 and 2e-3 after 400."
+    "Curves show the error against the iteration, on logarithmic axes, for batches of several sizes and for all triplets: "
+    f"{figures.ends(named, '{:.1g}')}. Iterations: {figures.listed({name: at[-1] for name, (at, _) in named.items()}, '{:.0f}')}."
 )
 
 
@@ -599,7 +602,7 @@ def along_run(g, iterations, every):
     return at, np.array(shares), np.array(ratios)
 
 
-# %% tags=["HDSL19-D3.2.3", "heuristic"]
+# %% tags=["HDSL19-D3.2.3", "heuristic", "nbval-ignore-output"]
 sparse_small = Gradient(*sparse_points(200, 500, 15, 2), 3.0, 1)
 found = {
     "digits, d = 64": along_run(sets["digits"], 31, 5),
@@ -619,10 +622,9 @@ for ax, which, title in (
     figures.lines(named, ax=ax, marks=True, xlabel="iteration", title=title)
     ax.set_ylim(-0.02, 1.05)
 figures.show(
-    "Left, the share of features from which the heuristic finds the best atom, against the "
-    "iteration: on digits from 0.4 to below 0.1, on sparse points up and down between 0 and 1. "
-    "Right, the slope found over the best: 0.9 falling to 0.2 on digits, 1 to 0.6 on sparse "
-    "points."
+    "Left, curves show the share of features from which the heuristic finds the best atom, against the "
+    f"iteration: {figures.ends({name: row[1] for name, row in found.items()})}. "
+    f"Right, they show the slope found over the best: {figures.ends({name: row[2] for name, row in found.items()})}."
 )
 
 # %% [markdown]
@@ -721,7 +723,7 @@ for d in (500, 10_000, 1_000_000):
     )
 assert progress[10**6][-1] > 1.5 * progress[500][-1]
 
-# %%
+# %% tags=["nbval-ignore-output"]
 named = {f"d = {d}": (np.arange(1, 400), values[1:]) for d, values in progress.items()}
 named["exact direction"] = (
     np.arange(1, 400),
@@ -735,9 +737,8 @@ figures.lines(
     title="the same points, with empty features added",
 )
 figures.show(
-    "The error of the heuristic against the iteration for the same points in 500, 10000 and a "
-    "million dimensions, logarithmic. The curves coincide for 100 iterations; then more empty "
-    "features are slower. The exact direction is fastest."
+    "Curves show the error against the iteration, on logarithmic axes, of the heuristic in several dimensions and of the exact direction, for the same points: "
+    f"{figures.ends(named, '{:.1g}')}."
 )
 
 

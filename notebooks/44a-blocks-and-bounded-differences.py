@@ -65,9 +65,9 @@ print(
 )
 assert abs(np.mean(shares) - 0.16) < 0.01 and 0.3 < spread[0] / spread[1] < 1.0
 figures.show(
-    f"Distribution of the share of such triplets over {draws} samples, two curves around the same mean {np.mean(shares):.2f}. The one of all "
-    f"{n * (n - 1) * (n - 2)} triplets is narrower than the one of 20 separate triplets, but of the same order: a standard deviation of "
-    f"{spread[0]:.2f} against {spread[1]:.2f}."
+    f"Curves show how the share of such triplets is distributed over {draws} samples, around the mean "
+    f"{np.mean(shares):.2f}. The standard deviation is {spread[0]:.2f} with all {n * (n - 1) * (n - 2)} "
+    f"triplets and {spread[1]:.2f} with separate triplets."
 )
 
 # %% [markdown]

@@ -64,7 +64,7 @@ by_n = [rademacher(twins_data(30), n, 1.0, repeats=100).mean / 2.0 for n in size
 assert np.all(np.diff(by_d) > 0.0) and np.all(np.diff(by_n) < 0.0)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def bound_curves(settings):
     bounds = [Bounds(n, d, 1.0, 2.0) for n, d in settings]
     curves = {"corrected, any k": [b.complexity() / 2.0 for b in bounds]}
@@ -73,16 +73,18 @@ def bound_curves(settings):
     return curves
 
 
+ends_of = []
 figure, axes = figures.panels(2, height=3.6)
 for ax, x, found, settings, xlabel, title in (
     (axes[0], dimensions, by_d, [(90, d) for d in dimensions], "dimension d", "n = 90 points"),
     (axes[1], sizes, by_n, [(n, 30) for n in sizes], "number of points n", "d = 30 features"),
 ):
     labels = {"title": title, "xlabel": xlabel, "ylabel": r"complexity / $\lambda B_X$", "log": "x"}
+    ends_of.append(figures.ends({"Monte Carlo": found} | bound_curves(settings), "{:.2g}"))
     figures.lines(bound_curves(settings), x, dots={"Monte Carlo": (x, found)}, ax=ax, **labels)
 figures.show(
-    "Complexity by Monte Carlo, as dots, and three bounds, as lines. Left, against the dimension: the dots rise slowly, the corrected bound rises above "
-    "them, the printed ones are flat, for k = 1 at zero, below all dots. Right, against the number of points: dots and the bounds that are not zero fall alike."
+    "Dots show the complexity by Monte Carlo, lines the bounds. Left, from the smallest dimension to the largest: "
+    f"{ends_of[0]}. Right, from the fewest points to the most: {ends_of[1]}."
 )
 
 # %% [markdown]

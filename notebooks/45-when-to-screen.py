@@ -48,10 +48,9 @@ figures.lines(
     title="does a pass pay?",
 )
 figures.show(
-    "Cost of all that is left against the number of iterations that are left, both in iterations "
-    "of the whole problem. Without a pass a line through 0. With a pass three lines that begin at "
-    f"{cost:.0f}: the one with a share of 90 % crosses the first line at {cost / 0.9:.1f}, that "
-    f"with 30 % at {cost / 0.3:.1f}, that with 3 % not at all."
+    "Lines show the cost of all that is left against the number of iterations that are left, both in iterations "
+    f"of the whole problem. Without a pass the line goes through 0. With a pass the lines begin at {cost:.0f} and cross it where the iterations left are "
+    f"{figures.listed({f'with a share of {share:.0%}': cost / share for share in (0.03, 0.3, 0.9)}, '{:.1f}')}; the axis ends at {left[-1]}."
 )
 assert cost / 0.03 > left[-1]
 
@@ -267,10 +266,8 @@ figures.lines(
 )
 ends = {name: spent(name)[-1] for name in runs}
 figures.show(
-    "Cost of iterations and passes so far along a path, in iterations over all triplets. Without "
-    f"screening it rises to {ends['never']:.0f}; the three policies stay close together and end "
-    f"at {min(ends['auto'], ends['always'], ends['counting']):.0f} to "
-    f"{max(ends['auto'], ends['always'], ends['counting']):.0f}."
+    "Curves show the cost of iterations and passes so far along a path, in iterations over all triplets. In the end they are at "
+    f"{figures.listed(ends, '{:.0f}')}."
 )
 
 # %% [markdown]

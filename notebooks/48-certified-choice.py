@@ -62,7 +62,7 @@ for lam in lams[::8]:
     shares["right"].append(bounds.are_right.mean())
     shares["error"].append(bounds.are_errors.mean())
 
-# %%
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, width=11.0, height=3.2)
 axes[0].stairs(band[:, 1], lams, baseline=band[:, 0], fill=True, alpha=0.4, label="bounds")
 axes[0].plot(lams, errors, color="black", linewidth=1, label="solutions")
@@ -76,9 +76,9 @@ for ax in axes:
     ax.set_xlabel("lambda")
     ax.legend()
 figures.show(
-    "Left: a band of bounds around the validation error, against lambda. It is narrow at seventeen values of lambda and opens between them, "
-    "less where lambda is large; the black line of the error stays within it. Right: shares of samples that are certainly right, certainly errors and "
-    "undecided when they are left out; about eight in ten or more are certainly right at every lambda."
+    f"Left, a band of bounds lies around a black line, the validation error, against lambda; it is {np.ptp(band, axis=1).min():.3f} wide where it is narrowest and "
+    f"{np.ptp(band, axis=1).max():.2f} where it is widest. Right, stacked areas are the shares of samples that are certainly right, certainly errors and "
+    f"undecided when they are left out; the first is {np.min(list(shares.values())[0]):.2f} or more."
 )
 
 # %% [markdown]

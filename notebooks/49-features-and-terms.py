@@ -61,7 +61,7 @@ def in_turn(prob, x, lam):
         yield terms, columns
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 wine = penalised(*with_noise("wine", 27), k=1, penalty=0.15)
 lam_wine = 0.02 * wine.lam_max()
 rough = ss.solve(wine, lam_wine, rtol=1e-3, screening=()).x
@@ -75,8 +75,8 @@ for n, ax in enumerate(axes):
     ax.set_xlabel("feature")
 axes[0].set_ylabel("triplet")
 figures.show(
-    "Three panels, each a table of triplets by features in which what is still in the problem is dark. In the first most rows have become "
-    "light, in the second most columns too, and in the third more rows."
+    "Each panel is a table of triplets by features, in which what is still in the problem is dark: "
+    f"{', then '.join(f'{len(rows)} of {len(wine)} triplets and {len(columns)} features' for rows, columns in stages[:3])}."
 )
 assert len(stages[2][0]) < len(stages[0][0]) < len(wine)
 
@@ -294,7 +294,7 @@ print(
     f"triplets alone {100 * best_row[1]:.0f} %, in turn {100 * best_row[3]:.0f} % at the same reference"
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 fig, axes = figures.panels(2, width=9.0, height=3.2, sharey=True)
 names = (("triplets", 1, 3), ("features", 2, 4))
 for ax, (name, single, in_turns) in zip(axes, names, strict=True):
@@ -307,8 +307,9 @@ for ax, (name, single, in_turns) in zip(axes, names, strict=True):
 axes[0].set_ylabel("decided, %")
 axes[0].legend()
 figures.show(
-    "Share of triplets and of features decided against the duality gap of the reference, two panels. Both curves rise as the gap falls. "
-    "The solid one, in turn, lies above the dashed one, alone, in both panels; the distance is largest at middle gaps, and larger for features."
+    "Curves show the share of triplets, left, and of features, right, decided against the duality gap of the reference, which falls to the right: solid in turn, dashed alone. "
+    f"From left to right, per cent of triplets: {figures.ends({'in turn': 100 * table[:, 3], 'alone': 100 * table[:, 1]}, '{:.0f}')}; "
+    f"of features: {figures.ends({'in turn': 100 * table[:, 4], 'alone': 100 * table[:, 2]}, '{:.0f}')}."
 )
 
 # %% [markdown]
@@ -335,7 +336,7 @@ for solved in paths.values():
 print("every feature that left is 0 in solutions to 1e-11, at", len(lams), "lambdas")
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def decided(solution):
     last = solution.history[-1]
     return (last.n_L + last.n_R) / solution.n_terms
@@ -360,8 +361,9 @@ for ax, title in zip(axes, ("triplets decided", "features left out"), strict=Tru
 axes[0].set_ylabel("%")
 axes[0].legend(*axes[1].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(0.0, 0.3))
 figures.show(
-    "Rates along a path from large to small lambda, two panels. Triplets decided: both tests together are at or above triplets alone, clearly so at small "
-    "lambda. Features left out: both tests together stay just below a black line, what is 0 in the solution; features alone jump between nearly none and nearly all of it."
+    "Curves show rates along a path, on which lambda falls to the right. Left, means of the triplets decided, in per cent: "
+    f"{figures.listed({name: [100 * decided(s) for s in solved] for name, solved in paths.items()}, '{:.0f}')}. Right, means of the features left out: "
+    f"{figures.listed({name: [100 * zeros(s) for s in solved] for name, solved in paths.items()} | {'0 in the solution': share}, '{:.0f}')}."
 )
 
 # %% [markdown]

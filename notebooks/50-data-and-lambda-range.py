@@ -47,6 +47,7 @@ from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 chosen = [name.strip() for name in dataset.split(",")]
@@ -267,7 +268,7 @@ ax.invert_xaxis()
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 record.figure("lambda", figure)
 figures.show(
-    f"The range of lambda of the path, a row each for {', '.join(chosen)}; lambda is logarithmic and falls to the right. "
+    f"Each row is the range of lambda of the path of a data set, from the top {', '.join(chosen)}; lambda is logarithmic and falls to the right. "
     "A thick black line is ours; a thin grey one above it, where the paper has the data set, is the paper's. "
     f"The largest lambda of ours: {figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
 )

@@ -292,7 +292,7 @@ for ax, (title, values, part) in zip(axes, sides, strict=True):
 figure.legend([dark], ["seconds of screening"], loc="outside lower center")
 record.figure("seconds", figure)
 figures.show(
-    "Bars of the CPU seconds of a path, one a method, left ours and right the paper's; a black bar inside is the part that screening takes. "
+    "Bars show the CPU seconds of a path with each method, left ours and right the paper's; a black bar inside is the part that screening takes. "
     f"Ours: {figures.listed(table['seconds'].to_dict())}. Paper: {figures.listed(paper.dropna().to_dict()) or 'none for these data'}."
 )
 
@@ -317,7 +317,7 @@ axes[0].set_ylabel("rate")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(lines))
 record.figure("rates", figure)
 figures.show(
-    "Screening rates against lambda, which falls to the right, a curve a method: left before the first iteration, right at the end of each solve. "
+    "Curves show the screening rates of the methods against lambda, which falls to the right: left before the first iteration, right at the end of each solve. "
     f"Means along the path at the end: {figures.listed(lines)}."
 )
 

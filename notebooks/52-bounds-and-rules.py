@@ -59,6 +59,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
@@ -235,8 +236,9 @@ def figure_6(chosen):
 gradient = [name for name in names if name.startswith(("GB", "PGB"))]
 record.figure("gradient", figure_6(gradient))
 figures.show(
-    "Three panels against lambda, which falls to the right, a curve a ball and rule: the screening rate before the first iteration, the best of these curves "
-    f"enlarged, and the time of each lambda over that without screening, with a line at 1. Mean rates: {figures.listed(curves(gradient))}."
+    "Curves show balls with rules against lambda, which falls to the right: on the left the screening "
+    "rate before the first iteration, in the middle the best of these curves enlarged, on the right the "
+    f"time of each lambda over the time without screening. Mean rates: {figures.listed(curves(gradient))}."
 )
 
 # %% [markdown]
@@ -246,8 +248,9 @@ figures.show(
 duality = [name for name in names if name.startswith("DGB")]
 record.figure("gap", figure_6(duality))
 figures.show(
-    "Three panels against lambda, which falls to the right, a curve a ball and rule: the screening rate before the first iteration, the best of these curves "
-    f"enlarged, and the time of each lambda over that without screening, with a line at 1. Mean rates: {figures.listed(curves(duality))}."
+    "Curves show balls with rules against lambda, which falls to the right: on the left the screening "
+    "rate before the first iteration, in the middle the best of these curves enlarged, on the right the "
+    f"time of each lambda over the time without screening. Mean rates: {figures.listed(curves(duality))}."
 )
 
 # %% [markdown]
@@ -258,8 +261,10 @@ middle = [name for name in names if name.startswith(("MGB", "BT2"))]
 rival = [name for name in names if name == "PGB"]
 record.figure("midpoint", figure_6(middle + rival))
 figures.show(
-    "Three panels against lambda, which falls to the right, a curve a ball and rule: the screening rate before the first iteration, the best of these curves "
-    f"enlarged, and the time of each lambda over that without screening, with a line at 1. Mean rates: {figures.listed(curves(middle + rival))}."
+    "Curves show balls with rules against lambda, which falls to the right: on the left the screening "
+    "rate before the first iteration, in the middle the best of these curves enlarged, on the right the "
+    "time of each lambda over the time without screening. Mean rates: "
+    f"{figures.listed(curves(middle + rival))}."
 )
 
 # %% [markdown]

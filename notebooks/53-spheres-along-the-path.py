@@ -52,6 +52,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
@@ -156,8 +157,9 @@ else:
         maps[name] = rates.sort_index(axis=1, ascending=False)
     record.figure("dynamic", draw_maps(maps))
     figures.show(
-        "Maps of the screening rate while solving, a panel a method: lambda falls to the right, rounds of screening go upwards, yellow is a rate of 1 and dark blue of 0, "
-        f"white is where a solve had ended. Mean rates: {figures.listed({name: rates.to_numpy() for name, rates in maps.items()})}."
+        "Each map shows the screening rate of a method while solving: lambda falls to the right, rounds of "
+        "screening go upwards, yellow is a rate of 1 and dark blue a rate of 0, white is where a solve had "
+        f"ended. Mean rates: {figures.listed({name: rates.to_numpy() for name, rates in maps.items()})}."
     )
 
 # %% [markdown]
@@ -178,8 +180,9 @@ labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
 figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[1], path=True, ratio=True, legend=None, **labels)
 record.figure("path", figure)
 figures.show(
-    "Two panels against lambda, which falls to the right, a curve a method: the screening rate before the first iteration, and the time of each lambda over "
-    f"that without screening, with a line at 1. Mean rates: {figures.listed(lines)}."
+    "Curves show the methods against lambda, which falls to the right: on the left the screening rate "
+    "before the first iteration, on the right the time of each lambda over the time without screening. "
+    f"Mean rates: {figures.listed(lines)}."
 )
 
 # %% [markdown]

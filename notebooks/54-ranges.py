@@ -52,6 +52,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 gaps = sorted((float(text) for text in accuracies.split(",")), reverse=True)
@@ -162,9 +163,9 @@ else:
         figures.rate_map(rates.to_numpy(), grid_lams, grid_lams, ax=ax, **options)
     record.figure("ranges", figure)
     figures.show(
-        "Maps of the screening rate of RRPB, a panel for each duality gap of the reference: the lambda of the reference against the lambda screened. "
-        "On the diagonal both are equal. Mean rates by gap: "
-        f"{figures.listed(dict(zip(means['gap'].map('{:.0e}'.format), means['rate'], strict=True)))}."
+        "Each map shows the screening rate of RRPB for a duality gap of the reference: the lambda of the "
+        "reference goes one way, the lambda screened the other. On the diagonal both are equal. Mean rates "
+        f"by gap: {figures.listed(dict(zip(means['gap'].map('{:.0e}'.format), means['rate'], strict=True)))}."
     )
 
 # %% [markdown]
@@ -234,8 +235,9 @@ if curves is None:
 else:
     record.figure("reach", draw_reach(curves))
     figures.show(
-        "Reach of the ranges against the lambda of the reference: how far below it a share of the triplets is still decided, a curve for each share and duality "
-        f"gap, the smallest gap in full colour. Means: {figures.listed({f'above {share}, gap {gap:.0e}': part['reach'] for (gap, share), part in curves.groupby(['gap', 'share'])})}."
+        "Curves show how far below the lambda of the reference a share of the triplets is still decided, "
+        "against that lambda, one for each share and duality gap; the smallest gap has full colour. Means: "
+        f"{figures.listed({f'above {share}, gap {gap:.0e}': part['reach'] for (gap, share), part in curves.groupby(['gap', 'share'])})}."
     )
 
 # %% [markdown]
@@ -311,8 +313,9 @@ else:
         figures.rate_map(rates.to_numpy(), places, rates.index.to_numpy(), ax=ax, **options)
     record.figure("other_balls", figure)
     figures.show(
-        "Maps of the screening rate, three panels, one a ball: the lambda of the reference against the lambda screened, yellow is a rate of 1 and dark blue of 0. "
-        f"Mean rates: {figures.listed({name: rates.drop(columns=['lam', 'ball']).to_numpy() for name, rates in balls.groupby('ball', sort=False)})}."
+        "Each map shows the screening rate of a ball: the lambda of the reference goes one way, the lambda "
+        "screened the other, yellow is a rate of 1 and dark blue a rate of 0. Mean rates: "
+        f"{figures.listed({name: rates.drop(columns=['lam', 'ball']).to_numpy() for name, rates in balls.groupby('ball', sort=False)})}."
     )
 
 # %% [markdown]

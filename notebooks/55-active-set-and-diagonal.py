@@ -57,6 +57,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
@@ -208,8 +209,9 @@ else:
     figures.lines(lines, ax=axes[1], path=True, share=True, **labels)
     record.figure("active", figure)
 figures.show(
-    f"Left, bars of the CPU seconds of a path, one a method: {figures.listed(seconds.to_dict())}. Right, screening rates before the first "
-    f"iteration against lambda, which falls to the right, a curve a method, with means {figures.listed(lines)}."
+    f"Left, bars show the CPU seconds of a path with each method: {figures.listed(seconds.to_dict())}. "
+    "Right, curves show screening rates before the first iteration against lambda, which falls to the "
+    f"right, with means {figures.listed(lines)}."
 )
 
 # %% [markdown]

@@ -47,6 +47,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
@@ -119,9 +120,10 @@ if dynamic is None:
 else:
     record.figure("hinge", figure)
 figures.show(
-    f"Three panels against lambda, which falls to the right: a map of the screening rate of {shown} while solving, rounds of screening upwards; "
-    "the rate before the first iteration, a curve a ball; and the time of each lambda over that without screening, with a line at 1. "
-    f"Mean rates before the first iteration: {figures.listed(lines)}."
+    f"Lambda falls to the right in all panels. On the left a map shows the screening rate of {shown} "
+    "while solving, rounds of screening upwards; in the middle curves show the rate before the first "
+    "iteration, on the right the time of each lambda over the time without screening. Mean rates before "
+    f"the first iteration: {figures.listed(lines)}."
 )
 
 # %% [markdown]

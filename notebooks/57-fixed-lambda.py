@@ -202,7 +202,8 @@ if progress is None:
 else:
     record.figure("progress", draw_progress(progress))
     figures.show(
-        "Staircases of the share screened against the iteration of one solve, a line a method. Shares in the end: "
+        "Staircases show the share screened with each method against the iteration of a solve. Shares in the "
+        "end: "
         f"{figures.listed((progress.groupby('method', sort=False)['screened'].max() / removable).drop(['none', 'product'], errors='ignore'))}."
     )
 
@@ -234,8 +235,9 @@ both = {"none, no active set": median.loc["none", False]} | median[True].dropna(
 figures.bars(both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}")
 record.figure("seconds", figure)
 figures.show(
-    f"Bars of CPU seconds, one a method. Left, dynamic screening alone: {figures.listed(median[False].to_dict(), '{:.3f}')}. "
-    f"Right, with the active set: {figures.listed(both, '{:.3f}')}."
+    "Bars show CPU seconds. Left, they are for dynamic screening alone: "
+    f"{figures.listed(median[False].to_dict(), '{:.3f}')}. Right, they are for screening with the active "
+    f"set: {figures.listed(both, '{:.3f}')}."
 )
 
 # %% [markdown]

@@ -57,6 +57,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 k_list = [int(text) for text in ks.split(",")]
@@ -232,8 +233,10 @@ for ax, n in zip(axes[1:], nn_list, strict=False):
     ax.legend()
 record.figure("triplets", figure)
 figures.show(
-    "Panels against k, the number of neighbours that triplets are made of. The first has the CPU seconds of the path, a curve a method: the means are "
-    f"{figures.listed(curves)}. The others have the test error of nearest neighbours, with standard errors, and dotted that of the Euclidean distance."
+    "Curves go over k, the number of neighbours that triplets are made of. The first panel shows the CPU "
+    f"seconds of the path with each method: the means are {figures.listed(curves)}. The others show the "
+    "test error of nearest neighbours with standard errors; a dotted line is the error with the "
+    "Euclidean distance."
 )
 print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format, na_rep="-"))
 

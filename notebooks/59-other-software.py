@@ -57,6 +57,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 
 if record.computes:
@@ -467,8 +468,9 @@ figures.bars(
 )
 record.figure("software", figure)
 figures.show(
-    f"Left, bars of the test error in per cent with intervals, one a method: {figures.listed((100.0 * table['error']).to_dict(), '{:.1f}')}. "
-    f"Right, bars of the CPU seconds to learn all candidates: {figures.listed(table['seconds'].drop('Euclid', errors='ignore').to_dict())}."
+    "Left, bars show the test error of each method in per cent, with intervals: "
+    f"{figures.listed((100.0 * table['error']).to_dict(), '{:.1f}')}. Right, bars show the CPU seconds to "
+    f"learn all candidates: {figures.listed(table['seconds'].drop('Euclid', errors='ignore').to_dict())}."
 )
 
 # %% [markdown]

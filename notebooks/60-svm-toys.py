@@ -56,6 +56,7 @@ from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 options = {"rtol": rtol, "tol": 0.0, "screening": ()}
@@ -340,7 +341,7 @@ else:
         points.set_rasterized(True)
     record.figure("overlapping", figure)
     figures.show(
-        "Points of two overlapping classes in the plane, with the boundary of the machine. Points that the intersection test screens are coloured, "
+        "Dots are points of overlapping classes in the plane, with the boundary of the machine. Points that the intersection test screens are coloured, "
         "those near the boundary are not; the shaded regions are where a further sample would be screened into R, dark for one class and light for the other."
     )
 
@@ -423,8 +424,8 @@ else:
         points.set_rasterized(True)
     record.figure("touching", figure)
     figures.show(
-        "Points of two classes that hardly touch, in the plane, twice: above with what the dome test screens coloured and shaded, below with what the ranges of "
-        "the same two solutions decide. Points near the boundary of the machine stay undecided in both."
+        "Both panels show points of classes that hardly touch, in the plane. Above, what the dome test screens is coloured and shaded; below, what the ranges of "
+        "the same solutions decide is coloured. Points near the boundary of the machine stay undecided in both."
     )
 
 # %% [markdown]
@@ -443,8 +444,10 @@ with plt.rc_context(figures.STYLE):
     axes[1].legend(loc="upper left")
 record.figure("counts", figure)
 figures.show(
-    f"Two histograms over draws, with a line at the number of the paper. Left, the share screened by IT in the overlapping classes, mean {np.mean(share):.2f}; "
-    f"right, the samples screened by the dome in the touching classes, one outline a reading, means {figures.listed(second.groupby('reading')['dome: both'].mean(), '{:.0f}')}."
+    "Histograms count draws, and a line marks the number of the paper. Left is the share screened by IT "
+    f"in the overlapping classes, with a mean of {np.mean(share):.2f}; right are the samples screened by "
+    "the dome in the touching classes, with an outline for each reading and means "
+    f"{figures.listed(second.groupby('reading')['dome: both'].mean(), '{:.0f}')}."
 )
 
 # %% [markdown]

@@ -48,6 +48,7 @@ from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 widths = [name.strip() for name in kernels.split(",")]
@@ -219,8 +220,8 @@ for ax in axes.flat[len(names) :]:
     ax.set_axis_off()
 record.figure("rates", figure)
 figures.show(
-    "Screening rates of the tests against C_ref over C, a panel a kernel, a curve a test. IT is nowhere below BT1 or BT2. "
-    f"Mean rates: {figures.listed(results.groupby('test', sort=False)['rate'].mean())}."
+    "Curves show the screening rates of the tests against C_ref over C, a panel for each kernel. Mean "
+    f"rates: {figures.listed(results.groupby('test', sort=False)['rate'].mean())}."
 )
 
 # %% [markdown]

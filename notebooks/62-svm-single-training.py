@@ -61,6 +61,7 @@ from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 
@@ -245,8 +246,8 @@ figure, axes = figures.panels(1, width=5.2, height=3.4)
 figures.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
 record.figure("seconds", figure)
 figures.show(
-    "Dots of the CPU seconds of one training on a logarithmic axis, a row a method; a triangle is of one that was stopped: "
-    f"{figures.listed(medians.to_dict(), '{:.2g}')}."
+    "Dots show the CPU seconds of a training with each method on a logarithmic axis; a triangle is a "
+    f"training that was stopped. The seconds are {figures.listed(medians.to_dict(), '{:.2g}')}."
 )
 
 

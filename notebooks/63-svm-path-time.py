@@ -506,8 +506,9 @@ for width, ax in axes.items():
     figures.lines(rates, ax=ax, title=f"{dataset}: {label(width)}", log="x", share=True, **labels)
 record.figure("rates", figure)
 figures.show(
-    "Screening rates of ball test 1 and of the intersection test against C, logarithmic, a panel a kernel. "
-    f"Mean rates over all kernels: {figures.listed(curves[['BT1', 'IT']].mean())}."
+    "Curves show the screening rates of ball test 1 and of the intersection test against C, on a "
+    "logarithmic axis, a panel for each kernel. Mean rates over all kernels: "
+    f"{figures.listed(curves[['BT1', 'IT']].mean())}."
 )
 
 # %% [markdown]
@@ -550,8 +551,10 @@ for width, ax in axes.items():
     figures.dots(here["seconds"].to_dict(), paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
 record.figure("seconds", figure)
 figures.show(
-    "Dots of the CPU seconds of a path on a logarithmic axis, a panel a kernel and a row a method; filled ones are ours, open ones, where there are any, "
-    f"are the paper's; a triangle is of a path that was stopped. Ours, means over the kernels: {figures.listed(where['seconds'].groupby('method', sort=False).mean(), '{:.2g}')}."
+    "Dots show the CPU seconds of a path with each method, on a logarithmic axis, a panel for each "
+    "kernel; filled ones are ours, open ones, where there are any, are the paper's; a triangle is a path "
+    "that was stopped. Ours, means over the kernels: "
+    f"{figures.listed(where['seconds'].groupby('method', sort=False).mean(), '{:.2g}')}."
 )
 
 # %% [markdown]

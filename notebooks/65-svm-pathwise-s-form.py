@@ -93,6 +93,7 @@ from safescreen_book import Recorder, datasets, figures, places, wording
 from safescreen_book.protocols import judging, pathwise, spread
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 warnings.simplefilter("ignore", ss.ConvergenceWarning)  # counted below
@@ -516,8 +517,9 @@ figures.lines(
 )
 record.figure("along", figure)
 figures.show(
-    "Two panels against C, logarithmic, a curve a method. Above, the share of the samples screened, with means "
-    f"{figures.listed(share)}. Below, the CPU milliseconds of each cold solve, with means {figures.listed(lines)}."
+    "Curves go over C, on a logarithmic axis. Above, they show the share of the samples screened by each "
+    f"method, with means {figures.listed(share)}. Below, they show the CPU milliseconds of each cold "
+    f"solve, with means {figures.listed(lines)}."
 )
 
 # %% [markdown]

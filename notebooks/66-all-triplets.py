@@ -60,6 +60,7 @@ from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols import judging, path_runs
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 numba.set_num_threads(threads)
 limits = threadpool_limits(threads)
 loss = ss.SmoothedHinge(gamma)
@@ -330,8 +331,9 @@ figures.lines(
 )
 record.figure("errors", figure)
 figures.show(
-    f"Left, the test error of nearest neighbours in per cent, a row a method, splits as ticks and their mean as a dot: {figures.listed(mean.to_dict(), '{:.1f}')}. "
-    "Right, the bytes stored against the number of points, both logarithmic: the line of the list of triplets is steeper than that of products."
+    "Left, a tick shows the test error of nearest neighbours in a split, in per cent, and a dot the mean "
+    f"of a method: {figures.listed(mean.to_dict(), '{:.1f}')}. Right, lines show the bytes stored against "
+    "the number of points, on logarithmic axes, for the list of triplets and for products."
 )
 
 # %% [markdown]

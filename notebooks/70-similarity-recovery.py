@@ -53,6 +53,7 @@ from safescreen_book.protocols import hdsl as lab
 from safescreen_book.protocols import judging
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 limits = threadpool_limits(1)
 shares = [float(text) for text in alphas.split(",")]
 
@@ -226,8 +227,9 @@ if axes[0].get_legend():
     axes[0].legend()
 record.figure("recovery", figure)
 figures.show(
-    "The area under the ROC curve against the iteration, left for features and right for entries, a curve for each share alpha. "
-    f"In the end: features {figures.listed(table['features'].to_dict())}; entries {figures.listed(table['entries'].to_dict())}."
+    "Curves show the area under the ROC curve against the iteration, left for features and right for "
+    "entries, one for each share alpha. In the end: features "
+    f"{figures.listed(table['features'].to_dict())}; entries {figures.listed(table['entries'].to_dict())}."
 )
 
 # %% [markdown]
@@ -250,7 +252,7 @@ else:
         figures.sparsity(similarity, ax=ax, title=title, size=6.0)
     record.figure("matrices", figure)
     figures.show(
-        "Three square pictures of matrices, a mark where an entry is not zero: the true similarity with its few blocks, and what was learned for two shares alpha."
+        "Square pictures show matrices, with a mark where an entry is not zero: on the left is the true similarity with its blocks, then come those learned for different shares alpha."
     )
 
 # %% [markdown]

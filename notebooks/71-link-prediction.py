@@ -60,6 +60,7 @@ from safescreen_book.protocols import hdsl as lab
 from safescreen_book.protocols import judging, spread
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 limits = threadpool_limits(1)
 dims = [int(text) for text in ds.split(",")]
 counts = [int(text) for text in per_link.split(",")]
@@ -109,7 +110,7 @@ figures.lines(
 )
 record.figure("frequencies", figure)
 figures.show(
-    "How often a feature is present, against its rank, both logarithmic: a falling line. A dot marks the last feature that is frequent enough to matter."
+    "A falling line shows how often a feature is present, against its rank, on logarithmic axes. A dot marks the last feature that is frequent enough to matter."
 )
 
 # %% [markdown]
@@ -194,8 +195,9 @@ figures.lines(
 )
 record.figure("auc", figure)
 figures.show(
-    "The area under the ROC curve on links that were not seen, against the number of features, a curve for each number of triplets a link and one for the dot product. "
-    f"Means over the numbers of features: {figures.listed(curves)}."
+    "Curves show the area under the ROC curve on links that were not seen, against the number of "
+    "features, one for each number of triplets per link and one for the dot product. Means over the "
+    f"numbers of features: {figures.listed(curves)}."
 )
 
 # %% [markdown]

@@ -64,6 +64,7 @@ from safescreen_book.protocols import hdsl as lab
 from safescreen_book.protocols import judging, spread
 
 record = Recorder(output_dir, rows_dir)
+print(record.origin())
 limits = threadpool_limits(1)
 
 
@@ -467,8 +468,8 @@ else:
     figures.lines(lines, ax=axes, legend="right" if len(grid) > 5 else "best", **labels)
     record.figure("choice", figure)
     figures.show(
-        "Held-out error in per cent against the iteration in the first draw, a curve for each lambda. "
-        f"Lowest errors: {figures.listed(checks.groupby('lam')['error'].min(), '{:.1f}')}."
+        "Curves show the held-out error in per cent against the iteration in the first draw, one for each "
+        f"lambda. Lowest errors: {figures.listed(checks.groupby('lam')['error'].min(), '{:.1f}')}."
     )
 
 # %% [markdown]
@@ -540,8 +541,9 @@ else:
     )
     record.figure("features", figure)
     figures.show(
-        "The number of features in use against the iteration, a curve a draw. A dot marks where the first draw was stopped. "
-        f"Features at the last iteration: {figures.listed({name: counts.iloc[-1] for name, (_, counts) in lines.items()}, '{:.0f}')}."
+        "Curves show the number of features in use against the iteration, one for each draw. A dot marks "
+        "where the first draw was stopped. Features at the last iteration: "
+        f"{figures.listed({name: counts.iloc[-1] for name, (_, counts) in lines.items()}, '{:.0f}')}."
     )
 print(f"first draw: {chosen['features in the end']:.0f} features in the end")
 
@@ -598,7 +600,8 @@ else:
     figures.sparsity(similarity, ax=axes, title=f"{dataset}, as Figure 5", size=5.0)
     record.figure("matrix", figure)
     figures.show(
-        f"A square picture of the learned matrix of {d} features, a mark where an entry is not zero: there are {entries} marks."
+        f"A square picture shows the learned matrix of {d} features, with a mark where an entry is not zero: "
+        f"there are {entries} marks."
     )
 print(f"first draw: {entries} entries")
 
@@ -639,8 +642,9 @@ else:
     )
     record.figure("dimension", figure)
     figures.show(
-        "Error in per cent against the dimension of the projection, logarithmic, a curve a method, and a horizontal line for the dot product. "
-        f"Means: {figures.listed(lines, '{:.1f}')}."
+        "Curves show the error in per cent of each method against the dimension of the projection, on a "
+        "logarithmic axis, and a horizontal line is the dot product. Means: "
+        f"{figures.listed(lines, '{:.1f}')}."
     )
 values_of = {row["of"]: spread.again(row) for _, row in record.read("values").iterrows()}
 ratios_of = {row["of"]: spread.again_ratios(row) for _, row in record.read("ratios").iterrows()}

@@ -123,7 +123,7 @@ def draw(tables, text):
 
 draw(
     inside,
-    f"Three tables of {len(BALLS)} rows and columns, one for each cone: how often the ball of the row lay in that of the column. "
+    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the ball of the row lay in the ball of the column. "
     "Only MGB in DGB is 1 over matrices and diagonal metrics; over the whole space GB, PGB and MGB lie in each other and in DGB.",
 )
 
@@ -157,7 +157,7 @@ print(f"{3 * COUNT} references over three cones: over cones one containment of {
 # %%
 draw(
     smaller,
-    f"Three tables of {len(BALLS)} rows and columns, one for each cone: how often the radius of the row was at most that of the column. "
+    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the radius of the row was at most the radius of the column. "
     "PGB is never larger than GB, MGB and DGB.",
 )
 
@@ -452,9 +452,11 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 ends = {name: [[mean_rates[cone][end(mean_rates[cone])][name] for cone in CONES] for end in (min, max)] for name in BALLS}
 lowest = min(rates["RRPB"] for table in mean_rates.values() for rates in table.values())
 figures.show(
-    f"Three panels, one for each cone: the share of terms screened by {len(BALLS)} balls against the relative gap of the reference. "
-    f"RRPB is never below {lowest:.2f}. At the smallest gaps MGB decides at least {min(ends['MGB'][0]):.2f} and DGB {min(ends['DGB'][0]):.2f}, "
-    f"at the largest MGB at most {max(ends['MGB'][1]):.2f} and DGB {max(ends['DGB'][1]):.2f}. BT2 and CDGB decide less than MGB at small gaps."
+    f"Curves show the share of terms screened by {len(BALLS)} balls against the relative gap of the "
+    f"reference, a panel for each cone. RRPB is never below {lowest:.2f}. At the smallest gaps MGB "
+    f"decides at least {min(ends['MGB'][0]):.2f} and DGB {min(ends['DGB'][0]):.2f}, at the largest MGB at "
+    f"most {max(ends['MGB'][1]):.2f} and DGB {max(ends['DGB'][1]):.2f}. BT2 and CDGB decide less than MGB "
+    "at the smallest gaps."
 )
 assert all(a > b for small in ("BT2", "CDGB") for a, b in zip(ends["MGB"][0], ends[small][0], strict=True))
 assert all(a >= b for a, b in zip(ends["MGB"][0] + ends["MGB"][1], ends["DGB"][0] + ends["DGB"][1], strict=True))

@@ -46,10 +46,11 @@ lams = np.linspace(0.04, 0.125, 45)
 scaled = [lam * (FIVE @ ss.solve(five, lam, rtol=1e-12).x) for lam in lams]
 curves = {f"sample {t + 1}": row for t, row in enumerate(np.array(scaled).T)}
 curves["threshold"] = lams
+above = np.array(scaled) > lams[:, None]
 figures.lines(curves, lams, xlabel="lam", ylabel="lam times the margin")
 figures.show(
-    "Five curves of lam times the margin against lam, and the threshold, a straight line through 0. At the right end two samples are "
-    "above the threshold. Going left one of the two crosses it and ends below."
+    f"Curves show lam times the margin against lam, one for each of {len(FIVE)} samples; the threshold is a straight line through 0. At the left end "
+    f"{np.count_nonzero(above[0])} and at the right end {np.count_nonzero(above[-1])} samples are above the threshold."
 )
 
 # %% [markdown]
@@ -354,7 +355,10 @@ for ax, (name, rows) in zip(axes, races.items(), strict=True):
     shares[name] = {method: line.mean() for method, line in lines.items()}
     figures.lines(lines, by_lam.index.to_numpy(), ax=ax, title=name, path=True, xlabel="lam", ylabel="visits, of none")
 listed = "; ".join(f"{name}: {figures.listed(values)}" for name, values in shares.items())
-figures.show(f"Visits of each method over those of no screening, along two paths. Means: {listed}.")
+figures.show(
+    "Bars show the visits of each method over the visits without screening, along each path. Means: "
+    f"{listed}."
+)
 
 # %% [markdown]
 # Here are the CPU seconds of this run. A look at all terms costs more than a visit, and each round begins a solve anew:

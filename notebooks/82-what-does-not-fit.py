@@ -65,9 +65,9 @@ ax.axhline(0.0, color="#999999", linestyle="--", linewidth=0.8)
 ax.set(aspect="equal", xticks=[], yticks=[], title="a ball, a half-space, an ellipse")
 ax.legend(loc="upper right", fontsize=8)
 figures.show(
-    "Left, three slopes that fall from 1 to 0 as the margin grows: that of the smoothed hinge reaches both ends, "
-    "the logistic one neither, the third one only 0. Right, a disc whose lower half is dark; the ellipse around "
-    "that half is wider than the disc."
+    "Left, curves show slopes that fall from 1 to 0 as the margin grows: that of the smoothed hinge reaches both ends, "
+    "the logistic one neither, the other only 0. Right, the lower part of a disc is dark; the ellipse around "
+    f"that part is {across:.2f} times as wide as the disc."
 )
 
 # %% [markdown]
@@ -619,8 +619,8 @@ labels = {"xlabel": "depth of the cut", "ylabel": "half width over the radius"}
 figures.lines(curves, ax=ax, title="half width across the cut", legend="right", **labels)
 ax.axhline(1.0, color="#999999", linewidth=0.8)
 figures.show(
-    "Half width across the cut against the depth. The ellipsoids rise above 1 between the depths -1/n and 1/n, in two "
-    "dimensions to 1.15, and fall to 0 at depth 1. The dome is 1 up to depth 0 and below all of them behind it."
+    "Curves show the half width across the cut against the depth. The largest half width of each is "
+    f"{figures.listed({name: np.max(width) for name, (_, width) in curves.items()})}. At the right end they are {figures.listed({name: width[-1] for name, (_, width) in curves.items()})}."
 )
 
 # %% [markdown]
@@ -823,17 +823,18 @@ RIVALS = ("ellipsoid, cut", "MGB at its centers", "IT at its centers", "MGB", "M
 DASHES = ("-", "--", ":", "-", "--")
 races = {(n, lam): race(n, lam) for n in (2, 5, 20) for lam in (0.1, 0.001)}
 _, axes = figures.panels(4, width=12.0, height=3.4, sharey=True)
+last = []
 for ax, key in zip(axes, ((2, 0.1), (2, 0.001), (5, 0.1), (20, 0.001)), strict=True):
     for (name, shares), dash, color in zip(races[key].items(), DASHES, figures.OTHERS, strict=True):
         ax.plot(STEPS, shares, dash, color=color, label=name, marker=".", markersize=4)
+    last.append(f"n = {key[0]} and lam = {key[1]}, {figures.listed({name: shares[-1] for name, shares in races[key].items()})}")
     ax.set(title=f"n = {key[0]}, lam = {key[1]}", xlabel="gradients", xscale="symlog")
     ax.set_xticks((0, 1, 4, 16, 64), (0, 1, 4, 16, 64))
 axes[0].set(ylabel="share decided", ylim=(0.0, 1.0))
 axes[3].legend(fontsize=8, loc="upper left")
 figures.show(
-    "Four panels: the share of terms decided against the number of gradients. In the first, the third and the fourth the gap "
-    "balls of the gradient method and of coordinate descent lead, and the ellipsoid is last. In the second, two features and "
-    "a small lam, coordinate descent leads and the ellipsoid overtakes the gradient method at the end."
+    "Curves show the share of terms decided against the number of gradients, a panel for each number of features and each lam. In the end they are "
+    f"{'. '.join(last)}."
 )
 
 # %% tags=["nbval-ignore-output"]
