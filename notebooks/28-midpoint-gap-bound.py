@@ -53,20 +53,23 @@ starts = {
 
 # %%
 figure, axes = figures.panels(2, height=4.1)
+narrower = []
 for ax, (title, (prob, x, weight)) in zip(axes, starts.items(), strict=True):
     star, end = ss.solve(prob, weight, tol=1e-11).x, prob.x_of(prob.alpha(x), weight)
     both = {
         "DGB": spheres.duality_gap_bound(prob, x, weight),
         "MGB": spheres.midpoint_gap_bound(prob, x, weight),
     }
+    narrower.append(both["MGB"].radius / both["DGB"].radius)
     plane = None if x.ndim == 1 else (x, end, star)
     figures.balls(
         prob.cone, both, {"x": x, r"$x(\alpha)$": end, "optimum": star}, plane=plane, ax=ax, title=title
     )
     assert both["MGB"].contains(star) and both["MGB"].radius <= both["DGB"].radius / np.sqrt(2) * (1 + 1e-9)
 figures.show(
-    "Two planes, each with a large and a small disc. The large one, DGB, is centered at the reference x. The small one, MGB, lies inside it, is centered "
-    "halfway between x and x(alpha), and contains the optimum. Left, without a cone, the small disc has half the radius; right it is a little larger than that."
+    "Both panels show a plane with the discs of DGB and MGB. DGB is centered at the reference x. MGB lies inside it, is centered "
+    "midway between x and x(alpha), and contains the optimum. "
+    f"Its radius is {narrower[0]:.2f} times the radius of DGB on the left, without a cone, and {narrower[1]:.2f} times on the right."
 )
 
 # %% [markdown]

@@ -68,7 +68,7 @@ ax.axhline(0.0, color="gray", linewidth=1.0, zorder=0)
 ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
 ax.legend()
 figures.show(
-    "The plane of diagonal metrics. Four circles of different sizes pass through one dot, the old solution; in each lies a star of "
+    "In the plane of diagonal metrics circles pass through a dot, the old solution; in each lies a star of "
     "the same colour, the solution after a change of weights. No star is below the grey line, where the cone ends."
 )
 
@@ -399,9 +399,9 @@ ax.xaxis.get_major_locator().set_params(integer=True)
 ax.set(xlabel="round", ylabel="certain before it", ylim=(0.0, 1.02))
 ax.legend()
 figures.show(
-    "The share of triplets that is certain before each round of the convex-concave procedure, for three lam, from the largest to the smallest: "
+    "Curves show the share of triplets that is certain before each round of the convex-concave procedure, one for each lam, from the largest to the smallest: "
     + ", ".join(f"{len(certain)} round{'s' if len(certain) > 1 else ''} from {certain[0]:.2f} to {certain[-1]:.2f}" for certain in shares.values())
-    + ". The smaller lam is, the lower a curve begins."
+    + "."
 )
 assert shares[0.1][0] > shares[0.01][0] > shares[0.001][0]
 

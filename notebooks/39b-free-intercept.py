@@ -51,7 +51,7 @@ ax.plot(line, alone.x[0] * line, color="gray", linestyle="--", label="no interce
 ax.axhline(0.0, color="lightgray", zorder=0)
 ax.legend()
 figures.show(
-    "Six points on a line between 3 and 8, blue to the left, orange to the right, one of each on the wrong side. The decision "
+    f"Dots are {len(X)} points on a line, from {X.min():g} to {X.max():g}, blue to the left, orange to the right, one of each on the wrong side. The decision "
     "function with a free intercept crosses 0 among them. The one without an intercept crosses 0 at the origin."
 )
 
@@ -166,7 +166,7 @@ ax.plot(best_intercept(kinks, y, np.ones(6)), costs.min(), "o", color="tab:red")
 ax.set_xlabel("intercept b")
 ax.set_ylabel("total loss")
 figures.show(
-    "The total loss as a function of b is a convex chain of straight pieces, with a bend at each of six dotted lines, the "
+    "The total loss as a function of b is a convex chain of straight pieces, with a bend at each dotted line, the "
     "kinks, in the colours of the classes. A red dot marks its lowest point, which is at a kink."
 )
 

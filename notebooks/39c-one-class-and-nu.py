@@ -192,7 +192,8 @@ ax.axhline(most, linestyle=":", color="black", label="the largest nu")
 ax.set(xlabel=r"$\lambda$", ylabel=r"$\nu$")
 ax.legend()
 figures.show(
-    f"The sum of the slopes over n, which is nu, rises with lambda to {most:.3f}, twice the share of the smaller class. A narrow band around it is what the certain samples prove."
+    f"A curve shows nu, the sum of the slopes over n: it rises with lambda to {most:.3f}, where all slopes of the smaller class are 1. "
+    "A narrow band around it is what the certain samples prove."
 )
 
 # %% [markdown]

@@ -87,8 +87,8 @@ ax.fill_between(line, line - eps, line + eps, color="lightgray", alpha=0.5, zord
 ax.set(xlabel="prediction", ylabel="y")
 ax.legend()
 figures.show(
-    f"Samples by their prediction, and a grey tube along the diagonal. {inside.sum()} dots in the tube are certain to be inside, {above.sum()} above it and {below.sum()} below it are certain too; "
-    f"{(~(inside | above | below)).sum()} dots near the rims of the tube are undecided."
+    f"Dots are samples at their predictions, and a grey tube lies along the diagonal. {inside.sum()} dots in the tube are certain to be inside, {above.sum()} above it and {below.sum()} below it are certain too; "
+    f"{(~(inside | above | below)).sum()} dots are undecided."
 )
 
 # %% [markdown]
@@ -160,8 +160,8 @@ ax.invert_xaxis()
 ax.set(xlabel="relative gap", ylabel="share decided")
 ax.legend()
 figures.show(
-    "Share decided against the relative gap, which falls to the right, three curves. That of the samples with a term in R is on top, that of the samples of which both terms are decided below, that of the terms "
-    f"between. In the end they are at {shares[-1, 2]:.0%}, {shares[-1, 1]:.0%} and {shares[-1, 0]:.0%}."
+    "Curves show the share decided against the relative gap, which falls to the right. In the end "
+    f"{shares[-1, 0]:.0%} of the terms are decided, both terms of {shares[-1, 1]:.0%} of the samples, and a term in R of {shares[-1, 2]:.0%}."
 )
 
 # %% [markdown]

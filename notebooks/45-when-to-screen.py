@@ -49,7 +49,7 @@ figures.lines(
 )
 figures.show(
     "Lines show the cost of all that is left against the number of iterations that are left, both in iterations "
-    f"of the whole problem. Without a pass the line goes through 0. With a pass the lines begin at {cost:.0f} and cross it where the iterations left are "
+    f"of the whole problem. Without a pass the line goes through 0. With a pass the lines begin at {cost:.0f} and cross it after so many iterations: "
     f"{figures.listed({f'with a share of {share:.0%}': cost / share for share in (0.03, 0.3, 0.9)}, '{:.1f}')}; the axis ends at {left[-1]}."
 )
 assert cost / 0.03 > left[-1]

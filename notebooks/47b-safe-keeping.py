@@ -53,8 +53,8 @@ for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
 axes[0].set_ylabel("$x_2$")
 assert n_crossed[0] > n_crossed[1] > n_crossed[2] == 0
 figures.show(
-    "Three panels of the plane, cut into cells by five pairs of parallel lines. The cell with a star, the solution, is shaded. A circle near the "
-    f"star crosses {n_crossed[0]} of the lines in the first panel, {n_crossed[1]} in the second, and none in the third, where it lies inside of the cell."
+    f"Each panel shows the plane, cut into cells by {len(X_plane)} pairs of parallel lines. The cell with a star, the solution, is shaded. A circle near the "
+    f"star crosses {n_crossed[0]} of the lines on the left, {n_crossed[1]} in the middle, and none on the right, where it lies inside of the cell."
 )
 
 # %% [markdown]
@@ -188,15 +188,17 @@ assert n_kept > 1000
 
 # %%
 figure, axes = figures.panels(4, width=12.0, height=3.2)
+ended = []
 for ax, (name, run) in zip(axes, runs.items(), strict=True):
+    ended.append(len(run.prob) - (run.masks[-1][0] | run.masks[-1][2]).sum())
     ax.plot([len(run.prob) - (found[0] | found[2]).sum() for found in run.masks], label="L and R")
     ax.plot(run.left, label="L, C and R")
     ax.set(yscale="symlog", ylim=(0, 2 * len(run.prob)), title=name, xlabel="iteration")
 axes[0].set_ylabel("undecided")
 axes[0].legend()
 figures.show(
-    "Number of undecided terms against the iteration, four panels for four problems. With two ways to decide, the curve flattens at the number of terms in "
-    "between. With three it falls to 0."
+    "Curves show the number of undecided terms against the iteration, a panel for each problem. With L and R alone they end at "
+    f"{', '.join(str(n) for n in ended)}, the numbers of terms in between; with C too they fall to 0."
 )
 
 # %% [markdown]

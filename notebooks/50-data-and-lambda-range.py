@@ -268,7 +268,7 @@ ax.invert_xaxis()
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 record.figure("lambda", figure)
 figures.show(
-    f"Each row is the range of lambda of the path of a data set, from the top {', '.join(chosen)}; lambda is logarithmic and falls to the right. "
+    f"Each row is the range of lambda of the path of a data set, from the bottom {', '.join(chosen)}; lambda is logarithmic and falls to the right. "
     "A thick black line is ours; a thin grey one above it, where the paper has the data set, is the paper's. "
     f"The largest lambda of ours: {figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
 )

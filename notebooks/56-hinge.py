@@ -106,24 +106,25 @@ print(mean.to_string(float_format="{:.2f}".format))
 one = frame[frame["draw"] == 0]
 ratios = path_runs.cpu_ratios(one)
 smooth = ratios.rolling(5, center=True, min_periods=1).median()
-figure, axes = figures.panels(3, width=11.0, height=3.4)
 dynamic = record.read("dynamic", optional=True)
+n_panels = 2 if dynamic is None else 3
+figure, axes = figures.panels(n_panels, width=3.7 * n_panels, height=3.4)
+seen = ""
 if dynamic is not None:
     dynamic = dynamic.set_index("lam")
     figures.rate_map(dynamic.to_numpy().T, dynamic.index, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True)
+    seen = f"The map on the left shows the screening rate of {shown} while solving, rounds of screening upwards. "
 lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in names}
-figures.lines(lines, ax=axes[1], title="before the first iteration", ylabel="screening rate", path=True, share=True)
+figures.lines(lines, ax=axes[-2], title="before the first iteration", ylabel="screening rate", path=True, share=True)
 labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
-figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[2], path=True, ratio=True, legend=None, **labels)
+figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[-1], path=True, ratio=True, legend=None, **labels)
 if dynamic is None:
-    print("These rows come from a version that kept none of the first panel: the figure stays as it was.")
+    print("These rows come from a version that kept no map of the rate while solving: the figure of the record stays as it was.")
 else:
     record.figure("hinge", figure)
 figures.show(
-    f"Lambda falls to the right in all panels. On the left a map shows the screening rate of {shown} "
-    "while solving, rounds of screening upwards; in the middle curves show the rate before the first "
-    "iteration, on the right the time of each lambda over the time without screening. Mean rates before "
-    f"the first iteration: {figures.listed(lines)}."
+    seen + "Lambda falls to the right. Curves show the rate before the first iteration, and beside it the time of each lambda over the "
+    f"time without screening. Mean rates before the first iteration: {figures.listed(lines)}."
 )
 
 # %% [markdown]

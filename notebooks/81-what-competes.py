@@ -49,8 +49,10 @@ curves["threshold"] = lams
 above = np.array(scaled) > lams[:, None]
 figures.lines(curves, lams, xlabel="lam", ylabel="lam times the margin")
 figures.show(
-    f"Curves show lam times the margin against lam, one for each of {len(FIVE)} samples; the threshold is a straight line through 0. At the left end "
-    f"{np.count_nonzero(above[0])} and at the right end {np.count_nonzero(above[-1])} samples are above the threshold."
+    f"Curves show lam times the margin against lam, one for each of {len(FIVE)} samples; the threshold is "
+    "a straight line through 0. Above the threshold are samples "
+    f"{' and '.join(str(t + 1) for t in np.flatnonzero(above[-1]))} at the right end, and "
+    f"{' and '.join(str(t + 1) for t in np.flatnonzero(above[0]))} at the left end."
 )
 
 # %% [markdown]

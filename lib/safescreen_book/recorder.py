@@ -109,9 +109,11 @@ class Recorder:
         if result is None:
             return f"The outputs below show the rows in the folder {self._source.name}."
         parameters = (f"{name} = {value!r}" for name, value in result["parameters"].items())
+        version = result["versions"]["safescreen"]
+        by = f"safescreen {version}" if version[:1].isdigit() else "safescreen"  # not installed
         record = (
             f"The outputs below show the record {result['experiment']}/{result['run']}, which "
-            f"safescreen {result['versions']['safescreen']} computed on {result['started'][:10]} "
+            f"{by} computed on {result['started'][:10]} "
             f"with these parameters in place of those above: {', '.join(parameters)}. "
             "If you execute this notebook, it computes a smaller run."
         )

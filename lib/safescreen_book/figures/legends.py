@@ -9,8 +9,8 @@ ROW = 0.22
 def tidy(figure):
     """Move the legends of a figure off its data, and make the figure as much higher as they need.
 
-    If a legend has all entries of all panels, it becomes one below all of them. A legend that covers a
-    line, a mark, an area, a picture or a label goes below its axes. All others stay.
+    If a legend has all entries of all panels, it becomes one below all of them. A legend that
+    covers a line, a mark, an area, a picture or a label goes below its axes. All others stay.
     """
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
