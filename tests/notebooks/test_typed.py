@@ -31,6 +31,8 @@ WORD = re.compile(
 )
 MEASURED = re.compile(r"\d[.,]\d|\d *%|\de[-+]?\d|(?:^|\s)\d{2,}(?:\s|$)")
 """A number of a table that is no place, step or count of a definition."""
+ASIDE = re.compile(r"\$[^$]*\$|`[^`]*`|\]\([^)]*\)|(?:sec\.|eq\.|Theorem) [\d.]+")
+"""A formula, code, the address of a link, a place in a paper."""
 
 
 def typed(text):
@@ -81,9 +83,7 @@ def cells_of(markdown):
         elif row and not is_given:
             found += row
         before = line
-    return [
-        re.sub(r"\$[^$]*\$|`[^`]*`|\]\([^)]*\)|(?:sec\.|eq\.|Theorem) [\d.]+", "", cell) for cell in found
-    ]
+    return [ASIDE.sub("", cell) for cell in found]
 
 
 def parts(name):
