@@ -599,20 +599,32 @@ def _claims(options) -> int:
 
 def _told(claims, folder: Path, names: list[str]) -> int:
     """Print claims: what they say, their evidence, and what each run found."""
+    from safescreen_book.protocols import judging  # with scipy, which takes its time
+
+    rules = judging.load(folder)
     known = {claim.id: claim for claim in claims}
     for name in names:
         if name not in known:
             raise ValueError(unknown("claim", name, known))
     rows = ledger.judged(folder)
+    absent = ledger.absent(claims, rows, rules.rules)
     named = [known[name] for name in names]
     for claim in ledger.with_evidence(named, folder, strict=False):
         print(f"{claim.id}  {claim.status}\n{claim.what}")
         print(f"Evidence: {claim.evidence or '-'}")
         if claim.fair:
             print(f"In fairness: {claim.fair}")
+        if claim.missing:
+            print(f"Missing: {ledger.lacking(claim)}")
         found = rows[rows["claim"] == claim.id]
+        judged = verdicts.summarize(found[found["whose"] == "paper"])["verdict"].tolist()
+        told = [wording.counts(judged)] if judged else []
+        told += ledger.left(absent[absent["claim"] == claim.id])
+        if told:
+            print(f"The paper's conclusions: {'; '.join(told)}")
+        of_claim = found.to_dict("records")
         for whose, title in wording.WHOSE.items():  # the paper's first
-            group = found[found["whose"] == whose].to_dict("records")
+            group = [row for row in of_claim if rules.whose(row) == whose]
             if group:
                 print(f"{title}:")
             for row in group:

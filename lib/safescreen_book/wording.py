@@ -24,6 +24,7 @@ VERDICTS = ("stands", "does not", "undecided")
 WHOSE = {
     "paper": "the paper's conclusion",
     "program": "the paper's conclusion, at the stop of its authors' program",
+    "beside": "the paper's conclusion, on other data or settings or as a tie, which is not counted",
     "own": "our own question, which is not counted among the paper's conclusions",
 }
 """Whose a conclusion is, in words."""

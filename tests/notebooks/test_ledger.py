@@ -87,6 +87,11 @@ def test_a_claim_is_told_in_the_terminal(capsys):
     assert "the paper's conclusion:" in said and "our own question" in said
     assert "  iris: RRPB and PGB together were " in said and "(51-path-time/iris)" in said
     assert "{" not in said
+    assert cli.main(["claims", "SSS14-B3"]) == 0
+    said = capsys.readouterr().out
+    assert "The paper's conclusions: 9 not judged for want of data not at hand (stand-ins: " in said
+    assert "Missing: For want of data not at hand: acoustic, url" in said
+    assert "our own question" in said and said.count("on other data or settings") == 1
     assert cli.main(["claims", "STS19-F99"]) == 2
     assert "did you mean STS19-F9?" in capsys.readouterr().err
 

@@ -243,19 +243,21 @@ def _judged(app, claim):
     found = app.judged[app.judged["claim"] == claim.id]
     if not len(found):
         return
-    groups = found.groupby(["conclusion", "whose"], sort=False)
+    groups, rules = found.groupby(["conclusion", "whose"], sort=False), judging.load()
     for row in verdicts.summarize(found).itertuples():
         group = groups.get_group((row.conclusion, row.whose))
         several = f" ({row.agree} of {row.of} data sets)" if row.of > 1 else ""
-        whose = f" {_capital(wording.WHOSE[row.whose])}{several}."
+        one = group.iloc[0].to_dict()
+        one["whose"] = rules.whose(one)
+        whose = f" {_capital(wording.WHOSE[one['whose']])}{several}."
         yield paragraph(f"{_capital(row.conclusion)}.", whose, " ", pill(row.verdict))
         lines = []
         for each in group.to_dict("records"):
             page = f"results/paper/{each['experiment']}"
             run = link(app, each["run"], page, nodes.make_id(f"run-{each['run']}"))
             lines.append(paragraph(f"{each['dataset']}: {wording.sentence(each)} Run: ", run))
-        asked = [paragraph(wording.question(group.iloc[0].to_dict()))]
-        asked += _history(judging.load().named(claim.id, row.conclusion))
+        asked = [paragraph(wording.question(one))]
+        asked += _history(rules.named(claim.id, row.conclusion))
         yield from folded("what was found, and the rule", *asked, *lines)
     yield paragraph("Runs: ", *_runs(app, found), style="soft")
 

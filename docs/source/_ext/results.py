@@ -103,7 +103,7 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             rows = pandas.read_csv(reading, keep_default_na=False).to_dict("records")
             sentences = wording.sentences(rows)
             rows = [
-                row | {"sentence": sentence, "question": wording.question(row)}
+                row | {"sentence": sentence, "question": _question(row)}
                 for row, sentence in zip(rows, sentences, strict=True)
             ]
         if state.result and (folder / "summary.json").is_file():
@@ -123,6 +123,10 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             "status": "damaged",
             "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}",
         }
+
+
+def _question(row) -> str:
+    return wording.question(row | {"whose": judging.load().whose(row)})
 
 
 FEW_DRAWS = (
@@ -297,7 +301,8 @@ class Experiment(SphinxDirective):
         """
         small = profile != RECORDS
         inside, theirs = [], []
-        for row in sorted(conclusions, key=lambda row: list(wording.WHOSE).index(row["whose"])):
+        order, rules = list(wording.WHOSE), judging.load()
+        for row in sorted(conclusions, key=lambda row: order.index(rules.whose(row))):
             said = [pill(row["verdict"]), " ", row["sentence"]]
             record = _of_records(self.env.app, row) if small else None
             if record is not None:

@@ -150,6 +150,14 @@ class Rules:
         wanted = self.headlines.get(claim, {}).get("rule")
         return next((rule for rule in self.rules if rule.id == wanted), None)
 
+    def whose(self, row: Mapping[str, Any]) -> str:
+        """Return whose the conclusion of a row is, a key of `wording.WHOSE`: "beside" where a
+        conclusion of the paper was judged and is not counted.
+        """
+        rule = self.named(row["claim"], row["conclusion"])
+        is_beside = row["whose"] == "own" and rule is not None and rule.whose == "paper"
+        return "beside" if is_beside else row["whose"]
+
     def named(self, claim: str, asks: str) -> Rule | None:
         """Return the rule of a conclusion, None if there is no such rule."""
         return next((rule for rule in self.rules if (rule.claim, rule.asks) == (claim, asks)), None)

@@ -7,15 +7,21 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from safescreen_book import verdicts
 from safescreen_book._common import BookError
+from safescreen_book.protocols import judging
 from safescreen_book.protocols.conclusions import COLUMNS, Conclusions
 from safescreen_book.verdicts import committed, over_sets, status, summarize
 
+RULE = judging.Rule(
+    "51-time", "a", "P-F1", "it pays", "paper", "0.1.0, 0", place="3", fact="it pays"
+)
 
-def rows(verdicts, whose="paper", agrees=True, conclusion="it pays"):
+
+def rows(words, whose="paper", agrees=True, conclusion="it pays"):
     shared = {"claim": "P-F1", "conclusion": conclusion, "place": "3"}
     shared |= {"whose": whose, "agrees": agrees}
-    rows = [{**shared, "dataset": f"set {i}", "verdict": v} for i, v in enumerate(verdicts)]
+    rows = [{**shared, "dataset": f"set {i}", "verdict": v} for i, v in enumerate(words)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -63,6 +69,20 @@ def test_one_draw_of_a_paper_is_looked_up_among_ours(theirs, verdict):
     (row,) = found.frame().to_dict("records")
     assert (row["paper"], row["ours"], row["low"], row["high"]) == (theirs, 101, 6, 196)
     assert (row["whose"], row["agrees"], row["n"]) == ("paper", True, 201)
+
+
+def test_a_headline_counts_and_says_what_all_that_count_say():
+    """The run that is named is passed over where it does not count, or says otherwise."""
+    rules = judging.Rules((RULE,), {}, {}, {}, headlines={"P-F1": {"rule": "a", "run": "named"}})
+    frame = rows(["stands", "stands", "does not", "does not", "does not"])
+    frame["run"] = ["named", "named", "b", "c", "d"]
+    frame["whose"] = ["own", "paper", "paper", "paper", "paper"]
+    assert verdicts.headline(frame, "P-F1", rules)["dataset"] == "set 2"
+    frame["agrees"] = [True, True, True, False, False]  # two of the paper's own are below too
+    frame.loc[2, "verdict"] = "stands"
+    frame["run"] = ["named", "b", "c", "d", "named"]
+    assert verdicts.headline(frame, "P-F1", rules)["dataset"] == "set 4"
+    assert verdicts.headline(frame[:1], "P-F1", rules)["dataset"] == "set 0"  # none counts
 
 
 def test_fewer_than_forty_draws_have_no_central_part():

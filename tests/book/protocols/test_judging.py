@@ -127,6 +127,21 @@ def test_mistakes_are_named(book, old, new, error):
         judging.load()
 
 
+def test_the_headline_of_a_figure_is_a_conclusion_of_the_paper(book):
+    text = RULES + "headlines:\n  P-F1: {rule: b-3}\n"
+    (book / "conclusions.yml").write_text(text)
+    judging._load.cache_clear()
+    with pytest.raises(BookError, match="headlines, P-F1: b-3 is a question of ours"):
+        judging.load()
+
+
+def test_a_conclusion_of_the_paper_that_does_not_count_is_not_called_ours(book):
+    own = {"claim": "P-F1", "conclusion": "the best ball is faster", "whose": "own"}
+    rules = judging.load()
+    assert rules.whose(own) == "beside" and rules.whose(own | {"whose": "paper"}) == "paper"
+    assert rules.whose(own | {"conclusion": "3 steps are few"}) == "own"
+
+
 def test_a_rule_about_one_draw_of_the_paper_names_no_bound(book):
     text = RULES.replace("below: $most", "draw: 6.5")
     (book / "conclusions.yml").write_text(text)
