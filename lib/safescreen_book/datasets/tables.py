@@ -572,7 +572,7 @@ class _Columns:
             return ""
         if (values >= EXACT).any():
             return "names of rows"
-        if len(values) > 2 and values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all():
+        if len(values) > 2 and (np.diff(values) == 1.0).all():
             return "numbers of the rows"
         is_unnamed = name.startswith("Unnamed:") and (np.diff(values) > 0.0).all()
         is_named = _NAMES_ID.fullmatch(name) and len(np.unique(values)) == len(values)

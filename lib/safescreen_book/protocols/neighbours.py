@@ -42,8 +42,6 @@ class Compared:
         A row a split, a column a method.
     found : pandas.DataFrame
         A row a class: its rows, and for each method the share of them that got their class.
-    seconds : pandas.Series
-        Of a fit, by method.
     said : dict of int
         What is to be said of fits, and of how many.
     left_out : dict of str
@@ -55,7 +53,6 @@ class Compared:
 
     errors: pd.DataFrame = field(repr=False)
     found: pd.DataFrame = field(repr=False)
-    seconds: pd.Series = field(repr=False)
     said: dict[str, int]
     left_out: dict[str, str]
     n_folds: int
@@ -80,7 +77,6 @@ class Compared:
             rows[method] = {
                 self.measure: round(self.errors[method].mean(), 4),
                 "less than Euclid's by": "" if method == EUCLID else f"{gain:+.4f} ± {half:.4f}",
-                "seconds a fit": round(self.seconds[method], 3),
             }
         return pd.DataFrame(rows).T
 
@@ -206,7 +202,6 @@ class _Run:
         self.seed = seed
         self.is_balanced = is_balanced
         self.errors = {method: [] for method in METHODS}
-        self.seconds = {method: [] for method in METHODS}
         self.right = {method: np.zeros(len(y)) for method in METHODS}
         self.said = Counter()
         self.left_out = {}
@@ -244,7 +239,6 @@ class _Run:
             return
         predicted = predict(Q)
         y = self.y[outside]
-        self.seconds[method].append(taken)
         if remark:
             self.said[f"{method}: {remark}"] += 1
         self.errors[method].append(error_of(predicted, y, is_balanced=self.is_balanced))
@@ -259,7 +253,6 @@ class _Run:
         return Compared(
             errors=pd.DataFrame({method: self.errors[method] for method in methods}),
             found=by_class.rename_axis("class"),
-            seconds=pd.Series({method: np.mean(self.seconds[method]) for method in methods}),
             said=dict(self.said),
             left_out=self.left_out,
             n_folds=n_folds,

@@ -291,6 +291,17 @@ def test_words_are_encoded_if_they_are_few():
     assert found.names == list("abcd") and "columns of words: word, size, city" in notes
 
 
+@pytest.mark.parametrize("text", [True, False])
+@pytest.mark.parametrize("first", [0, 1, 2, 10_000])
+def test_numbers_that_count_up_from_any_start(first, text):
+    """A consecutive customer number says where a row stands, and sorted rows tell their class."""
+    table = GOOD.assign(customer=first + np.arange(80), visits=first + np.arange(80) // 2)
+    found, notes = told(table, text=text)
+    assert found.names == [*"abcd", "visits"]
+    assert "left out, numbers of the rows: customer; name them in keep" in notes
+    assert told(table, text=text, keep="customer")[0].names == [*"abcd", "customer", "visits"]
+
+
 def test_row_numbers_with_some_missing():
     """As R writes them."""
     table = GOOD.drop(index=7)
