@@ -137,3 +137,15 @@ def test_a_pair_that_is_no_solution_leads_to_one():
         best = ss.solve(problem, lam)
         assert found.converged and abs(found.primal - best.primal) <= found.gap + best.gap
         assert abs(problem.terms.residual(found.alpha)[0]) <= 1e-9 * len(problem)
+
+
+@pytest.mark.parametrize("loss", [HINGE, ss.SmoothedHinge(0.5)], ids=str)
+def test_a_far_start_leads_to_a_solution(loss):
+    """The best intercept of a far x0 is far away, with or without a dual point."""
+    for seed in range(20):
+        problem, lam = free(seed, loss)
+        x0 = 100.0 * np.random.default_rng(seed).standard_normal(problem.cone.shape)
+        best = ss.solve(problem, lam)
+        for alpha0 in (None, np.ones(len(problem))):
+            found = ss.solve(problem, lam, x0=x0, alpha0=alpha0)
+            assert found.converged and abs(found.primal - best.primal) <= found.gap + best.gap

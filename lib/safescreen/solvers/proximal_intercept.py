@@ -109,16 +109,25 @@ class ProximalIntercept:
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Centre]:
         """Begin at a start that has a dual point, which may be a solution. Solve the problem around
-        the best intercept of any other start, and of one for the neighbouring lam.
+        the best intercept of any other start, and of one for the neighbouring lam. From a start
+        whose objective is above that of 0 the intercept would be far away: begin around that of 0.
         """
         start = state.point
-        b = problem.terms.intercept(start.x, problem.loss) or 0.0
-        own = Centre(b=b, x=start.x, alpha=start.alpha)
-        if start.alpha is not None and state.neighbour.lam == 0.0:
-            alpha = problem.terms.balanced(start.alpha, start.x, problem.loss)
-            return Point(start.x, alpha=alpha, evaluation=start.evaluation), own
+        own = self._around(problem, start.x, start.alpha)
+        if state.neighbour.lam == 0.0 and problem.cone.norm(start.x) > 0.0:
+            zero = problem.cone.zeros()
+            if problem.primal(start.x, state.lam) > problem.primal(zero, state.lam):
+                own = self._around(problem, zero, None)
+            if start.alpha is not None:
+                alpha = problem.terms.balanced(start.alpha, start.x, problem.loss)
+                return Point(start.x, alpha=alpha, evaluation=start.evaluation), own
         rough = max(self.rough, state.limits.rtol)
         return self._solve(problem, state, own, state.limits.tol, rough)
+
+    def _around(self, problem, x, alpha):
+        """Return what is known with the best intercept of x as the center."""
+        b = problem.terms.intercept(x, problem.loss) or 0.0
+        return Centre(b=b, x=x, alpha=alpha)
 
     def step(self, problem: Problem, state: State, own: Centre) -> tuple[Point, Centre] | None:
         """Solve around the next center; return None after many rounds without progress."""
