@@ -113,7 +113,7 @@ seen = ""
 if dynamic is not None:
     dynamic = dynamic.set_index("lam")
     figures.rate_map(dynamic.to_numpy().T, dynamic.index, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True)
-    seen = f"The map on the left shows the screening rate of {shown} while solving, rounds of screening upwards. "
+    seen = f"A map on the left shows the screening rate of {shown} while solving, rounds of screening upwards. "
 lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in names}
 figures.lines(lines, ax=axes[-2], title="before the first iteration", ylabel="screening rate", path=True, share=True)
 labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
@@ -123,8 +123,8 @@ if dynamic is None:
 else:
     record.figure("hinge", figure)
 figures.show(
-    seen + "Lambda falls to the right. Curves show the rate before the first iteration, and beside it the time of each lambda over the "
-    f"time without screening. Mean rates before the first iteration: {figures.listed(lines)}."
+    "Lambda falls to the right. Curves show the rate before the first iteration, and beside it the time of each lambda over the "
+    f"time without screening. {seen}Mean rates before the first iteration: {figures.listed(lines)}."
 )
 
 # %% [markdown]
