@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen.spheres.base import Reference
+from safescreen.spheres.base import BallReference
 from safescreen_book import figures
 
 # %% [markdown]
@@ -325,7 +325,7 @@ def references(problem, x_star, rng):
 
 def library_ball(problem, x, weight, alpha):
     """GB as a solver has it: from the evaluation of a pair."""
-    return ss.SPHERES["GB"].build(Reference(problem, problem.evaluate(x, weight, alpha)))
+    return ss.SPHERES["GB"].build(BallReference(problem, problem.evaluate(x, weight, alpha)))
 
 
 # %%

@@ -19,7 +19,7 @@ import sympy as sp
 from sklearn.datasets import load_wine
 
 import safescreen as ss
-from safescreen.spheres.base import Reference
+from safescreen.spheres.base import BallReference
 from safescreen_book import figures
 
 # %% [markdown]
@@ -302,7 +302,7 @@ def references(problem, x_star, rng):
 
 def library_ball(name, problem, x, weight, alpha):
     """A ball as a solver has it: from the evaluation of a pair."""
-    return ss.SPHERES[name].build(Reference(problem, problem.evaluate(x, weight, alpha)))
+    return ss.SPHERES[name].build(BallReference(problem, problem.evaluate(x, weight, alpha)))
 
 
 # %%

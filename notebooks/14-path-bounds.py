@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 from safescreen_book import datasets, figures
 
@@ -418,7 +418,7 @@ def references_around(prob, at0, rng):
 
 def family_ball(prob, evaluation, x, eps, lam0):
     """RRPB as a solver has it: from an evaluation and the solution for another lam."""
-    return ss.SPHERES["RRPB"].build(Reference(prob, evaluation, PathReference(x0=x, lam0=lam0, eps=eps)))
+    return ss.SPHERES["RRPB"].build(BallReference(prob, evaluation, PathReference(x0=x, lam0=lam0, eps=eps)))
 
 
 # %% tags=["STS19-T6"]
@@ -455,7 +455,7 @@ for _, prob, at0, _ in solved[::7]:
     dgb = ss.spheres.duality_gap_bound(prob, x, at0.lam)
     for same in (
         ss.spheres.relaxed_path_bound(x, dgb.radius, at0.lam, at0.lam),
-        ss.SPHERES["RRPB"].build(Reference(prob, prob.evaluate(x, at0.lam))),
+        ss.SPHERES["RRPB"].build(BallReference(prob, prob.evaluate(x, at0.lam))),
     ):
         assert np.array_equal(dgb.center, same.center)
         dgb_ratios.append(same.radius / dgb.radius)

@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen.spheres.base import Reference
+from safescreen.spheres.base import BallReference
 from safescreen_book import figures
 
 # %% [markdown]
@@ -43,7 +43,7 @@ problem, plane = (
 
 def library_balls(problem, x, alpha, lam):
     """GB, PGB, DGB and MGB of the library from a reference pair, as a solver has them."""
-    reference = Reference(problem, problem.evaluate(x, lam, alpha))
+    reference = BallReference(problem, problem.evaluate(x, lam, alpha))
     return {name: ss.SPHERES[name].build(reference) for name in ("GB", "PGB", "DGB", "MGB")}
 
 

@@ -170,7 +170,7 @@ def contradicted(problem, margins, ball):
 
 def balls_with_normals(problem, x, lam, alpha):
     """Balls as solvers build them, each with the A that its normal should come from."""
-    reference = ss.spheres.base.Reference(problem, problem.evaluate(x, lam, alpha))
+    reference = ss.spheres.base.BallReference(problem, problem.evaluate(x, lam, alpha))
     H, at_dual = problem.terms.adjoint(alpha), problem.terms.adjoint(problem.alpha(problem.x_of(alpha, lam)))
     sources = {"GB": 0.5 * (x + H / lam), "DGB": H, "MGB": H, "CDGB": at_dual}
     return {name: (ss.SPHERES[name].build(reference), A) for name, A in sources.items()}

@@ -19,7 +19,7 @@ import numpy as np
 
 import safescreen as ss
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen_book import datasets, figures
 
 loss = ss.SmoothedHinge(gamma=0.05)
@@ -201,7 +201,7 @@ print("data            ball   build  build + rule")
 for name, prob in sets.items():
     lam = 0.05 * prob.lam_max()
     x = ss.solve(prob, lam, tol=0.0, rtol=1e-3, screening=()).x
-    reference = Reference(prob, prob.evaluate(x, 0.9 * lam), PathReference(x0=x, lam0=lam, eps=0.1))
+    reference = BallReference(prob, prob.evaluate(x, 0.9 * lam), PathReference(x0=x, lam0=lam, eps=0.1))
     for key in ("DGB", "MGB", "PGB", "RRPB"):
         build = SPHERES[key].build
         alone = median_ms(lambda build=build, r=reference: build(r))

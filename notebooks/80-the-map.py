@@ -32,7 +32,7 @@ from IPython.display import Markdown
 from mpmath import mp, mpf
 
 import safescreen as ss
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 from safescreen_book import figures, ledger
 from safescreen_book.catalogue import catalogue
@@ -74,7 +74,7 @@ def random_reference(rng, problem):
     size = 10.0 ** rng.uniform(-6.0, 0.3) * np.linalg.norm(solution.x) / np.linalg.norm(step)
     x = problem.cone.project(solution.x + size * step)
     path = PathReference(x0=solution.x, lam0=lam0, eps=eps)
-    return Reference(problem, problem.evaluate(x, lam), path)
+    return BallReference(problem, problem.evaluate(x, lam), path)
 
 
 # %%
@@ -578,7 +578,7 @@ for _ in range(12):
     free = ss.Problem(ss.FreeIntercept.from_points(X, y), ss.SmoothedHinge(0.25))
     lam = 10.0 ** rng.uniform(-0.5, 1.0)
     best = ss.solve(free, lam, rtol=1e-10, screening=())
-    near = Reference(free, free.evaluate(rng.uniform(0.9, 1.0) * best.x, lam))
+    near = BallReference(free, free.evaluate(rng.uniform(0.9, 1.0) * best.x, lam))
     for name in BALLS:
         if name == "BT2":  # its slopes do not balance the classes
             continue

@@ -18,7 +18,7 @@ from naive.exact import Exact, exact
 from naive.harness import truth
 from safescreen.rules import RULES
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 
 GAMMAS = (0.3, 1.0, 4.0)
@@ -235,13 +235,13 @@ def test_screening_is_safe(kind, gamma):
     )
     for x in (np.zeros_like(solution.x), 1e3 * solution.x, *points[::6], solution.x):
         references = [
-            Reference(problem, problem.evaluate(x, lam, alpha))
+            BallReference(problem, problem.evaluate(x, lam, alpha))
             for alpha in (None, solution.alpha, 0.5 * solution.alpha)
         ]
         for factor in (0.9, 1.05):
             eps = reference_accuracy(problem.evaluate(x, factor * lam))
             references.append(
-                Reference(
+                BallReference(
                     problem,
                     problem.evaluate(x, lam),
                     PathReference(x0=x, lam0=factor * lam, eps=eps),

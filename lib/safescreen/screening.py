@@ -27,7 +27,7 @@ from safescreen.solvers.dual_points import dual_point
 from safescreen.solvers.methods import without_features
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.spheres import Sphere
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 from safescreen.terms import Samples, Triplets, add_intercept
 from safescreen.terms.base import check_weights
@@ -132,7 +132,7 @@ def screen(
         at_lam0 = prob.assemble(e.sums, x, check_lam(lam0, "lam0"))
         path = PathReference(x0=x, lam0=at_lam0.lam, eps=reference_accuracy(at_lam0))
     reduction = _Recording(prob)
-    reduction.screen(tests, lambda problem: Reference(problem, e, path))
+    reduction.screen(tests, lambda problem: BallReference(problem, e, path))
     if has_features:
         _alternate(reduction, tests, x, lam, alpha)
     masks = reduction.screened()
@@ -159,7 +159,7 @@ def _alternate(reduction, tests, x, lam, alpha):
 
 
 def _screen_terms(reduction, tests, e):
-    reduction.screen(tests, lambda problem: Reference(problem, e))
+    reduction.screen(tests, lambda problem: BallReference(problem, e))
 
 
 class _Recording(Reduction):

@@ -19,7 +19,7 @@ from safescreen.kernels import checked
 from safescreen.kernels.checked import default_error
 from safescreen.rules import RULES
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 
 KERNELS = {
@@ -231,7 +231,7 @@ def test_a_linear_kernel_is_plain_samples(loss, weights, thresholds):
             )
             for name, family in SPHERES.items():
                 ball, other = (
-                    family.build(Reference(*args))
+                    family.build(BallReference(*args))
                     for args in ((plain, e, paths[0]), (kernel, k, paths[1]))
                 )
                 assert other.radius == pytest.approx(ball.radius, rel=1e-7), name
@@ -336,7 +336,8 @@ def test_the_next_lam_costs_no_product(monkeypatch):
         near = PathReference(x0=best.x, lam0=lam, eps=best.eps)
         for name in ("GB", "PGB", "DGB", "MGB", "RRPB"):
             assert (
-                ss.rules.sphere(kernel, SPHERES[name].build(Reference(kernel, e, near))).rate >= 0.0
+                ss.rules.sphere(kernel, SPHERES[name].build(BallReference(kernel, e, near))).rate
+                >= 0.0
             )
         assert size(e.H) > 0.0
 

@@ -11,7 +11,7 @@ from naive.features import size
 from naive.harness import rules_for, truth
 from safescreen.rules import RULES
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 
 
@@ -91,11 +91,13 @@ def assert_safe():
         zero, rng = problem.cone.zeros(), np.random.default_rng(0)
         alphas = (None, solution.alpha, rng.uniform(size=len(problem)) * min(problem.loss.cap, 3.0))
         for x in (zero, 1e3 * solution.x, *points[::6], solution.x):
-            references = [Reference(problem, problem.evaluate(x, lam, alpha)) for alpha in alphas]
+            references = [
+                BallReference(problem, problem.evaluate(x, lam, alpha)) for alpha in alphas
+            ]
             for factor in (0.9, 1.05):
                 eps = reference_accuracy(problem.evaluate(x, factor * lam))
                 references.append(
-                    Reference(
+                    BallReference(
                         problem,
                         problem.evaluate(x, lam),
                         PathReference(x0=x, lam0=factor * lam, eps=eps),

@@ -10,7 +10,7 @@ from naive.dyadic import dot, dyadic
 from naive.exact_scenes import DATA, FAMILIES, flat, pair_elements, points_of
 from naive.trials_rules import ROOT, STEPS, Tally, scale_of, scenes
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import Reference
+from safescreen.spheres.base import BallReference
 from safescreen_book.protocols.block_screening import screen_blocks
 
 
@@ -256,7 +256,7 @@ def spheres(n, seed=9):
                 else np.ones(len(f.terms))
             )
             e = problem.evaluate(x, lam, alpha)
-            r = Reference(problem, e)
+            r = BallReference(problem, e)
             balls = [family.build(r) for family in SPHERES.values() if not family.uses_path]
             balls += [ss.spheres.constrained_duality_gap_bound(problem, alpha, lam)]
             lam0 = lam * float(rng.choice([0.4, 0.99, 1.0, 1.7]))

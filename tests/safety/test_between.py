@@ -8,7 +8,7 @@ from instances import instance
 from naive.harness import truth
 from safescreen.rules import RULES
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 
 
@@ -32,7 +32,7 @@ def test_what_is_in_between_by_a_ball_is_so_at_the_optimum(kind, data):
             path = PathReference(
                 x0=x, lam0=1.01 * lam, eps=reference_accuracy(prob.evaluate(x, 1.01 * lam))
             )
-            reference = Reference(prob, prob.evaluate(x, lam), path)
+            reference = BallReference(prob, prob.evaluate(x, lam), path)
             for name, family in SPHERES.items():
                 for rule in RULES.values():
                     mask = between(prob, family.build(reference), rule)

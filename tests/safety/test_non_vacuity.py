@@ -14,7 +14,7 @@ from naive.features import size
 from naive.harness import certify, flat, truth
 from safescreen.rules import RULES, Screened
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 
 
 def tight_cases(name):
@@ -26,7 +26,7 @@ def tight_cases(name):
             Exact(exact_samples(X, y), "free", 0.0), flat(prob.all_linear() / lam), lam, [1, 1]
         )
         for alpha in (0.2, 0.5, 0.9):
-            yield Reference(prob, prob.evaluate(np.zeros(2), lam, np.full(2, alpha))), known
+            yield BallReference(prob, prob.evaluate(np.zeros(2), lam, np.full(2, alpha))), known
         return
     # over the whole space, with all terms linear at both ends
     for kind in ("dense", "csr", "kernel"):
@@ -42,7 +42,7 @@ def tight_cases(name):
                     if name == "RRPB"
                     else None
                 )
-                yield Reference(prob, prob.evaluate(factor * best, lam), path), known
+                yield BallReference(prob, prob.evaluate(factor * best, lam), path), known
 
 
 @pytest.mark.parametrize("name", list(SPHERES))
@@ -99,7 +99,7 @@ def test_an_unsafe_rule_is_caught(kind, rule):
         step = of.feasible(rng, relative * size(solution.x))
         e = prob.evaluate(prob.cone.project(solution.x + step), lam)
         for family in SPHERES.values():
-            ball = family.build(Reference(prob, e))
+            ball = family.build(BallReference(prob, e))
             assert all(known.right(safe(prob, ball)) for safe in RULES.values())
             caught += not known.right(rule(prob, ball))
     assert caught > 0

@@ -16,7 +16,7 @@ from safescreen.rules import RULES
 from safescreen.solvers.methods import SMOOTH, policy_of
 from safescreen.solvers.reduction import Reduction
 from safescreen.spheres import SPHERES
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.path import reference_accuracy
 
 FRACTIONS = (0.5, 0.02)
@@ -69,10 +69,10 @@ def references(prob, points, lam, alphas=(None,)):
     for x in points:
         here = prob.evaluate(x, lam)
         for alpha in alphas:
-            yield Reference(prob, here if alpha is None else prob.evaluate(x, lam, alpha))
+            yield BallReference(prob, here if alpha is None else prob.evaluate(x, lam, alpha))
         for factor in (1.0, 0.9, 1.02, 3.0):
             eps = reference_accuracy(prob.evaluate(x, factor * lam))
-            yield Reference(prob, here, PathReference(x0=x, lam0=factor * lam, eps=eps))
+            yield BallReference(prob, here, PathReference(x0=x, lam0=factor * lam, eps=eps))
 
 
 def balls(reference):
@@ -259,7 +259,7 @@ def test_screening_screens(kind, gamma):
     of, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
     certain = known.must_L | known.must_R
     assert certain.sum() > 10
-    for name, ball in balls(Reference(prob, prob.evaluate(solution.x, lam))):
+    for name, ball in balls(BallReference(prob, prob.evaluate(solution.x, lam))):
         # the radius of GB does not vanish where the cone is active; what it leaves of the cone does
         rule = "semidefinite" if name == "GB" and of.cone != "free" else "sphere"
         found = RULES[rule](prob, ball)
@@ -268,9 +268,9 @@ def test_screening_screens(kind, gamma):
     rough = prob.cone.project(
         solution.x + of.feasible(np.random.default_rng(0), 0.02 * size(solution.x))
     )
-    for name, ball in balls(Reference(prob, prob.evaluate(rough, lam))):
+    for name, ball in balls(BallReference(prob, prob.evaluate(rough, lam))):
         assert ss.rules.sphere(prob, ball).rate > 0.0, name
     before = truth(prob, of.exact(gamma), lam / 0.98)[0]
     near = PathReference(x0=before.x, lam0=before.lam, eps=before.eps)
-    ball = SPHERES["RRPB"].build(Reference(prob, prob.evaluate(before.x, lam), near))
+    ball = SPHERES["RRPB"].build(BallReference(prob, prob.evaluate(before.x, lam), near))
     assert ss.rules.sphere(prob, ball).rate > 0.2

@@ -16,7 +16,7 @@ from safescreen import spheres
 from safescreen.cones import FreeSpace, NonNegativeCone
 from safescreen.problem import Evaluation
 from safescreen.rounding import UNIT, Element, norm_upper
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.gap import from_evaluation_dgb, from_evaluation_mgb
 from safescreen.spheres.gradient import from_evaluation_gb, from_evaluation_pgb
 from safescreen.spheres.path import reference_accuracy
@@ -166,7 +166,7 @@ def test_radii_at_the_optimum(kind, gamma):
     best = ss.solve(problem, lam, tol=0.0, rtol=1e-13, screening=())
     size = np.linalg.norm(best.x)
     for name in ("PGB", "DGB", "CDGB", "MGB", "RRPB"):
-        reference = spheres.base.Reference(problem, problem.evaluate(best.x, lam))
+        reference = spheres.base.BallReference(problem, problem.evaluate(best.x, lam))
         assert ss.SPHERES[name].build(reference).radius <= 1e-5 * size, name
     gb = spheres.gradient_bound(problem, best.x, lam)
     # STS19 Theorem 9: what is left of GB is the cone's active part
@@ -180,7 +180,7 @@ def test_radii_at_the_optimum(kind, gamma):
 def test_normals_are_half_spaces_of_the_cone(kind):
     of, rng = instance(kind), np.random.default_rng(0)
     problem, lam = of.problem(0.05), of.lam(0.3)
-    reference = spheres.base.Reference(problem, problem.evaluate(of.feasible(rng, 1e-2), lam))
+    reference = spheres.base.BallReference(problem, problem.evaluate(of.feasible(rng, 1e-2), lam))
     for name, family in ss.SPHERES.items():
         ball = family.build(reference)
         assert ball.name == name and ball.contains(ball.center)
@@ -458,7 +458,7 @@ def test_families_are_their_functions(kind):
     x, alpha = of.feasible(rng, 1e-2), rng.uniform(size=len(of.terms))
     for dual in (None, alpha):
         e = problem.evaluate(x, lam, dual)
-        reference = Reference(problem, e)
+        reference = BallReference(problem, e)
         dgb, mgb = (
             f(problem, x, lam, dual)
             for f in (spheres.duality_gap_bound, spheres.midpoint_gap_bound)
@@ -485,7 +485,7 @@ def test_families_are_their_functions(kind):
         assert np.array_equal(ss.SPHERES["CDGB"].build(reference).normal, minus)
         path = PathReference(x0=x, lam0=1.3 * lam, eps=0.02)
         found, ball = (
-            ss.SPHERES["RRPB"].build(Reference(problem, e, path)),
+            ss.SPHERES["RRPB"].build(BallReference(problem, e, path)),
             spheres.relaxed_path_bound(x, 0.02, 1.3 * lam, lam),
         )
         assert np.array_equal(found.center, ball.center) and found.radius == ball.radius

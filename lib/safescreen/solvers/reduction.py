@@ -15,7 +15,7 @@ from safescreen.rounding import ElementLike, upper
 from safescreen.rules import RULES, Screened, intersection
 from safescreen.rules.features import zero_features
 from safescreen.spheres import SPHERES, Sphere
-from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.base import BallReference, PathReference
 from safescreen.spheres.families import SphereFamily
 from safescreen.terms.base import Terms
 
@@ -133,7 +133,7 @@ class Reduction:
     def screen(
         self,
         tests: Iterable[Test],
-        reference_of: Callable[[Problem], Reference],
+        reference_of: Callable[[Problem], BallReference],
         enlargement: float = 0.0,
     ) -> Any:
         """Screen with each test in turn, with enlarged balls, from a reference of the reduced
@@ -172,7 +172,7 @@ class Reduction:
         self.problem, self._ids = problem, ids  # together: Ctrl-C may come between statements
         return kept
 
-    def decide(self, reference_of: Callable[[Problem], Reference]) -> None:
+    def decide(self, reference_of: Callable[[Problem], BallReference]) -> None:
         """Decide terms with the ball of a reference and the sphere rule, in one pass; no term
         leaves the problem.
         """
@@ -258,9 +258,9 @@ class Reduction:
 
 def reference(
     evaluation: Evaluation, path: PathReference | None = None
-) -> Callable[[Problem], Reference]:
-    """Return a function that makes a :class:`Reference` of a problem at an evaluated point."""
-    return lambda problem: Reference(problem, evaluation, path)
+) -> Callable[[Problem], BallReference]:
+    """Return a function that makes a :class:`BallReference` of a problem at an evaluated point."""
+    return lambda problem: BallReference(problem, evaluation, path)
 
 
 @njit

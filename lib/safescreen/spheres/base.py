@@ -62,7 +62,7 @@ class PathReference:
 
 
 @dataclass(frozen=True)
-class Reference:
+class BallReference:
     """What a sphere may be built from during a solve.
 
     Attributes

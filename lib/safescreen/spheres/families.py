@@ -5,7 +5,7 @@ evaluated.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from safescreen.spheres.base import Reference, Sphere
+from safescreen.spheres.base import BallReference, Sphere
 from safescreen.spheres.gap import from_evaluation_dgb, from_evaluation_mgb
 from safescreen.spheres.gradient import from_evaluation_gb, from_evaluation_pgb
 from safescreen.spheres.path import relaxed_path_bound
@@ -18,7 +18,7 @@ class SphereFamily:
     Attributes
     ----------
     build : callable
-        ``build(reference) -> Sphere``, from a :class:`Reference`.
+        ``build(reference) -> Sphere``, from a :class:`BallReference`.
     title : str
         What its name stands for.
     uses_path : bool
@@ -28,7 +28,7 @@ class SphereFamily:
         Capabilities that the terms must offer, see :data:`safescreen.terms.base.CAPABILITIES`.
     """
 
-    build: Callable[[Reference], Sphere]
+    build: Callable[[BallReference], Sphere]
     title: str
     uses_path: bool = False
     needs: tuple[str, ...] = ()
