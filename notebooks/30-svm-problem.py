@@ -81,7 +81,7 @@ figures.show(
 # $$\tfrac12\|w\|^2 + C \sum_i \max\{0,\; 1 - \langle z_i, w\rangle\} .$$
 #
 # Divided by $C$ this is $P(w; \lambda) = \sum_i \ell(\langle z_i, w\rangle) + \frac\lambda2\|w\|^2$, the problem of
-# [`00-start-here`](00-start-here.ipynb) with the hinge for $\ell$, the $z_i$ for terms, no linear term and the whole space for the cone.
+# the [notation](../docs/notation.md) with the hinge for $\ell$, the $z_i$ for terms, no linear term and the whole space for the cone.
 #
 # | SSS13, SSS14 | here | |
 # |---|---|---|

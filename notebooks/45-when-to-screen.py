@@ -400,4 +400,4 @@ for kind, (terms, a_loss) in kinds.items():
 #
 # Next: [`23-algorithms`](23-algorithms.ipynb) for the solver,
 # [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) for the ball,
-# [`00-start-here`](00-start-here.ipynb) for everything.
+# [theorems](../docs/book/theorems.md) for all notebooks.

@@ -1,6 +1,4 @@
-"""Every code name in the notation table of notebook 00 exists and has the shape the table
-states.
-"""
+"""Every code name in the table of notation exists and has the shape that the table states."""
 
 import re
 from pathlib import Path
@@ -11,14 +9,12 @@ import pytest
 import safescreen as ss
 from safescreen_book.runner.notebooks import pictures, read
 
-SOURCE = Path(__file__).parents[1] / "notebooks" / "00-start-here.py"
-ROW = re.compile(r"^# \| (.+) \| (.+) \| `(.+)` \| (.*) \| (.+) \|$", flags=re.M)
+ROOT = Path(__file__).parents[1]
+ROW = re.compile(r"^\| (.+) \| (.+) \| `(.+)` \| (.*) \| (.+) \|$", flags=re.M)
 
 
 def table():
-    text = SOURCE.read_text(encoding="utf-8")
-    start = text.index("# ## Notation")
-    return ROW.findall(text[start : text.index("# %%", start)])
+    return ROW.findall((ROOT / "docs" / "source" / "notation.md").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +82,14 @@ def test_every_public_sphere_and_rule_is_in_the_table():
 
 
 def test_the_figure_of_the_readme_is_modest():
-    figure = SOURCE.parent / "figures" / "overview.png"
+    figure = ROOT / "notebooks" / "figures" / "overview.png"
     assert figure.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert figure.stat().st_size < 150_000
 
 
 def test_the_figure_of_the_readme_is_the_notebooks():
     """`make notebooks` writes both."""
-    figure = SOURCE.parent / "figures" / "overview.png"
-    assert pictures(read(SOURCE.with_suffix(".ipynb"))) == {"overview": figure.read_bytes()}
+    figure = ROOT / "notebooks" / "figures" / "overview.png"
+    assert pictures(read(ROOT / "notebooks" / "00-start-here.ipynb")) == {
+        "overview": figure.read_bytes()
+    }

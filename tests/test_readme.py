@@ -19,7 +19,6 @@ from packaging.requirements import Requirement
 
 import examples
 import safescreen as ss
-from safescreen_book.runner.notebooks import read_source
 from small_cluster import small_cluster
 
 pytestmark = pytest.mark.slow
@@ -132,13 +131,11 @@ def test_the_block_with_a_cluster_runs(tmp_path):
 
 
 def commands():
-    """Return what pages and notebook 00 say papermill can be told."""
+    """Return what pages say papermill can be told."""
     found = []
     for name in ("commands.md", "how-to/own-table.md"):
         text = (examples.SOURCE / name).read_text(encoding="utf-8")
         found += re.findall(r"^(papermill notebooks/.*?) *(?:#.*)?$", text, flags=re.M)
-    for cell in read_source(ROOT / "notebooks", "00-start-here").cells:
-        found += re.findall(r"`(papermill notebooks/.*?)`", cell.source)
     return sorted(set(found))
 
 

@@ -27,7 +27,8 @@ from safescreen_book import ledger  # noqa: E402
 from safescreen_book.runner.loading import load_manifest  # noqa: E402
 
 PAGES = ("article", "judged", "should-i-use-this", "coming-from", "glossary", "claims", "codecheck")
-PAGES += ("results", "library", "commands", "how-to", "book/theorems", "book/experiments")
+PAGES += ("results", "library", "commands", "how-to", "notation", "book/theorems")
+PAGES += ("book/experiments",)
 PAGES += tuple(f"how-to/{path.stem}" for path in sorted((SOURCE / "how-to").glob("*.md")))
 DIRECTIVES = {
     "papers": claims.Papers,

@@ -203,18 +203,20 @@ def test_each_begins_with_a_title(nb):
     assert nb.cells[0].cell_type == "markdown" and nb.cells[0].source.startswith("# ")
 
 
-def test_first_notebook_links_to_all_others_and_no_link_is_dead():
-    targets = {}
+def test_the_pages_of_the_book_list_each_notebook_once():
+    pages = (NOTEBOOKS.parent / "docs" / "book").glob("*.md")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    listed = re.findall(r"\]\(\.\./\.\./notebooks/(.+)\.ipynb\)", text)
+    assert sorted(listed) == sorted(name for name in NAMES if not name.startswith("0"))
+
+
+def test_no_link_of_a_notebook_is_dead():
     for name in NAMES:
         cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
         text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-        targets[name] = {
-            target for target in re.findall(r"\]\(([^)\s#]+)\)", text) if "://" not in target
-        }
-        assert not [target for target in targets[name] if not (NOTEBOOKS / target).is_file()], name
-    assert targets["00-start-here"] >= {
-        f"{name}.ipynb" for name in NAMES if name != "00-start-here"
-    }
+        targets = re.findall(r"\]\(([^)\s#]+)\)", text)
+        found = {target for target in targets if "://" not in target}
+        assert not [target for target in found if not (NOTEBOOKS / target).is_file()], name
 
 
 def test_the_first_cell_of_the_first_notebook_shows_something():

@@ -120,7 +120,11 @@ def _read(app) -> None:
         put(app, f"notebooks/figures/{path.name}", inside(path, folder).read_bytes())
     for path in sorted(folder.glob("[!._]*.ipynb")):
         folder_name(path.stem, f"the name of the notebook {path.stem!r}")
-        app.notebooks[path.stem] = notebooks.read(inside(path, folder))
+        nb = notebooks.read(inside(path, folder))
+        for cell in nb.cells:  # pages are not in docs/ here
+            if cell.cell_type == "markdown":
+                cell.source = cell.source.replace("](../docs/", "](../")
+        app.notebooks[path.stem] = nb
 
 
 def _write(app) -> None:
