@@ -69,7 +69,7 @@ def table_of(claims, rows) -> dict[str, list[str]]:
 
 _STATEMENTS = {"verified": "as printed", "misprint": "with a slip", "corrected": "corrected"}
 _ITEMS = {"drawings": "drawn or derived", "reproduced": "experiments reproduced"}
-_ITEMS |= {cause: f"in part ({words} missing)" for cause, words in ledger.CAUSES.items()}
+_ITEMS |= {cause: f"in part (for want of {words})" for cause, words in ledger.CAUSES.items()}
 _ITEMS |= {"undecided": "undecided", "differs": "differ"}
 
 
