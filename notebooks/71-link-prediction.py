@@ -110,7 +110,7 @@ figures.lines(
 )
 record.figure("frequencies", figure)
 figures.show(
-    "A falling line shows how often a feature is present, against its rank, on logarithmic axes. A dot marks the last feature that is frequent enough to matter."
+    "A line shows how often a feature is present, against its rank, on logarithmic axes. A dot marks the last feature that is frequent enough to matter."
 )
 
 # %% [markdown]
