@@ -3,7 +3,7 @@
 #
 # Seven balls contain the same unknown solution: the gradient bound (GB) and its projection (PGB), the duality gap bound
 # (DGB) and its constrained form (CDGB), the midpoint gap bound (MGB), the path bound (RPB) and its relaxed form (RRPB).
-# Some coincide, some lie in others, and of some only the radii are
+# Some coincide, some lie in others, and for some only the radii are
 # ordered. Some relations that a drawing suggests are false. This notebook proves and checks each relation and sorts the
 # balls by what they need. It draws them from computed numbers, in the quarter plane of diagonal metrics and in the cone
 # of $2 \times 2$ matrices.
@@ -74,7 +74,8 @@ figures.show(
 # Left, one disc stands for three: PGB, MGB and RPB coincide, half as wide as DGB and touching it. Right, all six
 # are different; RPB (still around the multiple of the exact $x_0^\star$, which nobody has) is drawn for comparison.
 # What of this is true in general?
-#
+
+# %% [markdown]
 # ## The claims
 #
 # > **PGB = RPB** (STS19 Theorem 7; STS18 Theorem 3.8). Take the solution $x_0^\star$ for $\lambda_0$ as the
@@ -89,6 +90,9 @@ figures.show(
 # > $\supseteq$ PGB = RPB = RRPB. With an inexact reference, "only" $r_{\text{GB}} \ge r_{\text{PGB}}$. In dynamic
 # > screening RRPB = DGB. At the solution all radii vanish except that of GB; the hinge needs the right subgradient
 # > for it.
+
+# %% [markdown]
+# ### The balls
 #
 # | ball | notebook | center | squared radius |
 # |---|---|---|---|
@@ -105,8 +109,9 @@ figures.show(
 # slopes at $x$.
 #
 # MGB is in none of the five papers. It is very likely the RYU ball of Tran, Elvira, Dang and Herzet (2023), known for
-# sparse regression; what is done in this book is the carrying over to cones, many terms, ranges and rounding.
-#
+# sparse regression. This book carries it over to cones, many terms, ranges and rounding.
+
+# %% [markdown]
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -117,12 +122,13 @@ figures.show(
 # | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
 # | $a_t$, $c$ | the terms, and a fixed linear term (0 unless terms have left the problem) |
 # | $\ell^*(-\alpha)$ | the conjugate of the loss, $\tfrac\gamma2\alpha^2 - \alpha$ for $0 \le \alpha \le 1$ |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ per term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
 # | $Q_-$, $N$ | what a projection adds: $Q_- = [Q]_K - Q$ and $N = [H]_K - H$. Both are in the dual cone: $\langle Q_-, z\rangle \ge 0$ for each $z \in K$, and $\langle Q_-, [Q]_K\rangle = 0$ |
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
-#
+
+# %% [markdown]
 # ## The slow version
 #
 # We compute GB, PGB, DGB, MGB and RPB straight from this table, for any reference pair $(x, \alpha)$, and compare them with the library's. With the
@@ -197,8 +203,10 @@ print("[Q]_K is the center of RPB, and the squared radii differ by", sp.simplify
 
 # %% [markdown]
 # The same step gives MGB: for $\lambda_1$ the point $x(\alpha_0^\star)$ is $\frac1{\lambda_1}[H_0]_K = \frac{\lambda_0}{\lambda_1} x_0^\star$. Its
-# midpoint with $x_0^\star$ is the center of RPB. With the gap of the next section, the squared radius is $\frac14\|x_0^\star - x(\alpha_0^\star)\|^2$: that of RPB.
-#
+# midpoint with $x_0^\star$ is the center of RPB. With the gap of the next section, the squared radius is
+# $\frac14\|x_0^\star - x(\alpha_0^\star)\|^2$, the same as for RPB.
+
+# %% [markdown]
 # ## Derivation: DGB is twice as wide (STS19 appendix J)
 #
 # The gap is a sum of three terms that cannot be negative:

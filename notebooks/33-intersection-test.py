@@ -79,8 +79,9 @@ figures.show(
 # \langle z_i, m_2\rangle - r_2\|z_i\| & f_i > \zeta/r_2 \\
 # \langle z_i, \psi\rangle - \kappa\|z_i\|\sqrt{1 - f_i^2} & \text{otherwise.}\end{cases}$$
 # >
-# > The largest margin is minus the least one of $-z_i$.
-#
+# > The largest margin of sample $i$ is minus the least margin of $-z_i$.
+
+# %% [markdown]
 # | here | SSS14 | the book |
 # |---|---|---|
 # | $m_1, r_1$ | ball 1, from the solution for $C_{ref}$ | MGB of $(w_0, \alpha_0)$, `ss.svm.ball_1` |
@@ -92,7 +93,8 @@ figures.show(
 # |---|---|
 # | both balls hold the solution | printed; it is what makes $r_2^2 \ge \zeta^2$ in the third case (step 4) |
 # | the centers differ, $\phi \ne 0$; $r_1, r_2 > 0$, $z_i \ne 0$ | read off the divisions |
-#
+
+# %% [markdown]
 # <details>
 # <summary><b>Symbols</b></summary>
 #
@@ -101,16 +103,18 @@ figures.show(
 # | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
 # | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
 # | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ per sample; the papers' dual variables are $a = C\alpha$ |
 # | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Derivation
 #
 # The route below is the paper's, by Lagrange multipliers. [`19-two-balls`](19-two-balls.ipynb) proves the same bound by a family of balls
-# that contain the intersection; that proof needs no cases and is what the library rounds safely.
-#
+# that contain the intersection. That proof needs no cases, and the library rounds its bound safely.
+
+# %% [markdown]
 # ### Step 1: a ball is a half-space on the paraboloid
 #
 # Write $\xi$ for $\|w\|^2$. Then $\|w - m\|^2 \le r^2$ says $\xi \le 2\langle m, w\rangle + r^2 - \|m\|^2$, which is
@@ -228,7 +232,8 @@ print("nu1 = (zeta - kappa tan(theta)) and nu2 = (phi - zeta + kappa tan(theta))
 # $\tan\theta \ge (\zeta - \|\phi\|)/\kappa$; $\kappa^2 = r_1^2 - (\zeta - \|\phi\|)^2$ too, so it is
 # $f \ge (\zeta - \|\phi\|)/r_1$: case 1 does not apply. The problem is convex, so non-negative multipliers prove the
 # minimum. The three cases are complete and exclude one another.
-#
+
+# %% [markdown]
 # ### Step 4: the root is real where it is taken
 #
 # $\kappa^2 = r_2^2 - \zeta^2 = r_1^2 - (\zeta - \|\phi\|)^2$ is negative when the surfaces do not meet, as for a ball inside
