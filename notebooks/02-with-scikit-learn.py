@@ -57,7 +57,7 @@ print(f"C = {model.C_:.3g}, accuracy {model.best_score_:.3f}")
 
 exhaustive = GridSearchCV(machine, {"C": Cs}, cv=5).fit(X_scaled, y)
 apart = np.abs(model.cv_results_["mean_test_score"] - exhaustive.cv_results_["mean_test_score"]).max()
-print("same choice as the grid search:", model.C_ == exhaustive.best_params_["C"], f"; mean scores differ by at most {apart:.4f}")
+print(f"the grid search chooses C = {exhaustive.best_params_['C']:.3g}; mean scores differ by less than 0.002")
 assert apart < 0.002
 
 # %% tags=["nbval-ignore-output"]
@@ -113,9 +113,9 @@ assert certificate.in_R.mean() > 0.5
 keep = ~certificate.in_R
 part = LinearSVC(C=C, **options).fit(X[keep], y[keep])
 whole = LinearSVC(C=C, **options).fit(X, y)
-same = np.allclose(part.decision_function(X), whole.decision_function(X), atol=1e-4)
-print(f"samples {keep.sum()} of {len(y)}; same decision values: {same}")
-assert same
+apart = np.abs(part.decision_function(X) - whole.decision_function(X)).max()
+print(f"samples {keep.sum()} of {len(y)}; decision values differ by less than 1e-4")
+assert apart < 1e-4
 
 # %% [markdown]
 # ## SVC, with its free intercept
@@ -134,7 +134,7 @@ for C in (1.0, 1.02, 1.05):
     same = np.allclose(part.decision_function(X), whole.decision_function(X), atol=1e-5)
     low, high = certificate.intercept
     assert same and low <= whole.intercept_[0] + 1e-7 and whole.intercept_[0] - 1e-7 <= high
-    print(f"C = {C:.2f}: {certificate.in_R.mean():.0%} dropped, intercept in [{low:.2f}, {high:.2f}]; same decision values: {same}")
+    print(f"C = {C:.2f}: {certificate.in_R.mean():.0%} dropped, intercept in [{low:.2f}, {high:.2f}]")
 
 # %% [markdown]
 # ## What it saves
@@ -208,7 +208,7 @@ certificate = ss.screen_samples(X, y, w, C, C0=C0, screening=("MGB&BT2",))
 prob = ss.Problem(ss.Samples(X, signs), ss.Hinge())
 reduced = prob.reduce(certificate.in_L, certificate.in_R)
 solution, full = (ss.solve(problem, 1 / C, tol=1e-300, rtol=1e-9) for problem in (reduced, prob))
-print(f"terms left {len(reduced)} of {len(prob)}; same objective:", abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8)
+print(f"terms left {len(reduced)} of {len(prob)}; objectives differ by less than 1e-8 of their value")
 assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 
 # %% [markdown]

@@ -310,7 +310,7 @@ for B in (np.zeros((2, 2)), *rng.standard_normal((20, 2, 2))):
         pair = rng.uniform(0.0, 1.0, len(problem))
         for name, value in differences(z, pair, weight).items():
             apart[name] = max(apart[name], value)
-print("library and numpy, largest relative difference:", ", ".join(f"{name} {value:.9f}" for name, value in apart.items()), "(bound 1e-9)")
+print(f"library and numpy: {', '.join(apart)} differ by less than 1e-9 of their size")
 assert max(apart.values()) < 1e-9
 
 # %% [markdown]
@@ -527,9 +527,9 @@ for kind in ("metric", "diagonal metric", "support vectors"):
         apart.append(both[0])
         gaps.append(both[1])
 print(f"45 problems, {total} terms, {100 * removed / total:.0f} % of them removed in two steps")
-print(f"displayed formulas: relative difference {max(formula):.10f} at most (bound 1e-10)")
+print("displayed formulas: relative difference below 1e-10")
 print("distance of the two solutions: never more than the sum of their certified accuracies")
-print(f"relative gap of the completed dual point on the whole problem: {max(gaps):.7f} at most (bound 1e-7)")
+print("relative gap of the completed dual point on the whole problem: below 1e-7")
 assert removed > 0.3 * total and max(formula) < 1e-10 and max(apart) <= 1.0 and max(gaps) < 1e-7
 
 # %% [markdown]
@@ -569,7 +569,7 @@ wrong = int(np.flatnonzero(middle)[np.argmax(alpha_star[middle])])
 mistaken = problem.reduce(in_L, in_R | (np.arange(len(problem)) == wrong))
 elsewhere = ss.solve(mistaken, lam, tol=1e-9)
 print(f"its dual variable is {alpha_star[wrong]:.3f}, its margin {u[wrong]:.3f}")
-print(f"gap it reports {elsewhere.gap:.9f}, true gap {problem.gap(elsewhere.x, lam):.3f}")
+print(f"gap it reports: below 1e-9; true gap {problem.gap(elsewhere.x, lam):.3f}")
 assert elsewhere.gap < 1e-9
 print(
     f"distance from the solution {np.linalg.norm(elsewhere.x - solution.x):.4f}, norm of the solution {np.linalg.norm(solution.x):.4f}"

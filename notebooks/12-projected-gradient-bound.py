@@ -351,7 +351,7 @@ for kind, instance, rows, weight, best in instances(rng, kinds, 30):
         largest[kind] = max(largest[kind], np.linalg.norm(best.x - PGB.center) / (PGB.radius + best.eps))
         smaller[kind] += PGB.radius < 0.99 * GB.radius
         count += 1
-print(f"{count} balls; the library and numpy differ by {apart:.6f} at most (bound 0.000001)")
+print(f"{count} balls; the library and numpy differ by less than 1e-6 of their size")
 for kind in kinds:
     print(f"{kind:16} largest distance {largest[kind]:.3f} (bound 1), smaller than GB in {smaller[kind]} of {count // 3}")
 print("terms screened, all balls together: GB {}, PGB {}, GB and half-space {}".format(*(f"{n / 1000:.1f} thousand" for n in counts)))
@@ -447,7 +447,7 @@ for name, family in (("inside the cone", inside), ("on the face", on_face)):
     print(f"reference {name:16} radius ~ distance^{slopes[name]:.1f}")
 stuck = ss.spheres.gradient_bound(problem, x_star, lam).radius
 closed = ss.spheres.projected_gradient_bound(problem, x_star, lam).radius
-print(f"at the solution: GB {stuck:.4f}, PGB {closed:.5f} (bound 0.00001)")
+print(f"at the solution: GB {stuck:.4f}, PGB below 1e-5")
 assert closed < 1e-5
 assert abs(slopes["inside the cone"] - 0.5) < 0.1 and abs(slopes["on the face"] - 1.0) < 0.1
 
@@ -503,7 +503,7 @@ corners = [radius_with(first, second) for first in (0.0, 1.0) for second in (0.0
 by_point = ss.spheres.projected_gradient_bound(hinge, at_hinge.x, lam_hinge).radius
 by_dual = library_ball("PGB", hinge, at_hinge.x, lam_hinge, alpha_star)
 print(f"four corners: {np.round(corners, 3)}; alpha(x) is one of them, the smallest is {min(corners):.3f}")
-print(f"from the dual solution: {by_dual.radius:.4f} (bound 0.0001)")
+print("from the dual solution: below 1e-4")
 assert min(*corners, by_point) > 0.02 and by_dual.radius < 1e-4 and min(abs(by_point - r) for r in corners) < 1e-3
 assert ss.rules.sphere(hinge, by_dual).rate > 0.9
 
@@ -518,7 +518,7 @@ for kind in kinds:
             unit = ss.spheres.gradient_bound(instance, instance.cone.zeros(), weight).radius
             size = library_ball("PGB", instance, best.x, weight, best.alpha).radius / unit
             worst[gamma], closed = max(worst.get(gamma, 0.0), size), closed + 1
-print(f"{closed} random problems, gamma in {list(worst)}: radius over that of GB at x = 0: {max(worst.values()):.3f} (bound 0.001)")
+print(f"{closed} random problems, gamma in {list(worst)}: radius below 1e-3 times the radius of GB at x = 0")
 assert max(worst.values()) < 1e-3
 
 # %% [markdown]
@@ -564,7 +564,7 @@ for _ in range(300):
     sums_apart = max(sums_apart, abs(as_sum - exact) / exact)
 print("solution:", np.round(best.x, 4), f" |Q_-| = {np.linalg.norm(plus - Q):.0f}")
 print(f"difference of squares wrong by more than half: {outcome['wrong']} of 300 references, often too small (more than 50 times)")
-print(f"sum (2): largest relative error {sums_apart:.4f} (bound 0.0001)")
+print(f"sum (2): relative error below 1e-4")
 assert best.x[1] == 0.0 and outcome["wrong"] == 300 and outcome["too small"] > 50 and sums_apart < 1e-4
 
 # %% [markdown]

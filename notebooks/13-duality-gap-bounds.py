@@ -253,7 +253,7 @@ for kind, instance, rows, weight, best in instances(rng, kinds, 30):
             largest[kind] = max(largest[kind], distance / DGB.radius)
             used[kind] = max(used[kind], both / gap)
         count += 1
-print(f"{count} pairs; radii of the library and of numpy differ by {apart:.5f} at most (bound 0.00001)")
+print(f"{count} pairs; radii of the library and of numpy differ by less than 1e-5 of the size of the problem")
 for kind in kinds:
     print(f"{kind:16} largest distance {largest[kind]:.2f} radii (bound 1); both use up to {100 * used[kind]:.0f} % of the gap")
 assert apart < 1e-5 and 0.5 < min(used.values()) and max(used.values()) <= 1.001 and max(largest.values()) <= 1.0
@@ -528,7 +528,7 @@ for kind, instance, rows, weight, best in solved:
         x_Gamma, radius = with_another_multiplier(kind, instance, ball, alpha, weight, best, rng)
         assert np.linalg.norm(best.x - x_Gamma) <= radius + best.eps + 1e-6 * np.linalg.norm(best.x)
         held += 2
-print(f"{held} balls hold the solution; the library and numpy differ by {apart:.5f} at most (bound 0.00001)")
+print(f"{held} balls hold the solution; the library and numpy differ by less than 1e-5 of the size of the problem")
 print("largest distance in radii:", ", ".join(f"{kind} {value:.2f}" for kind, value in position.items()), "(bound 1)")
 assert apart < 1e-5 and max(position.values()) <= 1.0
 
@@ -576,7 +576,7 @@ M_u, no_gap = unconstrained(A, lam, loss)
 distance, below = np.linalg.norm(x_star.ravel() - M_u), problem.dual(problem.alpha(x_star), lam)
 P_u = objective(A, M_u, lam, loss.gamma)
 print("eigenvalues of M_u:", np.round(np.linalg.eigvalsh(M_u.reshape(2, 2)), 4))
-print(f"'radius' {np.sqrt(abs(no_gap) / lam):.4f} (bound 0.0001), distance of the solution {distance:.4f}")
+print(f"'radius' below 1e-4, distance of the solution {distance:.4f}")
 print(f"P(M_u) = {P_u:.4f}, optimum {P_star:.4f}, 'gap' with the dual solution {P_u - below:.4f}")
 assert abs(no_gap / lam) < 1e-8 and distance > 0.05 and P_u < below
 missed, infeasible = 0, 0

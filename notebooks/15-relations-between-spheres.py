@@ -282,7 +282,7 @@ for _, instance, at, a, b in solved:
         worst[name, loss_of(instance)] = max(worst.get((name, loss_of(instance)), 0.0), away)
 for name in ("PGB", "MGB"):
     for kind, bound in allowed.items():
-        print(f"{name} against RPB, {kind:14}: centers and radii differ by {worst[name, kind]:.3f} of the radius at most (bound {bound:g})")
+        print(f"{name} against RPB, {kind:14}: centers and radii differ by less than {bound:g} of the radius")
         assert worst[name, kind] < bound
 assert worst["GB", "smoothed hinge"] > 0.5 and worst["DGB", "smoothed hinge"] > 0.5
 
@@ -294,7 +294,7 @@ for _, instance, at, a, b in solved:
     twice[kind] = max(twice[kind], abs(dgb.radius / (2.0 * rpb.radius) - 1.0))
     inside[kind] = max(inside[kind], abs(reach / dgb.radius - 1.0))  # 0: inside, and it touches
 for kind, bound in allowed.items():
-    print(f"{kind}, bound {bound:g}: r_DGB / (2 r_RPB) is 1 to {twice[kind]:.3f}; the far end of RPB is on the surface of DGB to {inside[kind]:.3f}")
+    print(f"{kind}: r_DGB / (2 r_RPB) is 1, and the far end of RPB on the surface of DGB, to less than {bound:g}")
     assert max(twice[kind], inside[kind]) < bound
 
 # %% [markdown]
@@ -532,7 +532,7 @@ for name in ("GB", "PGB", "DGB", "CDGB", "MGB", "RPB", "RRPB"):
         first = [f"below {limit:g}" for limit in limits]
         assert all(size < limit for size, limit in zip(sizes, limits, strict=True))
     print(f"{name:6}{first[0]:>15}{first[1]:>15}{needs.get(name, 'primal/dual'):>14}{100 * missed[name] / n_rough:>35.0f} %")
-print(f"library and definitions at rough references: {max(apart.values()):.4f} of r_DGB apart at most (bound 0.0002)")
+print(f"library and definitions at rough references: less than 2e-4 of r_DGB apart")
 assert max(apart.values()) < 2e-4
 assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values())
 

@@ -473,8 +473,8 @@ by_hand = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]
 problem, hand_ball = ss.Problem(by_hand, loss), ss.Sphere(np.diag([-0.3, 0.5]), 0.32)
 H = by_hand.elements(np.array([0]))[0][0]
 alone, with_cone = (bool(rule(problem, hand_ball).in_R[0]) for rule in (ss.rules.sphere, ss.rules.semidefinite))
-print(f"ball alone: minimum {np.vdot(H, hand_ball.center) - 0.32 * np.linalg.norm(H):.2f}, decided {alone}")
-print(f"with the cone: decided {with_cone} after {in_R(H, hand_ball.center, 0.32)[1]} decomposition")
+print(f"ball alone: minimum {np.vdot(H, hand_ball.center) - 0.32 * np.linalg.norm(H):.2f} < 1, undecided")
+print(f"with the cone: minimum above 1, in R, after {in_R(H, hand_ball.center, 0.32)[1]} decomposition")
 assert with_cone and not alone
 
 # %% [markdown]

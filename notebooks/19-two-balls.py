@@ -543,8 +543,8 @@ for _ in range(50):
     ball = S.midpoint_gap_bound(problem, before.x, after.lam, alpha=np.where(flip, 1.0 - aimed, aimed))
     others.append((np.linalg.norm(first.center - ball.center) ** 2 - ball.radius**2) / first.radius**2)
 print("the power of Q1 is largest for the dual point that is", max(power, key=power.get))
-print(f"positive for the aimed one: {power['aimed'] > 0.0}, for the own one: {power['own'] > 0.0}")
-print(f"positive for one of 50 random changes of the aimed one: {max(others) > 0.0}")
+print("power over the squared radius of RRPB:", ", ".join(f"{label} {value:.2f}" for label, value in power.items()))
+print(f"largest of 50 random changes of the aimed one: {max(others):.2f}")
 assert power["aimed"] > max(power["own"], power["between"], *others)
 
 # %% tags=["nbval-ignore-output"]
@@ -676,15 +676,15 @@ for number in range(1, 400):
     if computed <= 0.0 < exact and (found is None or exact > found[2]):
         found = r1, float(r2), exact
 r1, r2, exact = found
-print(f"exact h = {float(exact) ** 0.5:.1e}, computed h^2 <= 0;  balls really meet: {Fraction(r1) + Fraction(r2) > 1}")
-assert float(exact) > 1e-18
+print(f"exact h = {float(exact) ** 0.5:.1e}, computed h^2 <= 0;  r1 + r2 - 1 = {float(Fraction(r1) + Fraction(r2) - 1):.0e}")
+assert float(exact) > 1e-18 and Fraction(r1) + Fraction(r2) > 1
 
 across = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [[0, 1, 2]], diagonal=True)  # H = (-1, 1)
 line = np.array([1.0, 1.0]) / np.sqrt(2.0)  # the line of centers is across H: f = 0
 touching = ss.Sphere(0.0 * line, r1), ss.Sphere(D * line, r2)
 between = ss.Problem(across.with_threshold(-0.5 * float(exact) ** 0.5 * np.sqrt(2.0)), ss.Hinge())
 got = ss.rules.intersection(between, *touching)
-print("a bound with h = 0 puts the triplet into R; the library does:", bool(got.in_R[0]))
+print(f"a bound with h = 0 puts the triplet into R; the library decides {got.n_L + got.n_R} of 1")
 assert not got.in_R[0]
 
 # %% [markdown]

@@ -224,8 +224,10 @@ for factor in (1.0, 2.0, 5.0, 20.0):
     alpha = prob.alpha(shortened(prob, factor * lam, ss.solve(prob, factor * lam, tol=0.0, rtol=1e-10, screening=()).x, 1e-3))
     ball = ss.spheres.midpoint_gap_bound(prob, x, lam, alpha)
     shares.append(ss.rules.sphere(prob, ball).rate)
+    away = np.linalg.norm(star - ball.center) / ball.radius
     print(
-        f"dual point of {factor:4.0f} lam: radius {ball.radius:8.4f}, share screened {shares[-1]:.2f}, contains the solution: {ball.contains(star)}"
+        f"dual point of {factor:4.0f} lam: radius {ball.radius:8.4f}, share screened {shares[-1]:.2f}, "
+        f"solution at {away:.2f} of the radius"
     )
     assert ball.contains(star)
 assert shares[0] > 0.5 > shares[-1]

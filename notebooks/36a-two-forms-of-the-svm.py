@@ -188,7 +188,7 @@ def w_by_hand(C):
 
 # %% tags=["SSS13-L3"]
 error = np.max(np.abs(w_pair[:, 0] - w_by_hand(Cs)))
-print(f"two samples, {len(Cs)} prices: the formula to within 1e-4: {error < 1e-4}")
+print(f"two samples, {len(Cs)} prices: off the formula by less than 1e-4")
 assert error < 1e-4
 for loss, w in ((loss_pair, w_pair), (loss_cloud, w_cloud)):
     assert np.all(np.diff(loss) <= 1e-6) and np.all(np.diff(np.linalg.norm(w, axis=1)) >= -1e-6)
@@ -222,9 +222,7 @@ for _ in range(40):
             assert s[a] >= s[b] - 1e-5 and length[a] <= length[b] + 1e-5
             strict += s[a] > s[b] + 1e-4
             n_pairs += 1
-print(
-    n_pairs, "pairs of prices in the order claimed; the loss falls strictly in more than 500:", strict > 500
-)
+print(f"{n_pairs} pairs of prices in the order claimed; the loss falls strictly in more than 500")
 assert n_pairs == 600 and strict > 500
 
 # %% [markdown]
@@ -258,7 +256,7 @@ for _ in range(12):
     w = solve(problem_of(Z), C).x
     machines.append((Z, C, w, total_loss(Z, w)))
 off = max(np.linalg.norm(budget_form(Z, s) - w) / np.linalg.norm(w) for Z, _, w, s in machines)
-print(f"equation 19, {len(machines)} machines: the budget form has the solution of the price, to within 1e-3: {off < 1e-3}")
+print(f"equation 19, {len(machines)} machines: the budget form has the solution of the price, to less than 1e-3")
 assert off < 1e-3
 
 # %% tags=["SSS13-D20"]
@@ -270,7 +268,7 @@ for Z, _, w, s in machines:
     at_price = solve(problem_of(Z), float(price.value)).x
     assert np.isclose(best, 0.5 * w @ w, rtol=1e-4)  # no gap
     apart = max(apart, np.linalg.norm(Z.T @ beta.value - w), np.linalg.norm(at_price - w))
-print(f"equation 20, {len(machines)} machines: no gap, and its price has the solution of the budget, to within 1e-2: {apart < 1e-2}")
+print(f"equation 20, {len(machines)} machines: no gap, and its price has the solution of the budget, to less than 1e-2")
 assert apart < 1e-2
 
 # %% [markdown]
@@ -344,7 +342,7 @@ for _ in range(30):
         assert low <= slow_low + 1e-12 and high >= slow_high - 1e-12
         worst = max(worst, (slow_low - low) / (1.0 + slow_high), (high - slow_high) / (1.0 + slow_high))
         n_bounds += 1
-print(f"{n_bounds} intervals, none narrower than by the formula, wider by less than 1e-7: {worst < 1e-7}")
+print(f"{n_bounds} intervals, none narrower than by the formula, wider by less than 1e-7")
 assert n_bounds == 180 and worst < 1e-7
 
 # %% [markdown]

@@ -262,7 +262,8 @@ for key, (tau, x, dual) in line_cases.items():
         assert np.isclose(ball.center[0] + ball.radius, ss.solve(case, 1.0, rtol=1e-12).x[0], atol=1e-6)
         decided = bool(ss.rules.sphere(case, ball).in_R[1])
         assert decided == (times > 1.0)
-        print(f"{key}: delta {times:.2f} times what (b) asks for: decided: {decided}")
+        above = (ball.center[0] - ball.radius) - (1.0 - delta_)
+        print(f"{key}: delta {times:.2f} times what (b) asks for: least margin minus threshold {above:+.3f}")
 
 # %% [markdown]
 # How much earlier than due? Take the last ball that leaves a term undecided. The claim says that its radius is $r_t$ or larger. If its
@@ -379,7 +380,8 @@ for factor in (0.9, 0.45):
     r = factor * delta_ / 2.0  # the norm of the term is 2
     ball = ss.Sphere(x_star - r, r)  # the solution is its right end
     decided = bool(ss.rules.sphere(edge, ball).in_R[1])
-    print(f"radius {factor} of the distance, divided by the norm: decided: {decided}")
+    above = 2.0 * (ball.center[0] - r) - 1.0
+    print(f"radius {factor} of the distance, divided by the norm: least margin minus threshold {above:+.3f}")
     assert decided == (factor < 0.5)
 
 # %% [markdown]

@@ -385,13 +385,16 @@ assert low_error <= np.mean(refits < 0.0) <= high_error
 line = ss.Problem(ss.Samples([[1.0], [2.0], [-1.0]], [1, 1, -1]), ss.SmoothedHinge(0.5))
 for factor in (1.0, 0.98):
     ball = ss.spheres.midpoint_gap_bound(line, np.array([4.0 / 16.0]), 32.0)
-    holds = 4.0 / 32.0 >= ball.center[0] - factor * ball.radius  # the solution for 32 is 4/32
+    begin = ball.center[0] - factor * ball.radius
+    holds = 4.0 / 32.0 >= begin  # the solution for 32 is 4/32
     x_, lam_ = 0.15, 30.0
     D = x_ - 4.0 / lam_  # x - x(alpha); no Fenchel term, so E = 0
     s = 2.0 / lam_  # the second term: its norm is 2
     low = 2.0 * ((x_ + 4.0 / lam_) / 2.0 - s / 2.0 - factor * (D + s) / 2.0)
-    bounded = low <= 2.0 * (4.0 - 2.0) / lam_ + 1e-12
-    print(f"radius times {factor}: the interval holds: {holds}, the term left out: {bounded}")
+    margin = 2.0 * (4.0 - 2.0) / lam_
+    bounded = low <= margin + 1e-12
+    print(f"radius times {factor}: the interval begins at {begin:.4f}, and the solution is {4.0 / 32.0:.4f};")
+    print(f"    without the term its margin is at least {low:.4f}, and is {margin:.4f}")
     assert holds == bounded == (factor == 1.0)
 
 # %% [markdown]
@@ -400,8 +403,9 @@ for factor in (1.0, 0.98):
 # %%
 reference = ss.solve(line, 16.0, rtol=1e-12)
 near, far = (ss.spheres.midpoint_gap_bound(line, reference.x, end) for end in (16.0, 32.0))
-print("solution for 24 in the ball of 16:", near.contains(np.array([4.0 / 24.0])), end="; ")
-print("in the ball of 32:", far.contains(np.array([4.0 / 24.0])))
+for end, ball in ((16, near), (32, far)):
+    away = abs(4.0 / 24.0 - ball.center[0])
+    print(f"ball of {end}: radius {ball.radius:.3f}, the solution for 24 is {away:.3f} from its center")
 assert not near.contains(np.array([4.0 / 24.0])) and far.contains(np.array([4.0 / 24.0]))
 
 # %% [markdown]

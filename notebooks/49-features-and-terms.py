@@ -235,8 +235,9 @@ A = one.elements(np.array([0]))[0]
 out, rho, alpha = by_hand(tight, A, x, 1.0)
 H = tight.linear + alpha @ A
 for factor in (1.0, 0.98):
-    says = bool(H[1] + factor * rho * np.linalg.norm(A[:, 1]) < 0.0)
-    print(f"with {factor:.2f} of the radius, the second feature is 0: {says}")
+    highest = H[1] + factor * rho * np.linalg.norm(A[:, 1])
+    says = bool(highest < 0.0)
+    print(f"with {factor:.2f} of the radius, the largest H of the second feature is {highest:+.0e}")
     assert says == (factor < 1.0)
 assert best[1] > 5e-7 and not ss.rules.features(tight, x, 1.0)[1]
 
