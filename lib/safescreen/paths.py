@@ -20,7 +20,7 @@ from safescreen._warnings import warn
 from safescreen.problem import Evaluation, Problem, check_problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.solvers.drive import drive, finished
-from safescreen.solvers.methods import screening_of, set_up
+from safescreen.solvers.methods import set_up, with_screening
 from safescreen.solvers.point import Point
 from safescreen.solvers.reduction import Reduction, reference
 from safescreen.solvers.setup import Policy, Setup
@@ -299,8 +299,7 @@ def begin_path(
     setup = set_up(prob, freq=freq, **options)
     before = setup.policy
     if dynamic is not None:
-        policy, features = screening_of(dynamic, prob, setup.solver, freq, "dynamic")
-        setup = replace(setup, policy=policy, features=features)
+        setup = with_screening(setup, dynamic, prob, freq, "dynamic")
     ranges = check_flag(ranges, "ranges")
     if keep_masks is None:
         keep_masks = len(prob) <= KEEP_BELOW
@@ -358,14 +357,14 @@ class _Walk:
         iteration.
         """
         limits = replace(self.setup.limits, max_seconds=seconds_left)
+        setup = replace(self.setup, limits=limits)
         if self.state is None:
             reduction = Reduction(self.prob)
             start = State.begin(Point(self.prob.cone.zeros()), lam, limits)
         else:
             reduction, start = self._following(self.state, lam, limits)
         rate = (reduction.n_L + reduction.n_R) / len(self.prob)
-        state = drive(reduction, replace(self.setup, limits=limits), start)
-        state = finished(reduction, state, limits)
+        state = finished(reduction, drive(reduction, setup, start), setup)
         solution = solution_of(reduction, state, self.keep_masks)
         # a caller may change what it is given
         solution = replace(solution, x=copy.copy(solution.x))

@@ -29,12 +29,22 @@ def test_what_the_ball_of_a_rough_solution_decides_is_so_at_an_accurate_one(fami
         prob = problem(family, loss, seed)
         accurate = ss.solve(prob, 1.0, rtol=1e-12).alpha
         for rtol in (1e-1, 1e-2, 1e-3):
-            rough = ss.solve(prob, 1.0, rtol=rtol, screening=())
+            rough = ss.solve(prob, 1.0, rtol=rtol)
             assert rough.history[-1].n_L + rough.history[-1].n_R == 0
             assert not (rough.screened.in_R & (accurate > 1e-5)).any()
             assert not (rough.screened.in_L & (accurate < 1.0 - 1e-5)).any()
             n_decided += rough.n_L + rough.n_R
     assert n_decided > 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_who_asks_for_no_screening_gets_no_look(family):
+    prob = problem(family, ss.SmoothedHinge(0.5), 0)
+    assert ss.solve(prob, 1.0, screening=()).screening_rate == 0.0
+    assert ss.solve(prob, 1.0, screening=iter(())).screening_rate == 0.0
+    assert ss.path(prob, [1.0], screening=())[0].screening_rate == 0.0
+    assert ss.path(prob, [1.0], screening=(), dynamic="auto")[0].screening_rate > 0.0
+    assert ss.path(prob, [1.0])[0].screening_rate > 0.0
 
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safescreen._threads import stop_if_asked
-from safescreen.solvers.limits import Limits
 from safescreen.solvers.reduction import Reduction, can_be_screened, reference
 from safescreen.solvers.setup import Setup
 from safescreen.solvers.solution import DualPoint
@@ -126,7 +125,7 @@ def judged(reduction: Reduction, state: State, setup: Setup) -> State:
     )
 
 
-def finished(reduction: Reduction, state: State, limits: Limits) -> State:
+def finished(reduction: Reduction, state: State, setup: Setup) -> State:
     """Return the last state for the solution, after the ball of the best point has decided terms.
 
     If the limits were not reached, ``alpha(x)`` may be the better dual point for a smooth loss. So
@@ -134,7 +133,9 @@ def finished(reduction: Reduction, state: State, limits: Limits) -> State:
     """
     if not can_be_screened(reduction.whole.terms):
         return state
-    reduction.decide(reference(state.best))
+    if setup.looks:
+        reduction.decide(reference(state.best))
+    limits = setup.limits
     if limits.reached(state.evaluation):
         return state
     whole = reduction.whole

@@ -5,6 +5,7 @@ function that checks the arguments of a caller.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,28 +112,32 @@ def set_up(
     freq = check_count(freq, "freq")
     active_set = check_flag(active_set, "active_set")
     solver = solver_of(method, prob, active_set, freq)
-    policy, features = screening_of(screening, prob, solver, freq)
-    return Setup(
+    setup = Setup(
         limits=limits,
         solver=solver,
-        policy=policy,
-        features=features,
         starts_from_alpha=method in DUAL and prob.loss.smoothing == 0.0,
     )
+    return with_screening(setup, screening, prob, freq)
 
 
-def screening_of(
+def with_screening(
+    setup: Setup,
     screening: str | Iterable[str] | Policy,
     prob: Problem,
-    solver: Solver,
     freq: int,
     name: str = "screening",
-) -> tuple[Policy | None, FeatureTrials | None]:
-    """Return when terms are screened and when features are left out, from a user's `screening`,
-    which is called `name` in errors.
+) -> Setup:
+    """Return the setup with a user's `screening`, which is called `name` in errors: when to screen
+    terms and when to leave out features. A solve that screens no terms by request, ``()``, does not
+    look at them at its end either.
     """
     names, has_features = without_features(screening, prob, name)
-    return policy_of(names, prob, solver, freq, name), FeatureTrials() if has_features else None
+    return replace(
+        setup,
+        policy=policy_of(names, prob, setup.solver, freq, name),
+        features=FeatureTrials() if has_features else None,
+        looks=setup.looks or names != (),
+    )
 
 
 def check_method(method: str, prob: Problem) -> str:

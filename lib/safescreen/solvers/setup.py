@@ -92,6 +92,8 @@ class Setup:
         When to leave out features; None leaves out none.
     starts_from_alpha : bool
         Whether the solver starts from a dual point, whatever x is.
+    looks : bool
+        Whether the ball of the solution looks at all terms at the end.
     """
 
     limits: Limits
@@ -99,3 +101,4 @@ class Setup:
     policy: Policy | None = None
     features: FeatureTrials | None = None
     starts_from_alpha: bool = field(default=False)
+    looks: bool = False

@@ -91,7 +91,8 @@ class Solution:
     n_terms, n_L, n_R : int
         Number of terms, and of terms that are proved to lie in the linear region and in the zero
         region at the optimum. Screening during the solve proves it, and its own numbers are in
-        `history`; so does the ball of the solution, which looks at all terms once at the end.
+        `history`; so does the ball of the solution, which looks at all terms once at the end,
+        unless ``screening=()`` asks for none.
     screened : Screened or None
         Masks of the terms that are proved to lie there. None if a path did not keep the masks, or
         if terms have no numbers of their own.

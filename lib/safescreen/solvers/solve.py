@@ -66,9 +66,10 @@ def solve(
         fallen to a tenth, at the earliest ten iterations after the last time. It screens no other
         terms: for samples, sweeps leave the same ones out at no cost. A tuple names spheres of
         ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` uses another rule, ``"MGB&BT2"``
-        the points that lie in both balls, and ``()`` screens nothing. The name "features" leaves
-        out coordinates that are certainly 0, see :func:`safescreen.rules.features`; "auto" does so
-        too for a diagonal metric and a problem with a linear term, such as an l1 penalty.
+        the points that lie in both balls. ``()`` screens nothing, at the end neither. The name
+        "features" leaves out coordinates that are certainly 0, see
+        :func:`safescreen.rules.features`; "auto" does so too for a diagonal metric and a problem
+        with a linear term, such as an l1 penalty.
     freq : int
         Screen every `freq` iterations, if spheres are named.
     active_set : bool
@@ -208,7 +209,7 @@ def solve_screened(
 
 def _finished(reduction, setup, state):
     """Return the solution at the end of a solve; warn if it has not converged."""
-    solution = solution_of(reduction, finished(reduction, state, setup.limits))
+    solution = solution_of(reduction, finished(reduction, state, setup))
     warn_if_not_converged(solution, setup.limits)
     return solution
 
