@@ -564,7 +564,7 @@ for _ in range(300):
     sums_apart = max(sums_apart, abs(as_sum - exact) / exact)
 print("solution:", np.round(best.x, 4), f" |Q_-| = {np.linalg.norm(plus - Q):.0f}")
 print(f"difference of squares wrong by more than half: {outcome['wrong']} of 300 references, often too small (more than 50 times)")
-print(f"sum (2): relative error below 1e-4")
+print("sum (2): relative error below 1e-4")
 assert best.x[1] == 0.0 and outcome["wrong"] == 300 and outcome["too small"] > 50 and sums_apart < 1e-4
 
 # %% [markdown]

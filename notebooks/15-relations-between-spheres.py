@@ -532,7 +532,7 @@ for name in ("GB", "PGB", "DGB", "CDGB", "MGB", "RPB", "RRPB"):
         first = [f"below {limit:g}" for limit in limits]
         assert all(size < limit for size, limit in zip(sizes, limits, strict=True))
     print(f"{name:6}{first[0]:>15}{first[1]:>15}{needs.get(name, 'primal/dual'):>14}{100 * missed[name] / n_rough:>35.0f} %")
-print(f"library and definitions at rough references: less than 2e-4 of r_DGB apart")
+print("library and definitions at rough references: less than 2e-4 of r_DGB apart")
 assert max(apart.values()) < 2e-4
 assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values())
 

@@ -514,7 +514,7 @@ C_end = 1.0 / ended[-1].lam
 later = solve(apart, 100.0 * C_end)
 moved = np.linalg.norm(later.x - ended[-1].x) / np.linalg.norm(later.x)
 print(f"stopped: {ended.reason}, at C = {C_end:.2f} (C_T 1e6); largest dual variable {ended[-1].alpha.max():.2f} C")
-print(f"w for 100 times that C differs by less than 1e-3 of its length")
+print("w for 100 times that C differs by less than 1e-3 of its length")
 assert ended.reason == "no L" and C_end < 1e3 and ended[-1].alpha.max() < 1.0 and moved < 1e-3
 
 # %% [markdown]
