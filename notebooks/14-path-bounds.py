@@ -373,8 +373,8 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
 # %% [markdown]
 # With a reference whose gap is a thousandth of the objective, the solution for $\lambda_1$ is four radii away from the
 # center of RPB. Triplets that have a loss are discarded: the "safe" answer is wrong, without a warning. The radius
-# shrinks with the step $|\lambda_0 - \lambda_1|$, and the error of the reference does not. The gap from which on RPB
-# makes no mistake depends on the step, on $\lambda$ and on the data, and nobody knows it beforehand. None of the balls
+# shrinks with the step $|\lambda_0 - \lambda_1|$, and the error of the reference does not. How small the gap must be for RPB
+# to make no mistake depends on the step, on $\lambda$ and on the data, and nobody knows it beforehand. None of the balls
 # of RRPB misses the solution, and none of its decisions is wrong.
 #
 # The extreme case is $\lambda_1 = \lambda_0$. The radius of RPB is 0 there, whatever the reference, and the solution is

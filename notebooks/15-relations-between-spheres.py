@@ -4,7 +4,7 @@
 # Seven balls contain the same unknown solution: the gradient bound (GB) and its projection (PGB), the duality gap bound
 # (DGB) and its constrained form (CDGB), the midpoint gap bound (MGB), the path bound (RPB) and its relaxed form (RRPB).
 # Some coincide, some lie in others, and for some only the radii are
-# ordered. Some relations that a drawing suggests are false. This notebook proves and checks each relation and sorts the
+# ordered. A drawing suggests some relations that are false. This notebook proves and checks each relation and sorts the
 # balls by what they need. It draws them from computed numbers, in the quarter plane of diagonal metrics and in the cone
 # of $2 \times 2$ matrices.
 #
@@ -544,7 +544,7 @@ assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values()
 #
 # ### Radii, watched
 #
-# Left: along the iterates of projected gradient. The right panel takes the exact solution for $\lambda_0$ as reference, and $\lambda_1$ varies. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to zero.
+# The left panel shows the radii along the iterates of projected gradient. The right panel takes the exact solution for $\lambda_0$ as reference, and $\lambda_1$ varies. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to zero.
 
 # %% tags=["nbval-ignore-output"]
 visited = []

@@ -36,8 +36,8 @@ plt.rcParams.update(figures.STYLE)
 #
 # The ball around $Q$ holds the solution. All of the cone lies on one side of the plane $\langle P, X\rangle = 0$. So the
 # solution is in the shaded cap. Over the whole ball the margin of a triplet $H$ is smallest at the hollow point, which
-# the plane cuts off. Over the cap it is smallest at the star, at the edge of the cut, and larger. A decision that needs
-# a large smallest margin gains from that.
+# the plane cuts off. Over the cap it is smallest at the star, at the edge of the cut, and larger. So the cap
+# proves more of the decisions that need the smallest margin to be large.
 #
 # Right: by how much. Over the ball the smallest margin is $r\|H\|$ below that of the center. The curves say which share
 # of this distance is left, against the angle $\varphi$ between $H$ and the plane, for five depths $\sin\theta$ of the

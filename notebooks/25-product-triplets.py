@@ -153,7 +153,7 @@ print("the sums over a run of three: two numbers and a count")
 # ### The weight of a point of the own class
 #
 # The gradient needs $w_l = \sum_j \alpha_{jl}$ for each $l$, which is a sum over runs as above, and
-# $w_j = \sum_l \alpha_{jl}$ for each $j$. For the latter turn the table: entry $j$ is in the band of those
+# $w_j = \sum_l \alpha_{jl}$ for each $j$. For $w_j$ read the table the other way: entry $j$ is in the band of each
 # $l$ with $\mathrm{first}_l \le j < \mathrm{last}_l$. Add $1$ and $T_l$ at place $\mathrm{first}_l$, take
 # them away at $\mathrm{last}_l$, and form running sums: at place $j$ they hold the number of such $l$ and
 # the sum of their $T_l$. Again two numbers and a count:

@@ -544,8 +544,8 @@ assert min(unsafe[1e-1], unsafe[1e-2]) > 3 and unsafe[1e-3] > 0
 #
 # ### On the data of the papers
 #
-# Breast cancer, references from LIBLINEAR and from the library's coordinate descent, $C$ a little larger
-# than $C_{\rm ref}$. LIBLINEAR stops where no dual variable violates optimality by more than its tolerance;
+# The data are those of breast cancer. The references come from LIBLINEAR and from the library's coordinate
+# descent, and $C$ is a little larger than $C_{\rm ref}$. LIBLINEAR stops where no dual variable violates optimality by more than its tolerance;
 # 0.1 is its default. A decision counts as wrong if a solution with gap $10^{-12}$ contradicts it by more than the error bound of that solution.
 
 

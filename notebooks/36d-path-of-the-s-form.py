@@ -174,7 +174,7 @@ figures.show(
 # %% [markdown]
 # ### With a certain bound the line search cannot help
 #
-# Let $\hat w$ be any vector with $\xi(\hat w) \le s_b$ and $s_b$ from (1). The primal value of $\hat w$ is
+# Take $s_b$ from (1), and let $\hat w$ be any vector with $\xi(\hat w) \le s_b$. The primal value of $\hat w$ is
 # at least $P^\star$, so
 #
 # $$\frac{\|\hat w\|^2}{2C} \;\ge\; P^\star - \xi(\hat w) \;\ge\; D(\alpha) - s_b \;=\; \frac{U^2}{2C} .$$
@@ -182,7 +182,7 @@ figures.show(
 # > **A feasible vector for the budget (1) is never shorter than the bound $U$ of which the budget was
 # > made.**
 #
-# The dome wants a radius and nothing else. It had $U$ before the search began. The line search pays only
+# The dome wants a radius and nothing else. It had $U$ before the search began. The line search is worthwhile only
 # for a budget that was guessed.
 
 

@@ -560,9 +560,9 @@ assert sweeps[-1] > 10 * sweeps[0]
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Everything in the derivation holds for $\rho < 1$: $\rho a_0 \le C$ again. (1) holds between its two roots, whose
-# product is $\frac1{1 + \varepsilon}$: from $\frac{C_0}{(1 + \varepsilon)\rho}$ up to $\rho C_0$, a little farther down
-# than up. So every second solution of the path can be left out wherever $\rho_t \le (1 + \varepsilon)\rho_{t+1}$: the
+# Everything in the derivation holds for $\rho < 1$: $\rho a_0 \le C$ again. As an inequality in $\rho$,
+# (1) holds between its two roots, whose product is $\frac1{1 + \varepsilon}$. Let $\rho$ be the larger root. Then the
+# solution is good from $\frac{C_0}{(1 + \varepsilon)\rho}$ to $\rho C_0$. This reaches a little farther down than up. So every second solution of the path can be left out wherever $\rho_t \le (1 + \varepsilon)\rho_{t+1}$: the
 # neighbour above looks down as far as the one below looks up. So half of the solutions are enough, if one knows
 # beforehand where to put them.
 #

@@ -287,8 +287,8 @@ for name, policy in (("never", None), ("auto", of_auto(small))):
     print(f"{name:12}{share:22.1f}{min(seconds for *_, seconds in tries):20.3f}")
 
 # %% [markdown]
-# The library screens here all the same. What it loses are milliseconds, and a rule that knows when
-# to leave them alone would have to be explained.
+# The library screens here all the same. It loses milliseconds by this. A rule that avoids the loss
+# would have to be explained.
 #
 # ## Samples: sweeps leave the same out
 #

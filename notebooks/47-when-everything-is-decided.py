@@ -316,7 +316,7 @@ for name, (prob, lam, delta, gaps, _, masks) in runs.items():
         assert 0 < seen <= predicted
 
 # %% [markdown]
-# The bound is at most twice what is seen. With the gaps themselves in place of a rate, (b) says it for every share of the terms. Here is the share of undecided terms, as it is and as (b) says:
+# The claim predicts at most twice as many iterations as the run needs. With the gaps themselves in place of a rate, (b) says it for every share of the terms. Here is the share of undecided terms, as it is and as (b) says:
 
 # %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(4, width=12.0, height=3.2, sharey=True)

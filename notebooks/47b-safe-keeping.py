@@ -110,7 +110,7 @@ figures.show(
 #
 # ## With the library as it is
 #
-# "Above $\tau_t-\gamma$" is what a rule says of R for a lower threshold. "Below $\tau_t$" is what it says of L for the hinge, whose two thresholds are one. So any rule, with any
+# To prove a margin above $\tau_t-\gamma$, apply the test of a rule for R with the threshold $\tau_t-\gamma$. To prove a margin below $\tau_t$, apply its test for L with the threshold $\tau_t$. So any rule, with any
 # ball, decides the third way, and its roundings are on the safe side.
 
 

@@ -373,7 +373,7 @@ figures.show(
 #
 # ## What it is for
 #
-# `TripletMetric(diagonal=True, l1=...)` takes the penalty relative to the one from which on the metric is 0. With noise in the data, a penalised metric uses few
+# `TripletMetric(diagonal=True, l1=...)` takes the penalty relative to the smallest one at which the metric is 0. With noise in the data, a penalised metric uses few
 # features and predicts better.
 
 # %% tags=["nbval-ignore-output"]

@@ -2,7 +2,7 @@
 # # What competes with safe screening, and when safety pays
 #
 # Three kinds of methods leave out terms without a proof. A **strong rule** guesses from the last solution which terms will not matter. **Adaptive sieving** begins
-# with the terms that mattered there. A **working set** solves for the few terms that seem to matter. All add what turns out to be needed, check at the end, and can
+# with the terms that mattered at the last solution. A **working set** solves for the few terms that seem to matter. All add what turns out to be needed, check at the end, and can
 # prove in the end what safe screening proves: that the point is optimal for the whole problem. This notebook races them.
 #
 # At the end you will have seen

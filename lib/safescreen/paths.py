@@ -169,8 +169,8 @@ def path(
         one is left out it counts as 0; if both are, ``rtol`` is 1e-6.
     screening : "auto" or tuple of str
         As for :func:`safescreen.solve`. A named sphere screens before the first iteration, with the
-        last solution as its reference (RRPB as a path bound, STS19 Theorem 6), and again during the
-        solve, with the iterate.
+        last solution as its reference (RRPB is then the path bound of STS19 Theorem 6). During the
+        solve it screens again, with the iterate as its reference.
     dynamic : "auto" or tuple of str, optional
         How to screen during a solve, if that differs from `screening`; ``()`` screens only before
         it.

@@ -387,7 +387,7 @@ class Problem:
 
     @with_small_blas
     def lam_max(self) -> float:
-        """Return the smallest lam from which on every term is in the linear region; there
+        """Return the smallest lam at which every term is in the linear region; there
         ``x = [c + sum_t w_t a_t]_K/lam``.
 
         ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no

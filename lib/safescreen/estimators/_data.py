@@ -25,7 +25,7 @@ from safescreen._checks import (
 )
 
 UNSCALED = 100.0
-"""The ratio of the spans of two columns from which on a warning says that they are not scaled."""
+"""The least ratio of the spans of two columns for which a warning says that they are not scaled."""
 
 NUMBERS = "biuf"
 """Kinds of dtypes of real numbers."""

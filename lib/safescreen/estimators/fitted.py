@@ -105,8 +105,8 @@ def screen_fitted(
     Notes
     -----
     The intercept b of SVC is free. Its dual points have ``sum_i c_i y_i alpha_i = 0``, and so has
-    the one that LIBSVM returns. The proof of the midpoint gap bound then holds for w, because b is
-    only a factor of that sum.
+    the one that LIBSVM returns. In the proof of the midpoint gap bound b only multiplies this
+    sum, which is 0. So the proof holds for w.
 
     The problem is posed again for the given X and y, with :class:`~safescreen.FreeIntercept` for a
     free intercept, and :func:`~safescreen.screen` is called with w and the dual variables of the

@@ -47,7 +47,7 @@ class TripletMetric(Mahalanobis, Metric):
     lam : float > 0, optional
         Weight of the regularization. Give it or `lam_ratio`, not both.
     lam_ratio : float > 0, optional
-        Weight of the regularization, relative to the lam from which on all triplets are in the
+        Weight of the regularization, relative to the smallest lam at which all triplets are in the
         linear region. It does not depend on the scale of the data or on the number of triplets. If
         neither is given, it is 0.01.
     k : int or None

@@ -37,9 +37,9 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         `verbose`.
     lams : int or array
         Values of lam in any order; `lams_` decreases. An int n stands for n values with equal steps
-        of the logarithm, from 1 to 1e-4 times the lam from which on all triplets are in the linear
-        region. That lam is the one of the training points of each fold, and of all points for
-        `lams_`.
+        of the logarithm, from 1 to 1e-4 times the smallest lam at which all triplets are in the
+        linear region. That lam is the one of the training points of each fold, and of all points
+        for `lams_`.
     cv, scoring, refit, error_score, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
     intervals : int, optional
@@ -216,8 +216,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
 
 def largest_lam(problem):
-    """Return the lam from which on all triplets of a problem are in the linear region, 1 if there
-    is none.
+    """Return the smallest lam at which all triplets of a problem are in the linear region, 1 if
+    there is none.
     """
     top = problem.lam_max()
     return top if 0.0 < top < np.inf else 1.0

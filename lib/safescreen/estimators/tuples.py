@@ -215,7 +215,7 @@ class PairLearner(TupleLearner):
     Parameters
     ----------
     lam, lam_ratio
-        As for :class:`TripletMetric`. `lam_ratio` is relative to the lam from which on all
+        As for :class:`TripletMetric`. `lam_ratio` is relative to the smallest lam at which all
         dissimilar pairs are in the linear region.
     bounds : (float, float)
         Two squared distances: similar pairs cost nothing up to the first, dissimilar pairs cost

@@ -143,7 +143,8 @@ class ProductTriplets(Terms):
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets; cost O(pairs (d + log n) + n d^2).
 
-        If `alpha` is given, the triplets are listed: O(T) more, and a ValueError beyond 50 million.
+        If `alpha` is given, the triplets are listed: O(T) more, and a ValueError beyond 50 million
+        triplets.
         """
         if alpha is not None:
             return self.to_triplets().loss_sums(x, loss, alpha)
@@ -227,20 +228,20 @@ class ProductTriplets(Terms):
         return triplets
 
     def differences(self) -> Triplets:
-        """Return the listed triplets; ValueError beyond 50 million."""
+        """Return the listed triplets; ValueError beyond 50 million triplets."""
         return self.to_triplets()
 
     @property
     def index(self) -> NDArray:
         """The triplets as an int32 array of shape (T, 3): anchor, same, other; ValueError beyond 50
-        million.
+        million triplets.
         """
         return self.to_triplets().index
 
     @property
     def norms(self) -> NDArray:
         """Upper bounds of ``||H_t||``, shape (T,). They are computed once, in O(T d); ValueError
-        beyond 50 million.
+        beyond 50 million triplets.
         """
         if self._norms is None:
             self._norms = self.to_triplets().norms
@@ -253,18 +254,20 @@ class ProductTriplets(Terms):
 
     def select(self, keep: NDArray) -> Terms:
         """Return the triplets of the mask `keep`, as a list unless all are kept; ValueError beyond
-        50 million.
+        50 million triplets.
         """
         keep = check_mask(keep, len(self), "keep")
         return self if keep.all() else self.to_triplets().select(keep)
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return the inner products of the listed triplets with x; ValueError beyond 50 million."""
+        """Return the inner products of the listed triplets with x; ValueError beyond 50 million
+        triplets.
+        """
         return self.to_triplets().inner_products(x)
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
         """Return ``(sum_t weights_t H_t, error bound)``; cost O(T + pairs d + n d^2), ValueError
-        beyond 50 million.
+        beyond 50 million triplets.
         """
         return self.to_triplets().weighted_sum(weights)
 

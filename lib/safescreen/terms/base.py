@@ -98,7 +98,7 @@ class Terms(ABC):
     cone : Cone
         The cone in which the solution of a problem with these terms lies.
     threshold : float or array of shape (T,)
-        ``tau_t``: the margin from which on term t costs nothing.
+        ``tau_t``: the smallest margin at which term t has no loss.
     weights : array of shape (T,) or None
         ``w_t > 0``: factors of the losses; None stands for 1. Dual variables do not contain them:
         ``alpha_t`` is the slope of the loss itself, and ``w_t alpha_t`` multiplies ``a_t``.

@@ -80,7 +80,8 @@ class FreeIntercept(Terms):
     Notes
     -----
     Cost: sums cost what those of `terms` cost, and O(n log n) for b. Screened terms leave as in
-    every family, see :meth:`partition`. The threshold of a term is that of `terms`.
+    every family, see :meth:`partition`. A term keeps its threshold of
+    `terms`, for the margin with the intercept.
 
     Examples
     --------
@@ -380,7 +381,7 @@ class FreeIntercept(Terms):
         return low, high
 
     def thresholds(self, start: int = 0, stop: int | None = None):
-        """Raise a TypeError: the margin from which on a term costs nothing depends on the
+        """Raise a TypeError: the smallest margin at which a term has no loss depends on the
         intercept, and only :meth:`regions_in` has bounds of it.
         """
         raise TypeError(
