@@ -14,7 +14,7 @@ from scipy import sparse
 from safescreen.rounding import Element, ElementLike
 
 PointsLike: TypeAlias = Any
-"""What makes an array of points, one a row, or a sparse matrix of them."""
+"""What makes an array of points, one per row, or a sparse matrix of them."""
 
 LARGEST_INT = 2**63 - 1
 """Of the counts of kernels."""

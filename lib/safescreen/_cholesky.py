@@ -31,5 +31,5 @@ def cholesky(matrix, lower=True):
 
 
 def solve_with(factor, b, lower=True):
-    """Return the solution for the matrix of which :func:`cholesky` returned the factor."""
+    """Return the solution for the matrix whose factor :func:`cholesky` returned."""
     return lapack.dpotrs(factor, b, lower=int(lower))[0]

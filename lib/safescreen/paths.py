@@ -107,7 +107,7 @@ class Path(Sequence):
         return np.array([s.lam for s in self.solutions])
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame, a row a lam.
+        """Return a pandas DataFrame with one row per lam.
 
         Columns: lam, primal, loss, gap, n_iter, n_L, n_R, screening_rate, converged, path_rate,
         seconds."""

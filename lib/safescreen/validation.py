@@ -276,8 +276,7 @@ def ball_margins(prob: Any, terms: Any, ball: Sphere) -> MarginBounds:
     a ball; with a free intercept those of ``<a_t, x*> + y_t b*``.
 
     Safe in floating point: each interval is wider by the error bound of its inner product. Cost:
-    one inner product and one norm a term.
-    """
+    one inner product and one norm per term."""
     products = terms.inner_products(prob.cone.check(ball.center, "ball.center"))
     low = np.empty(len(terms))
     high = np.empty(len(terms))

@@ -54,7 +54,7 @@ class ShardedTriplets(Terms):
     X : array of shape (n, d)
         Points. Each worker gets all of them.
     index : int array of shape (T, 3)
-        One triplet a row: anchor, same, other, as for :class:`~safescreen.Triplets`. A
+        One triplet per row: anchor, same, other, as for :class:`~safescreen.Triplets`. A
         memory-mapped array is read in parts.
     n_shards : int, optional
         Number of shards, each of consecutive rows. With at least one for each worker thread all
@@ -84,10 +84,10 @@ class ShardedTriplets(Terms):
 
     The rounding of a result depends on `n_shards`. It does not depend on the number of workers, on
     which of them computes what, or on the loss of one. A shard is a pure function of its part of
-    the index, so another worker can compute it again. The
-    scheduler keeps the index (12 bytes a triplet; with :meth:`from_labels` 4 bytes a pair, or 8
-    bytes a point without k). Workers hold 16 bytes a triplet, and while a problem is solved 16 or
-    24 more for each remaining triplet. Workers should be processes of one thread.
+    the index, so another worker can compute it again. The scheduler keeps the index (12 bytes per
+    triplet; with :meth:`from_labels` 4 bytes per pair, or 8 bytes per point without k). Workers
+    hold 16 bytes per triplet, and while a problem is solved 16 or 24 more for each remaining
+    triplet. Workers should be processes of one thread.
 
     Rounding: see :func:`add`.
 
@@ -285,7 +285,7 @@ class ShardedTriplets(Terms):
         return self._gathered(attrgetter("terms.index"), np.empty((0, 3), dtype=np.int32))
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return all inner products with x, of which callers take chunks. 16 bytes a triplet are
+        """Return all inner products with x; callers take chunks of them. 16 bytes per triplet are
         gathered.
         """
         return InnerProducts.of(

@@ -25,7 +25,7 @@ from safescreen._checks import (
 )
 
 UNSCALED = 100.0
-"""The least ratio of the spans of two columns for which a warning says that they are not scaled."""
+"""Smallest ratio of the spans of two columns at which a warning says that they are not scaled."""
 
 NUMBERS = "biuf"
 """Kinds of dtypes of real numbers."""

@@ -50,8 +50,8 @@ class Features:
         Points with their constant feature; or the kernel matrix with the constant; or an object
         that computes its entries. None where only new points are classified.
     origin : array of shape (d,), or 0.0
-        What is subtracted from points before the kernel is computed: the mean of dense points for
-        "rbf".
+        The point that is subtracted from all points before the kernel is computed: the mean of
+        dense points for "rbf".
     columns : array or slice
         The columns that the problems have. For wide sparse points they are those with an entry; w
         is 0 in all others.

@@ -25,7 +25,7 @@ from safescreen.solvers import Solution
 from safescreen.validation import HeldOut, keep_next
 
 UNKNOWN = (-math.inf, math.inf)
-"""Bounds of a score of which nothing is known."""
+"""Bounds of an unknown score."""
 
 
 class Judge(NamedTuple):
@@ -173,7 +173,7 @@ class Votes(NamedTuple):
     break_ties: bool
 
     def bounds(self, low: NDArray, high: NDArray) -> tuple[NDArray, NDArray]:
-        """Return bounds of a value for each class, the largest of which decides."""
+        """Return bounds of a value for each class; the largest value decides."""
         fewest, most = _votes.bounds(low, high, self.n_classes)
         return (fewest, most) if self.break_ties else (ordered(fewest), ordered(most))
 

@@ -48,12 +48,11 @@ class Task:
 
 
 def tasks_of(codes: NDArray, present: NDArray, in_pairs: bool) -> list[Task]:
-    """Return the problems of points with these numbers of classes, of which some are present.
+    """Return the problems of points with these class numbers; only some classes may be present.
 
-    Of two classes the second has the label 1. Of more each has it in its problem against all
-    others. In pairs the first of the two has it, and a point has a row for each other class, in the
-    order of the classes, as in SVC.
-    """
+    With two classes the second one has the label 1. With more, each class has the label 1 in its
+    problem against all others. In pairs the first class has it, and a point has a row for each
+    other class, in the order of the classes, as in SVC."""
     everything = slice(None)
     if not in_pairs:
         positive = present[1:] if present.size == 2 else present

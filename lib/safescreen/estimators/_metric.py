@@ -1,4 +1,4 @@
-"""What all metrics share: a factor L, which maps points to the space in which they are compared."""
+"""The base of all metrics: a factor L, which maps points to the space where they are compared."""
 
 from __future__ import annotations
 
@@ -198,12 +198,11 @@ class Metric(ClassifierMixin, LinearMap):
         Notes
         -----
         A repeated point is not the same as a point of weight 2, because it is its own nearest
-        neighbour. On iris and wine, standardized, with weights of 1 to 3, M differed from that of
+        neighbour. On iris and wine, standardized, with weights of 1 to 3, M differed from the M of
         repeated rows by 12 to 30 % of its norm for TripletMetric (k=5, lam_ratio=0.1), by 1 to 6 %
         with k=None, and by 25 to 53 % for HDSL. The certified gaps (of TripletMetric, relative gaps
         of at most 1e-6) explain 0.4 % of the norm; the other triplets explain the rest. The
-        predictions for 92 to 100 % of held-out points were the same.
-        """
+        predictions for 92 to 100 % of held-out points were the same."""
         return self._fit_labels(*self._read(X, y, sample_weight))
 
     @atomic
@@ -217,8 +216,8 @@ class Metric(ClassifierMixin, LinearMap):
         """Learn from judgements. There are then no classes, nothing to predict, and no early
         stopping.
 
-        Judgements may repeat and contradict each other, as those of people do. The loss of each is
-        counted.
+        Judgements may repeat and contradict each other, as judgements of people do. The loss of
+        each one counts.
 
         Parameters
         ----------

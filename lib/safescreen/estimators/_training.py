@@ -27,10 +27,10 @@ FAR = 100.0
 """A warning names a column whose mean is more than this many standard deviations from 0."""
 
 PAUSE = 0.1
-"""Seconds at least between two gaps that a progress bar shows."""
+"""Smallest number of seconds between two gaps that a progress bar shows."""
 
 SHARE = 20.0
-"""So many times as long as a gap took, a bar waits for the next one."""
+"""A bar waits for the next gap this many times as long as the last gap took."""
 
 
 class NotConverged(ConvergenceWarning, exceptions.ConvergenceWarning):

@@ -29,9 +29,7 @@ def confidences(values: NDArray, n_classes: int) -> NDArray:
 
 
 def ordered(counts: NDArray) -> NDArray:
-    """Return votes of which no two classes have the same number: of equal ones the first is
-    ahead.
-    """
+    """Return votes such that no two classes have the same number: of equal ones the first leads."""
     n_classes = counts.shape[1]
     return counts - UNEQUAL * np.arange(n_classes) / n_classes
 

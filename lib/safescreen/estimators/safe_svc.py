@@ -152,8 +152,8 @@ class SafeSVC(ClassifierMixin, Estimator):
     break_ties : bool
         Whether of classes with equal votes of pairs the surest is predicted, not the first.
     penalty, probability : "l2", False
-        Keywords of SVC and LinearSVC of which one value is supported. The error for another value
-        says what to do instead.
+        Keywords of SVC and LinearSVC with one supported value. The error for another value says
+        what to do instead.
     dual, shrinking, cache_size, random_state
         Keywords of SVC and LinearSVC that have no effect here: `method` chooses the solver,
         `max_gigabytes` is the size of its cache, and nothing is random.

@@ -64,9 +64,9 @@ class SafeSVCCV(CrossValidation):
     verbose : bool
         Show a progress bar of the cross-validation on a terminal.
     intervals : int, optional
-        Into how many cells each interval between two neighbouring `Cs` is divided for
-        `interval_bounds_` and `epsilon_`, which nothing is solved for; neither exists if it is left
-        out. Only for the accuracy.
+        Number of cells into which each interval between two neighbouring `Cs` is divided for
+        `interval_bounds_` and `epsilon_`. These need no further solve, and exist only if it is
+        given. Only for the accuracy.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SafeSVCCV(CrossValidation):
         Only with `gammas`. Then `scores_` and `score_bounds_` have one more axis of this length.
         `best_index_` and `cv_results_` number the pairs, all gammas of the smallest C first.
     scores_ : array of shape (n_folds, n_values)
-        The scores that C is chosen by. NaN where one is missing after Ctrl-C.
+        The scores by which C is chosen. NaN where one is missing after Ctrl-C.
     score_bounds_ : array of shape (2, n_folds, n_values)
         Lower and upper bounds of the accuracies at the exact solutions. They are equal where an
         accuracy is certain, and -inf and inf where nothing is known, as for any other score.
@@ -114,10 +114,10 @@ class SafeSVCCV(CrossValidation):
 
     Notes
     -----
-    `scores_` are those of the solutions as computed, `score_bounds_` hold for the exact ones. A
-    solution makes a ball that contains the exact one, and so an interval for each decision value of
-    the held-out points. A point is undecided if its interval contains 0. A smaller `tol` makes
-    intervals shorter and decides more points, as far as rounding allows. A point whose exact
+    `scores_` belong to the solutions as computed; `score_bounds_` hold for the exact solutions. A
+    solution gives a ball that contains the exact solution, and so an interval for each decision
+    value of the held-out points. A point is undecided if its interval contains 0. A smaller `tol`
+    makes intervals shorter and decides more points, as far as rounding allows. A point whose exact
     decision value is 0 is never decided.
 
     Bounds of validation errors over intervals of the regularization are due to Shibagaki, Suzuki,
@@ -125,9 +125,9 @@ class SafeSVCCV(CrossValidation):
     cell, notebook 48. They are as tight as the solutions for the neighbouring C allow: more `Cs`,
     and more `intervals`, make `epsilon_` smaller.
 
-    Ctrl-C ends the cross-validation with a warning. C is then chosen by the scores that there are:
-    either of the values with a score in all folds, or by the folds with all scores, whichever are
-    more. All samples are fitted with that C. If there are neither, and in the last fit, Ctrl-C is
+    Ctrl-C ends the cross-validation with a warning. C is then chosen by the scores that exist:
+    among the values with a score in all folds, or by the folds with all scores, whichever has more
+    scores. All samples are fitted with that C. If there are neither, and in the last fit, Ctrl-C is
     passed on, and the search stays what it was before. Folds that are computed at the same time
     count when they are finished.
 

@@ -47,7 +47,7 @@ class TripletMetric(Mahalanobis, Metric):
     lam : float > 0, optional
         Weight of the regularization. Give it or `lam_ratio`, not both.
     lam_ratio : float > 0, optional
-        Weight of the regularization, relative to the smallest lam at which all triplets are in the
+        Weight of the regularization, relative to the smallest lam at which all triplets lie in the
         linear region. It does not depend on the scale of the data or on the number of triplets. If
         neither is given, it is 0.01.
     k : int or None
@@ -94,7 +94,7 @@ class TripletMetric(Mahalanobis, Metric):
     n_components : int, optional
         Number of rows of `components_`, at most d. If it is left out, it is the rank of M. A number
         below the rank gives the nearest metric of that rank, or the largest weights of a diagonal
-        one. A number above the rank adds rows of 0.
+        metric. A number above the rank adds rows of 0.
     preprocessor : array, data frame or sparse matrix of shape (n, d), or callable, optional
         Makes points of numbers or names: points are then given by an array of shape (n,), and pairs
         and triplets by arrays of the shapes (n_pairs, 2) and (T, 3). A table holds the points as
@@ -111,7 +111,7 @@ class TripletMetric(Mahalanobis, Metric):
         The factor L. The first r rows of the factor of a full matrix give the nearest metric of
         rank r, so ``transform(X)[:, :2]`` makes a picture.
     lam_ : float
-        The lam that the metric was learned for.
+        The lam for which the metric was learned.
     l1_ : float
         The penalty of the sum of the weights, in units of the objective.
     n_iter_ : int
@@ -131,8 +131,8 @@ class TripletMetric(Mahalanobis, Metric):
         The path, if there is one. Ctrl-C ends it: the finished part is kept, and the metric is that
         of its last lam, `lam_`.
     solution_ : Solution
-        The solution, with its ``problem`` if that is kept. With more features than points, its
-        coordinates are those of the span of the points.
+        The solution, with its ``problem`` if that is kept. With more features than points, it has
+        the coordinates of the span of the points.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. There are no classes after :meth:`fit_triplets`.
 

@@ -37,14 +37,14 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         `verbose`.
     lams : int or array
         Values of lam in any order; `lams_` decreases. An int n stands for n values with equal steps
-        of the logarithm, from 1 to 1e-4 times the smallest lam at which all triplets are in the
-        linear region. That lam is the one of the training points of each fold, and of all points
-        for `lams_`.
+        of the logarithm, from 1 to 1e-4 times the smallest lam at which all triplets lie in the
+        linear region. Each fold takes this lam from its training points; `lams_` takes it from all
+        points.
     cv, scoring, refit, error_score, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
     intervals : int, optional
-        Into how many cells each interval between two neighbouring `lams` is divided for
-        `interval_bounds_` and `epsilon_`, which nothing is solved for. Only for
+        Number of cells into which each interval between two neighbouring `lams` is divided for
+        `interval_bounds_` and `epsilon_`. These need no further solve. Only for
         :meth:`fit_triplets`, the agreement with held-out judgements as the score, and at least as
         many points as features.
 
@@ -59,7 +59,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     lams_ : array of shape (n_values,)
         The values of lam for all points.
     scores_ : array of shape (n_folds, n_values)
-        The scores that lam is chosen by. NaN where one is missing after Ctrl-C.
+        The scores by which lam is chosen. NaN where one is missing after Ctrl-C.
     score_bounds_ : array of shape (2, n_folds, n_values)
         Lower and upper bounds of the scores of the exact solutions; -inf and inf without
         `intervals`.
@@ -216,7 +216,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
 
 def largest_lam(problem):
-    """Return the smallest lam at which all triplets of a problem are in the linear region, 1 if
+    """Return the smallest lam at which all triplets of a problem lie in the linear region, 1 if
     there is none.
     """
     top = problem.lam_max()

@@ -216,11 +216,11 @@ class PairLearner(TupleLearner):
     ----------
     lam, lam_ratio
         As for :class:`TripletMetric`. `lam_ratio` is relative to the smallest lam at which all
-        dissimilar pairs are in the linear region.
+        dissimilar pairs lie in the linear region.
     bounds : (float, float)
         Two squared distances: similar pairs cost nothing up to the first, dissimilar pairs cost
-        nothing from the second on. Their ratio is what matters: a factor of both is, up to the
-        smoothing, a factor of the metric.
+        nothing above the second. Only their ratio matters: a factor of both is a factor of the
+        metric, up to the smoothing.
     diagonal, smoothing, tol, screening, max_iter, max_seconds, callback, n_components, preprocessor
         As for :class:`TripletMetric`.
 

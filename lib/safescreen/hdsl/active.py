@@ -62,7 +62,7 @@ class AtomSet:
 
     @classmethod
     def of(cls, atoms, weights):
-        """Return the active set of atoms, of which some may be equal."""
+        """Return the active set of atoms; some may be equal."""
         held = np.empty((0, 3), dtype=np.int64)
         shares = np.empty(0)
         for atom, weight in zip(atoms, weights, strict=True):

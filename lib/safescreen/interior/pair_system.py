@@ -42,7 +42,7 @@ class PairSystem:
 
     Notes
     -----
-    Memory: 8 bytes a term for the order of the terms by connected parts, and 16 bytes a pair.
+    Memory: 8 bytes per term for the order of the terms by connected parts, and 16 bytes per pair.
     """
 
     def __init__(self, terms: PairDifferences):

@@ -22,8 +22,8 @@ import numpy as np
 from safescreen._numba import njit
 
 FINER = 1
-"""There are ``2**FINER`` buckets an entry, up to twice as many; more of them make it faster to look
-up a number.
+"""There are ``2**FINER`` buckets per entry, up to twice as many; with more buckets a number is
+found faster.
 """
 
 FAR = 2**62
@@ -79,7 +79,7 @@ class Band(NamedTuple):
 @njit
 def room(p, q):
     """Return an array of integers with named rows, and one for sums of squares.
-    :func:`product_sums` works in them on lists of up to p and q numbers, of which p is the shorter
+    :func:`product_sums` works in them on lists of up to p and q numbers; p belongs to the shorter
     one.
 
     All integers are in one array: with several, counting their references would take half of the

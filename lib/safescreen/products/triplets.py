@@ -57,9 +57,10 @@ class ProductTriplets(Terms):
     Notes
     -----
     Cost: a sum over all triplets takes O(pairs (d + log n) + n d^2) time, and O(n d) memory beside
-    the lists. With k the lists take 4 bytes a pair. Without k they take no memory: 1.9e13 triplets
-    of 60,000 points need less than 0.5 GB. Products are not screened, and ``screening="auto"``
-    screens nothing: where screening pays, listed Triplets are faster (notebook 25b).
+    the lists. With k the lists take 4 bytes per pair. Without k they take no memory: 1.9e13
+    triplets of 60,000 points need less than 0.5 GB. Products are not screened, and
+    ``screening="auto"`` screens nothing: where screening pays, listed Triplets are faster (notebook
+    25b).
 
     Rounding: the margins of an anchor are rounded to a grid of 2**-49 of their range; the grid is
     coarser for lists of more than 255 points. The bound of the margins' error includes this. Sums

@@ -1,7 +1,7 @@
 """Ranges of the spheres that are built from one evaluation: the gradient bound and the gap bounds.
 
 Let ``t = lam0/lam``. The adjoint H and the Fenchel terms phi at x do not depend on lam. So all
-these balls are of one form, and that of the path bound is too::
+these balls, and the ball of the path bound, have one form::
 
     center  x (DGB)  or  (x + t w)/2 (GB, MGB),      r^2 = kappa ||x - t w||^2 + t e
 
@@ -81,7 +81,7 @@ def duality_gap(
     screens each term.
 
     STS19 section 6.1 and appendices L, M. The reference x may be any point of the cone. It need not
-    be a solution for lam0, which only says around which lam an interval is sought.
+    be a solution for lam0, which is only the lam around which intervals are sought.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def duality_gap(
     lam0 : float > 0
         Every non-empty interval contains it.
     accuracy : float >= 0
-        Largest duality gap, in units of the objective, of the solutions for other lam that the
-        ranges are used with. The radius is enlarged by ``sqrt(2 accuracy/lam)``. The screened terms
-        are then in their region at every point of the cone whose gap is at most that, not only at
-        the exact optimum. At such a point the objective, the gradient and the gap of the reduced
-        problem are those of the whole problem, *for every lam*. So ranges may be computed from the
-        reduced problem. With ``accuracy = 0`` they must not be (STS19 6.1.2).
+        The ranges are used with solutions for other lam. This is the largest duality gap of these,
+        in units of the objective. The radius is enlarged by ``sqrt(2 accuracy/lam)``. The screened
+        terms are then in their region at every point of the cone whose gap is at most that, not
+        only at the exact optimum. At such a point the objective, the gradient and the gap of the
+        reduced problem are those of the whole problem, *for every lam*. So ranges may be computed
+        from the reduced problem. With ``accuracy = 0`` they must not be (STS19 6.1.2).
     alpha : array of shape (T,), optional
         Dual point in [0, 1]^T; ``alpha(x)`` if left out.
 
@@ -115,8 +115,8 @@ def duality_gap(
 
     Notes
     -----
-    Cost: one evaluation of the problem, one or two margins a term, and a few Newton steps for each
-    end of an interval.
+    Cost: one evaluation of the problem, one or two margins per term, and a few Newton steps for
+    each end of an interval.
 
     Safe in floating point: the errors of x, of H and of its split into two parts enlarge the radius
     by ``c_0 + c_1 t``. The two constants come from the perturbation bounds of the spheres; the

@@ -91,7 +91,7 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
     Notes
     -----
-    Cost: one margin a term. Safe in floating point: every end is rounded towards lam0.
+    Cost: one margin per term. Safe in floating point: every end is rounded towards lam0.
 
     The rule is ``2 lam (min - tau) > 0``, and ``2 lam (min - tau)`` is
     ``h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``. It falls in ``n m``
@@ -152,9 +152,8 @@ def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_hi
     """Write both ends of both intervals of a run of terms, from their margins at x0 and
     ``m >= ||x0||``.
 
-    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term
-    (``step = 1``). The last four arguments are overwritten.
-    """
+    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one per term (``step =
+    1``). The last four arguments are overwritten."""
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
         nm = norms[t] * m

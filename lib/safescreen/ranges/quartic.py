@@ -105,7 +105,7 @@ def first_root(d0, d1, d2, d3, d4):
 
 @njit
 def _below(s, size, r):
-    """Return a lower bound of ``s - r``, of which s is rounded by at most 6 units of `size`, r by 6
+    """Return a lower bound of ``s - r``. s is rounded by at most 6 units of `size`, r by at most 6
     of itself, the difference included; 8 are taken.
     """
     return s - r - (8.0 * UNIT * (size + abs(r)) + FLOOR)
@@ -210,8 +210,7 @@ def ball_interval_kernel(
     and 0 or 1/2, without an error; k is not read if ``share_B = 0``. The radius of the ball is
     larger by ``steady + rising t``, both in units of `scale`, the power of two by which the lengths
     in `form` are divided. `form` is the radius as :func:`_interval` takes it. ``low = tau - gamma``
-    and ``high = tau`` have one entry (``step = 0``) or one a term (``step = 1``).
-    """
+    and ``high = tau`` have one entry (``step = 0``) or one per term (``step = 1``)."""
     share_A, share_B = shares
     for t in range(h.size):
         a, b = low[t * step], high[t * step]

@@ -1,5 +1,5 @@
-"""Certificates that no point of a ball and a cone has ``<a, x> >= C``, for a batch of terms at
-once.
+"""Certificates that no point of the intersection of a ball and a cone has ``<a, x> >= C``, for a
+batch of terms at once.
 
 Weak duality: for every ``y >= 0``, with ``Z = Q + y a = Z_+ - Z_-`` split by the cone, each point
 of the cone with ``<a, x> >= C`` has::
@@ -7,7 +7,7 @@ of the cone with ``<a, x> >= C`` has::
     ||x - Q||^2 >= g(y) = 2 y (C - <a, Q>) - y^2 ||a||^2 + ||Z_-||^2 = 2 y C + ||Q||^2 - ||Z_+||^2,
     g'(y) = 2 (C - <a, Z_+>)
 
-so ``g(y) > r^2`` at any y decides the term. g is concave; how y is found is a matter of speed only.
+so ``g(y) > r^2`` at any y decides the term. g is concave. The choice of y affects the speed only.
 """
 
 from dataclasses import dataclass, fields
@@ -23,7 +23,7 @@ LARGEST = 1e140
 
 @dataclass(frozen=True)
 class Region:
-    """The ball as certificates need it.
+    """The ball, as certificates use it.
 
     Its center Q, the `square` of its radius from above, bounds ``norm_low <= ||Q|| <= norm``,
     ``minus_norm = ||Q_-||``, and `split_error`, the error of a split of an element of norm 1."""
@@ -38,7 +38,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Claims:
-    """A batch of claims "``<a, x> < C`` all over the region"; arrays with one row a claim.
+    """A batch of claims "``<a, x> < C`` all over the region"; arrays with one row per claim.
 
     The terms `a` have their sign turned for claims of the zero region; ``q = <a, Q>``, n is an
     upper bound of ``||a||``, and ``product = <a, [Q]_K>`` is below C. Errors bound those of the
@@ -135,7 +135,7 @@ def certify_orthant(region, claims, max_iter):
     changes sign: one step, whatever `max_iter` is.
 
     ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
-    from prefix sums, O(d log d) a claim."""
+    from prefix sums, O(d log d) per claim."""
     Q = region.center
     a = claims.a
     enters = (a > 0.0) & (Q < 0.0)

@@ -20,10 +20,10 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
 PAIR_FROM = 16
-"""From which d one pair of eigenvalue and vector is worth a call of its own."""
+"""Smallest d at which one pair of eigenvalue and vector is worth a call of its own."""
 
 LANCZOS_FROM = 90
-"""From which d Lanczos steps find that pair soonest."""
+"""Smallest d at which Lanczos steps find that pair soonest."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ def split_one(Z, a, start=None):
 
     On one core a matrix took, in microseconds, by the batched full decomposition, by LAPACK
     ``dsyevr`` for one pair, and by Lanczos steps (ARPACK): 2, 3, - at d = 5; 18, 12, 103 at d = 20;
-    287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower at each. Those start from
-    `start`, the q of a former call, or from the column of a with the lowest diagonal entry."""
+    287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower at each d. Lanczos steps
+    start from `start`, the q of a former call, or from the column of a with the lowest diagonal
+    entry."""
     q = lowest_vectors(Z, a, start)
     length = np.vecdot(q, q)
     s = np.maximum(-np.vecdot(q, (Z @ q[:, :, None])[:, :, 0]) / length, 0.0)

@@ -22,9 +22,9 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
 
     Notes
     -----
-    Cost: one margin and two comparisons a term. Safe in floating point: the norm and the radius are
-    upper bounds, the margin's error bound is added, and so are the roundings of the test itself;
-    equality and NaN leave a term undecided.
+    Cost: one margin and two comparisons per term. Safe in floating point: the norm and the radius
+    are upper bounds, the margin's error bound is added, and so are the roundings of the test
+    itself; equality and NaN leave a term undecided.
 
     Examples
     --------
@@ -44,12 +44,11 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
 
 @njit
 def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
-    """Decide terms by their margins at the center; thresholds have one entry (``step = 0``) or
-    one a term.
+    """Decide terms by their margins at the center; thresholds have one entry (``step = 0``) or one
+    per term.
 
-    What ``tau - gamma`` was rounded by needs no allowance of its own: near what decides it is at
-    most one unit of ``|q| + allowance``.
-    """
+    The rounding of ``tau - gamma`` needs no allowance of its own: where it could decide, it is at
+    most one unit of ``|q| + allowance``."""
     if step == 0:  # one pair of thresholds for all terms: the loop vectorizes
         a, b = low[0], high[0]
         for t in range(values.size):

@@ -54,7 +54,7 @@ def features(
     Parameters
     ----------
     prob : Problem
-        Its terms are those of a diagonal metric.
+        Its terms are terms of a diagonal metric.
     x : element of the cone
         Any point. The nearer it is to the optimum, the more coordinates are decided.
     lam : float > 0
@@ -102,8 +102,8 @@ def need_features(prob: Problem) -> None:
 
 
 def zero_features(prob: Problem, e: Evaluation, enlargement: float = 0.0) -> FeatureMask:
-    """Return which coordinates are certainly 0, from an evaluation of the problem itself, with a
-    ball of slopes that is `enlargement` larger.
+    """Return which coordinates are certainly 0, from an evaluation of the problem itself. The
+    radius of the ball of slopes grows by `enlargement`.
     """
     reach = slope_radius(e, prob.loss.smoothing) + enlargement
     if not reach < math.inf:

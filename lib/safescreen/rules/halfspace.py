@@ -26,7 +26,7 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     ``-a``.
 
     STS19 Theorem 9 is the case ``offset = 0`` (its branch "``H = a P``", meant for ``a >= 0``, is a
-    case of the formula above); the dome test, SSS14 Theorem 11, the one of a ball around 0.
+    case of the formula above). The dome test, SSS14 Theorem 11, is the case of a ball around 0.
 
     Parameters
     ----------
@@ -45,12 +45,11 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
 
     Notes
     -----
-    Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every
-    ``k >= 0`` ``<a, Q> + k delta - r ||a - k p||`` is a lower bound, with equality at
-    ``k = s + delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the
-    computed k is evaluated with the errors of both margins, of delta and of every operation. A
-    half-space that the whole ball lies in, or one that it misses (wrong input, or rounding), leaves
-    the ball rule.
+    Cost: two margins and two square roots per term. Safe in floating point by weak duality: ``<a,
+    Q> + k delta - r ||a - k p||`` is a lower bound for every ``k >= 0``, with equality at ``k = s +
+    delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the computed k
+    is evaluated with the errors of both margins, of delta and of every operation. If the whole ball
+    lies in the half-space, or misses it (wrong input, or rounding), the ball alone decides.
 
     Examples
     --------
@@ -104,8 +103,7 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
 
     Notes
     -----
-    Cost: that of :func:`halfspace`. Safe in floating point as that rule is.
-    """
+    Cost: as :func:`halfspace`. Safe in floating point as that rule is."""
     center, radius = parts_of(prob, ball)
     if ball.normal is None or not ball.decides:
         return sphere(prob, ball)

@@ -1,4 +1,4 @@
-"""The intersection rule: bounds of ``<a, x>`` over the points of two balls."""
+"""The intersection rule: bounds of ``<a, x>`` over the points that lie in two balls."""
 
 import math
 
@@ -14,11 +14,11 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over the intersection of two balls: what either
     screens, and more.
 
-    SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. The points of both balls
-    lie, for every t in [0, 1], in the ball of center ``(1-t) Q1 + t Q2`` and squared radius
-    ``(1-t) r1^2 + t r2^2 - t (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the minimum
-    over the intersection is the largest of these balls' minima. Where the best t is inside (0, 1)
-    that is the third case of the theorem, t = 0 and t = 1 are its first two.
+    SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. For every t in [0, 1], the
+    points that lie in both balls also lie in the ball with center ``(1-t) Q1 + t Q2`` and squared
+    radius ``(1-t) r1^2 + t r2^2 - t (1-t) ||Q1 - Q2||^2``. By the duality of convex quadratics the
+    minimum over the intersection is the largest of the minima over these balls. If the best t is
+    inside (0, 1), this is the third case of the theorem; t = 0 and t = 1 are its first two cases.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
 
     Notes
     -----
-    Cost: two margins and three square roots a term. Safe in floating point: any t gives a valid
+    Cost: two margins and three square roots per term. Safe in floating point: any t gives a valid
     bound, and the one at the computed t is evaluated with all its roundings; the distance of the
-    centers enters as a lower bound. Balls with the same center, or one inside the other, leave what
-    the single balls decide. Two balls without a common point cannot both contain the optimum: terms
-    about which they then disagree stay undecided.
+    centers enters as a lower bound. If the balls have the same center, or one lies inside the
+    other, the rule decides what the single balls decide. Two balls without a common point cannot
+    both contain the optimum: terms about which they then disagree stay undecided.
 
     Examples
     --------

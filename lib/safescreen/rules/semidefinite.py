@@ -18,7 +18,7 @@ from safescreen.rules.halfspace import cone_halfspace
 from safescreen.spheres import Sphere
 
 BATCH = 1 << 18
-"""How many matrix entries are worked on together."""
+"""Number of matrix entries that are worked on together."""
 
 
 @needs()
@@ -43,9 +43,9 @@ def semidefinite(
     ball : Sphere
         Contains the optimum.
     max_iter : int
-        Most eigendecompositions a term (the diagonal case needs none).
+        Largest number of eigendecompositions per term (the diagonal case needs none).
     skip : boolean array of shape (T,), optional
-        Terms not to be tried, beyond the sphere and the linear rule, which look at all.
+        Terms that only the sphere rule and the linear rule look at.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def semidefinite(
 
     Notes
     -----
-    Cost: a margin a term; then, for undecided terms that ``[Q]_K`` does not already refute, O(d^3)
-    a step, or O(d log d) in all for a diagonal metric. When Q is in the cone a step needs one
+    Cost: one margin per term. Then each undecided term that ``[Q]_K`` does not refute costs O(d^3)
+    per step, or O(d log d) in all for a diagonal metric. When Q is in the cone a step needs one
     eigenpair instead of all (a term has at most one negative eigenvalue): on random triplets that
     took 0.6 to 0.8 of the time at d = 19, 0.35 to 0.5 at d = 68, 0.2 at d = 200. Safe in floating
     point by weak duality: any y certifies, steps end at the first that does, and its value is a
@@ -126,7 +126,7 @@ class Written(Protocol):
 
 class _Candidates(NamedTuple):
     """Undecided terms: their numbers, their margins at the center of the ball with error bounds,
-    those at the center's projection, and error bounds of their thresholds.
+    their margins at the projection of the center, and error bounds of their thresholds.
     """
 
     numbers: NDArray
@@ -137,7 +137,8 @@ class _Candidates(NamedTuple):
 
 
 def _certify_side(mask, sign, C, candidates, prob, certify, batch_size):
-    """Set `mask` for the candidates of which ``sign <a, x> < C`` is certified all over the region.
+    """Set `mask` for the candidates that are certified to have ``sign <a, x> < C`` all over the
+    region.
 
     Nothing is tried where the projection of the center is a counter-example."""
     tried = np.flatnonzero(sign * candidates.products < C)

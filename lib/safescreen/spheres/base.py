@@ -1,4 +1,4 @@
-"""A ball that contains the optimum, and what a ball may be built from."""
+"""A ball that contains the optimum, and the references from which balls are built."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Sphere:
     ----------
     center : element of the space
     radius : float
-        In units of x. It is an upper bound: the rounding errors of the center and of the radius
-        itself are in it. A ball whose radius is NaN decides nothing.
+        In units of x. It is an upper bound, which includes the rounding errors of the center and of
+        the radius itself. A ball whose radius is NaN decides nothing.
     normal : element of the space, optional
         The half-space ``<normal, x> >= 0`` contains the cone.
     name : str
@@ -63,14 +63,14 @@ class PathReference:
 
 @dataclass(frozen=True)
 class BallReference:
-    """What a sphere may be built from during a solve.
+    """The data from which a sphere may be built during a solve.
 
     Attributes
     ----------
     problem : Problem
     evaluation : Evaluation
         The problem at the current iterate and at a dual point. The dual point is ``alpha(x)``, or a
-        better one: that of the hinge may be fractional where the margin is at the kink.
+        better one: for the hinge it may be fractional where the margin is at the kink.
     path : PathReference or None
         The solution for a neighbouring lam.
     """

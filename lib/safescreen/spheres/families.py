@@ -1,6 +1,4 @@
-"""The families of spheres in the form in which solvers use them: built from what has been
-evaluated.
-"""
+"""The families of spheres in the form in which solvers use them: built from an evaluation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,10 +18,10 @@ class SphereFamily:
     build : callable
         ``build(reference) -> Sphere``, from a :class:`BallReference`.
     title : str
-        What its name stands for.
+        The words that its name stands for.
     uses_path : bool
-        Whether it is built from the solution for the neighbouring lam. Where there is none yet, it
-        is built from the current iterate.
+        Whether it is built from the solution for the neighbouring lam. If there is none yet, it is
+        built from the current iterate.
     needs : tuple of str
         Capabilities that the terms must offer, see :data:`safescreen.terms.base.CAPABILITIES`.
     """

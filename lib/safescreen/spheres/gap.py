@@ -77,7 +77,7 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
     Notes
     -----
     Cost: the computation of ``x(alpha)``, and one evaluation of the problem there. Safe in floating
-    point as :func:`midpoint_gap_bound` is, whose case it is.
+    point as :func:`midpoint_gap_bound` is, which includes it as a case.
 
     Examples
     --------
@@ -119,10 +119,9 @@ def midpoint_gap_bound(
 
     Notes
     -----
-    Cost: one evaluation of the problem. The only projection is that of the dual value. Safe in
-    floating point: the radius is computed as
-    ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``, a sum of non-negative numbers,
-    in which nothing cancels, and errors are added.
+    Cost: one evaluation of the problem. The dual value needs the only projection. Safe in floating
+    point: the radius is computed as ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel
+    terms)/lam``, a sum of non-negative numbers, in which nothing cancels, and errors are added.
 
     Examples
     --------

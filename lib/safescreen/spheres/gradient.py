@@ -35,8 +35,8 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     Cost: one evaluation of the problem, and one projection for the normal. Safe in floating point:
     a computed ``alpha(x)`` is the exact slope of the loss up to rounding only, so the radius is
     ``sqrt(||g||^2/(4 lam^2) + phi/lam)``, where phi stands for the Fenchel terms of the evaluation.
-    The proof of Theorem 1 adds up one inequality a loss; with the Fenchel terms in them, they give
-    this radius for any alpha.
+    The proof of Theorem 1 adds up one inequality per loss. With the Fenchel terms, the inequalities
+    give this radius for any alpha.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
     """Return the projected gradient bound (PGB): center ``[Q]_K``,
     ``r^2 = r_GB^2 - ||Q - [Q]_K||^2``, where Q is the center of GB.
 
-    STS19 Theorems 2 and 3. Its radius is at most that of GB.
+    STS19 Theorems 2 and 3. Its radius is at most the radius of GB.
 
     Parameters
     ----------

@@ -11,11 +11,10 @@ def slope_radius(e: Evaluation, smoothing: float) -> float:
     With the radius r of MGB, the slopes s of the losses at x and the width g of a smooth loss,
     ``lam ||(x + x(alpha))/2 - x*||^2 + g ||(s + alpha)/2 - alpha*||^2 <= lam r^2``: the ball of MGB
     holds for x and for the slopes at once. The half distance of s from alpha is at most the root of
-    ``fenchel/(2 g)``, which is rounding where alpha is s. For any alpha, the dual objective alone
+    ``fenchel/(2 g)``, which is only rounding if alpha is s. For any alpha, the dual objective alone
     gives ``g ||alpha - alpha*||^2 <= 2 lam r^2``.
 
-    NaN where the evaluation is broken, and then nothing follows from it.
-    """
+    The result is NaN if the evaluation is broken, and nothing follows from it then."""
     apart = e.distance + e.x_alpha_error
     square = upper(e.lam * (apart * apart / 4.0 + e.excess) / smoothing, 16)
     shift = sqrt_upper(upper(0.5 * e.fenchel / smoothing, 4))

@@ -34,7 +34,7 @@ def margin_sums(terms, products, loss, alpha=None, near=()):
 
 
 def levels(terms):
-    """Return thresholds and weights, one each a term. A number that all terms share is stored
+    """Return thresholds and weights, one of each per term. A number that all terms share is stored
     once.
     """
     weights = 1.0 if terms.weights is None else terms.weights

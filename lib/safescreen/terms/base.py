@@ -98,7 +98,7 @@ class Terms(ABC):
     cone : Cone
         The cone in which the solution of a problem with these terms lies.
     threshold : float or array of shape (T,)
-        ``tau_t``: the smallest margin at which term t has no loss.
+        ``tau_t``: the smallest margin at which term t costs nothing.
     weights : array of shape (T,) or None
         ``w_t > 0``: factors of the losses; None stands for 1. Dual variables do not contain them:
         ``alpha_t`` is the slope of the loss itself, and ``w_t alpha_t`` multiplies ``a_t``.
@@ -143,8 +143,7 @@ class Terms(ABC):
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the :class:`InnerProducts` with x.
 
-        What all terms share, such as one distance a pair, is computed here, once.
-        """
+        Values that all terms share, such as one distance per pair, are computed here, once."""
 
     @abstractmethod
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:

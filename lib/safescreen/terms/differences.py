@@ -37,8 +37,8 @@ class PairDifferences(Terms):
 
     Notes
     -----
-    Memory: 16 bytes a term (two pair numbers of 4 bytes and one norm), 8 more each for weights and
-    for thresholds that differ by term, and O(pairs + n d). Cost: O(n d^2 + pairs d + T) for all
+    Memory: 16 bytes per term (two pair numbers of 4 bytes and one norm), 8 more each for weights
+    and for thresholds that differ by term, and O(pairs + n d). Cost: O(n d^2 + pairs d + T) for all
     margins, or for a sum over all terms; d takes the place of d^2 for a diagonal metric.
 
     Rounding: every inner product has a bound of its error, which is proportional to ``||x||`` and
@@ -66,7 +66,7 @@ class PairDifferences(Terms):
         return self
 
     def _build(self, X, same_index, other_index, diagonal, weights):
-        """Set up the terms from two arrays of pairs, shape (T, 2), one row a term."""
+        """Set up the terms from two arrays of pairs, shape (T, 2), one row per term."""
         points = Points(X, diagonal=check_flag(diagonal, "diagonal")).merged()
         same_rows, same = number_pairs(same_index, X.shape[0])
         other_rows, other = number_pairs(other_index, X.shape[0])
@@ -203,11 +203,10 @@ class PairDifferences(Terms):
         """Return ``(a, errors)``: some terms written out, shape (B, d, d) or (B, d), and bounds of
         their errors.
 
-        This is for rules that look at single terms, with d^2 operations and numbers a term.
-        `errors`, shape (B,), bounds the norm of the rounding error: differences are off by
-        ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, and their squares by
-        ``4 u s w + u w^2``.
-        """
+        This is for rules that look at single terms, with d^2 operations and numbers per term.
+        `errors`, shape (B,), bounds the norm of the rounding error: differences are off by ``2 u
+        s``, see :class:`safescreen.terms.pairs.PairTable`, and their squares by ``4 u s w + u
+        w^2``."""
         same, other = self.same[numbers], self.other[numbers]
         u = self.other_pairs.differences(other)
         v = self.same_pairs.differences(same)

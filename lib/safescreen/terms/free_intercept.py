@@ -381,7 +381,7 @@ class FreeIntercept(Terms):
         return low, high
 
     def thresholds(self, start: int = 0, stop: int | None = None):
-        """Raise a TypeError: the smallest margin at which a term has no loss depends on the
+        """Raise a TypeError: the smallest margin at which a term costs nothing depends on the
         intercept, and only :meth:`regions_in` has bounds of it.
         """
         raise TypeError(

@@ -93,8 +93,7 @@ def number_pairs(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
     """Return the distinct pairs in `rows`, sorted, shape (P, 2), and for each row the number of its
     pair; both int32.
 
-    The numbers are looked up piece by piece, so the peak of memory is 16 bytes a row.
-    """
+    The numbers are looked up piece by piece, so the peak of memory is 16 bytes per row."""
     keys = rows[:, 0].astype(np.int64) * n + rows[:, 1]
     distinct = np.unique(keys)
     numbers = np.empty(keys.size, dtype=np.int32)

@@ -47,7 +47,7 @@ class Triplets(PairDifferences):
     them.
 
     Cost: O(n d^2 + pairs d + T) for each pass over the terms, where the pairs are the distinct
-    pairs of points. Memory: 16 bytes a triplet, and O(pairs + n d). The rounding errors are those
+    pairs of points. Memory: 16 bytes per triplet, and O(pairs + n d). The rounding errors are those
     of :class:`safescreen.terms.differences.PairDifferences`.
 
     Examples
