@@ -387,8 +387,8 @@ class Problem:
 
     @with_small_blas
     def lam_max(self) -> float:
-        """Return the smallest lam at which every term lies in the linear region; there ``x = [c +
-        sum_t w_t a_t]_K/lam``.
+        """Return the smallest lam at which every term lies in the linear region; there
+        ``x = [c + sum_t w_t a_t]_K/lam``.
 
         ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no
         inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become

@@ -142,9 +142,10 @@ def default_scale(X: Any, triplets: ArrayLike) -> float:
 
     Notes
     -----
-    Let m be the number of features that have entries in X, and ``1/c`` the median of ``|<x, y -
-    z>|`` over the triplets. Then ``c I`` over these features is a convex combination of atoms of
-    the scale ``c m/2``, and of no smaller scale, because an atom has the trace ``2 scale``.
+    Let m be the number of features that have entries in X, and ``1/c`` the median of
+    ``|<x, y - z>|`` over the triplets. Then ``c I`` over these features is a convex combination of
+    atoms of the scale ``c m/2``, and of no smaller scale, because an atom has the trace
+    ``2 scale``.
 
     Examples
     --------

@@ -34,16 +34,17 @@ multiplications.
 class Kernel:
     """A kernel by name with its parameters; `constant` is added to its values.
 
-    If a number is rounded at most d times in an inner product, ``x'x'`` is computed up to ``gamma_d
-    |x| |x'|``. This holds for rows that store d numbers, because zeros are exact. For the
+    If a number is rounded at most d times in an inner product, ``x'x'`` is computed up to
+    ``gamma_d |x| |x'|``. This holds for rows that store d numbers, because zeros are exact. For the
     polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so
     that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
     of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``.
     Its points may be differences ``fl(x - m)``, whose roundings have size ``u |x - m|``. These move
-    a distance of at most ``|x| + |x'|`` by u times that, and its square by ``gamma_3 (|x| +
-    |x'|)^2``. So the exponent moves by at most ``4 g gamma_{d+9} max |x|^2``. The exponential is
-    off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant included, once.
-    The bound for rbf counts 8 units for both; the bound of a polynomial has as many to spare."""
+    a distance of at most ``|x| + |x'|`` by u times that, and its square by
+    ``gamma_3 (|x| + |x'|)^2``. So the exponent moves by at most ``4 g gamma_{d+9} max |x|^2``. The
+    exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant
+    included, once. The bound for rbf counts 8 units for both; the bound of a polynomial has as many
+    to spare."""
 
     name: str
     gamma: float = 1.0
@@ -167,11 +168,11 @@ def _powers(tile, g, c, p, constant):
 def _gaussians(tile, rows, columns, g, constant):
     """Write ``exp(-g |x - x'|^2) + constant``; the exponential is off by less than 4 units.
 
-    Let k be the integer next to ``x/log 2`` and ``r = x - k log 2``, so that ``|r| < 0.347``. ``log
-    2`` is stored in two parts, and the product of k and the first part is exact; so the rounding of
-    r costs half a unit. The result is ``2^k`` times the Taylor sum of degree 13, which lacks less
-    than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``, at least 0.706, the sums are rounded by
-    1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than 0.4."""
+    Let k be the integer next to ``x/log 2`` and ``r = x - k log 2``, so that ``|r| < 0.347``.
+    ``log 2`` is stored in two parts, and the product of k and the first part is exact; so the
+    rounding of r costs half a unit. The result is ``2^k`` times the Taylor sum of degree 13, which
+    lacks less than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``, at least 0.706, the sums are
+    rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than 0.4."""
     for i in range(tile.shape[0]):
         row = tile[i]
         square = rows[i]

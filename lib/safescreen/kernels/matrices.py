@@ -1,10 +1,10 @@
 """Kernel matrices: one in memory that is given, and one whose entries are computed from points, in
 tiles, when they are needed.
 
-Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values[k] K[used[k],
-at]``: ``product`` is exact up to the rounding of a sum, and ``add`` serves the steps of a solver,
-which uses the same rows again and again. The steps themselves use ``light_block(rows)``, entries in
-the precision of those rows."""
+Both offer ``diagonal()``, ``block(rows, columns)``, and two sums
+``sum_k values[k] K[used[k], at]``: ``product`` is exact up to the rounding of a sum, and ``add``
+serves the steps of a solver, which uses the same rows again and again. The steps themselves use
+``light_block(rows)``, entries in the precision of those rows."""
 
 from __future__ import annotations
 

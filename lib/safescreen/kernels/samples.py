@@ -59,9 +59,10 @@ class KernelSamples(Terms):
     weights : array of shape (n,), optional
         Positive factors of the losses, 1 if left out.
     relative_error : float, optional
-        Accuracy of the entries: there is a positive semidefinite K* with ``|K_ij - K*_ij| <=
-        relative_error sqrt(K*_ii K*_jj)``. All results hold for the kernel K*. If it is left out,
-        it is ``4 n + 64`` units of roundoff in the precision of K; see also :meth:`from_points`.
+        Accuracy of the entries: there is a positive semidefinite K* with
+        ``|K_ij - K*_ij| <= relative_error sqrt(K*_ii K*_jj)``. All results hold for the kernel K*.
+        If it is left out, it is ``4 n + 64`` units of roundoff in the precision of K; see also
+        :meth:`from_points`.
 
     Raises
     ------
@@ -249,8 +250,8 @@ class KernelSamples(Terms):
         return values, self._norms * x.error + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
-        """Return ``(sum_i w_i weights_i z_i, error bound)``. The error is the rounding of ``w_i
-        weights_i``, and 0 for samples without weights.
+        """Return ``(sum_i w_i weights_i z_i, error bound)``. The error is the rounding of
+        ``w_i weights_i``, and 0 for samples without weights.
         """
         return self.sum_near(weights, ())
 

@@ -235,9 +235,10 @@ class KernelSpace(Cone):
 
     Notes
     -----
-    A product of Q with k coefficients of scale S is off by at most ``||z_i|| (gamma_k (1 + u) + u)
-    S``, in any order of summation. An updated image keeps the error of the image it comes from. It
-    is computed anew once the sum of errors exceeds eight times the error of a fresh image."""
+    A product of Q with k coefficients of scale S is off by at most
+    ``||z_i|| (gamma_k (1 + u) + u) S``, in any order of summation. An updated image keeps the error
+    of the image it comes from. It is computed anew once the sum of errors exceeds eight times the
+    error of a fresh image."""
 
     is_whole_space = True
 

@@ -152,8 +152,8 @@ def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_hi
     """Write both ends of both intervals of a run of terms, from their margins at x0 and
     ``m >= ||x0||``.
 
-    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one per term (``step =
-    1``). The last four arguments are overwritten."""
+    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one per term
+    (``step = 1``). The last four arguments are overwritten."""
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
         nm = norms[t] * m

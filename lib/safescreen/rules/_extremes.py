@@ -35,8 +35,8 @@ def _over_halfspace(q, e, s, s_error, n, r, delta, root):
 def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_square, t0, h):
     """Lower bound over two balls whose centers are at least ``D = sqrt(distance_square)`` apart.
 
-    It is the lower bound over the ball with center ``(1-t) Q1 + t Q2`` and squared radius ``(1-t)
-    r1^2 + t r2^2 - t (1-t) D^2``.
+    It is the lower bound over the ball with center ``(1-t) Q1 + t Q2`` and squared radius
+    ``(1-t) r1^2 + t r2^2 - t (1-t) D^2``.
 
     Best is ``t = t0 + h f/(D sqrt(1 - f^2))`` with ``f = (q2 - q1)/(n D)``; outside (0, 1) one ball
     alone is best."""

@@ -88,9 +88,10 @@ def apply(
     ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products`
     holds a ``(values, errors)`` pair of inner products with the terms for each of the `elements`.
     The first elements are the centers of balls with these `radii`. `norms` are the norms of the
-    terms, or their :attr:`~Terms.spreads` for a rule that uses nothing but one ball; ``low = tau -
-    gamma`` and ``high = tau`` are arrays of length 1 or of the chunk. For a loss without a linear
-    region L is empty: `low` is then ``tau``, and terms below it are dropped from L."""
+    terms, or their :attr:`~Terms.spreads` for a rule that uses nothing but one ball;
+    ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk. For a loss
+    without a linear region L is empty: `low` is then ``tau``, and terms below it are dropped from
+    L."""
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
     views = [terms.inner_products(element) for element in elements]

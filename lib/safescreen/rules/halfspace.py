@@ -45,11 +45,12 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
 
     Notes
     -----
-    Cost: two margins and two square roots per term. Safe in floating point by weak duality: ``<a,
-    Q> + k delta - r ||a - k p||`` is a lower bound for every ``k >= 0``, with equality at ``k = s +
-    delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the computed k
-    is evaluated with the errors of both margins, of delta and of every operation. If the whole ball
-    lies in the half-space, or misses it (wrong input, or rounding), the ball alone decides.
+    Cost: two margins and two square roots per term. Safe in floating point by weak duality:
+    ``<a, Q> + k delta - r ||a - k p||`` is a lower bound for every ``k >= 0``, with equality at
+    ``k = s + delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the
+    computed k is evaluated with the errors of both margins, of delta and of every operation. If the
+    whole ball lies in the half-space, or misses it (wrong input, or rounding), the ball alone
+    decides.
 
     Examples
     --------

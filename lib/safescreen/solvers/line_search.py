@@ -64,9 +64,8 @@ def past_kinks(problem: Problem, e: Evaluation, alpha: NDArray) -> tuple[Evaluat
     At the solution a term with ``0 < alpha_t < 1`` has its margin at the kink tau_t. If the
     computed margin is not certainly past the kink, the gap includes a part of the margin's error
     e_t. At ``(1 + nu) x``, ``nu >= 3 e_t/tau_t``, the gap includes ``alpha_t (nu tau_t + 2 e_t)``
-    instead. That is a small part of the objective whatever lam is, since ``sum_t w_t tau_t alpha_t
-    <= 2 P``. Cost: an evaluation, and the margins at x.
-    """
+    instead. That is a small part of the objective whatever lam is, since
+    ``sum_t w_t tau_t alpha_t <= 2 P``. Cost: an evaluation, and the margins at x."""
     terms = problem.terms
     sizes = np.broadcast_to(terms.threshold, alpha.shape)
     inside = (alpha > 0.0) & (alpha < 1.0) & (sizes > 0.0)

@@ -59,11 +59,11 @@ class Newton:
     """Semismooth Newton method: ``x <- x - t (slope at x)^-1 gradient``, with an exact line search
     for t.
 
-    The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is ``lam I + sum_{t in
-    C} w_t/gamma a_t a_t'``, where C are the terms between their two regions. The method ends after
-    finitely many steps (Sun & Han 1997), a handful from a warm start. It solves the system in the
-    smaller of two forms, d x d or (Woodbury) C x C. It takes the d x d form where the other one
-    would lose most digits, as for columns of very different scales.
+    The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is
+    ``lam I + sum_{t in C} w_t/gamma a_t a_t'``, where C are the terms between their two regions.
+    The method ends after finitely many steps (Sun & Han 1997), a handful from a warm start. It
+    solves the system in the smaller of two forms, d x d or (Woodbury) C x C. It takes the d x d
+    form where the other one would lose most digits, as for columns of very different scales.
 
     Cost of a step: three products with the data, ``|C| d min(|C|, d)`` to build the system, and
     ``min(|C|, d)^3`` to solve it.

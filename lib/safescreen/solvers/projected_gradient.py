@@ -61,11 +61,11 @@ class Walk(NamedTuple):
 class ProjectedGradient:
     """Projected gradient: ``x <- [x - s gradient]_K`` (STS19 section 7).
 
-    The length s of a step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> +
-    <dx,dx>/<dx,dg>|/2``, taken without a check as long as the gap keeps falling. After `patience`
-    iterations that did not halve the gap, the method restarts from the best point with guarded
-    steps: a step is halved while the objective exceeds its recent maximum. With guarded steps the
-    method converges from anywhere.
+    The length s of a step is the mean of the two Barzilai-Borwein lengths,
+    ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``, taken without a check as long as the gap keeps
+    falling. After `patience` iterations that did not halve the gap, the method restarts from the
+    best point with guarded steps: a step is halved while the objective exceeds its recent maximum.
+    With guarded steps the method converges from anywhere.
 
     Cost of a step: one projection, O(d^3) over the semidefinite cone.
 

@@ -42,13 +42,13 @@ class ProximalHinge:
     """Proximal method of multipliers for the hinge. Gradient steps on the primal alone do not bring
     the gap of the hinge to zero.
 
-    The dual is made strongly concave around the current dual point: ``max D(alpha) - g/2 ||alpha -
-    alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to
-    ``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g
-    (Rockafellar 1976), and every pair (x, alpha) on the way has a gap for the hinge problem itself.
-    If dual variables are not stored one by one, g shrinks from round to round instead. At small lam
-    a small violation costs much more than a slightly larger x. So the method takes the best
-    multiple of x where its objective is lower.
+    The dual is made strongly concave around the current dual point:
+    ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g
+    with the threshold moved to ``tau_t + g alpha_k,t``. Its solution is the next dual point. The
+    iteration converges for any g (Rockafellar 1976), and every pair (x, alpha) on the way has a gap
+    for the hinge problem itself. If dual variables are not stored one by one, g shrinks from round
+    to round instead. At small lam a small violation costs much more than a slightly larger x. So
+    the method takes the best multiple of x where its objective is lower.
 
     A step solves one smoothed problem. The smaller its width and lam are, the nearer the start has
     to be to the solution. So over a cone the first width grows with 1/lam, and from x = 0 the

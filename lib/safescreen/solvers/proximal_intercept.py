@@ -71,10 +71,10 @@ class ProximalIntercept:
 
     ``b_{k+1} = argmin_b min_x P(x, b) + rho/2 (b - b_k)^2`` is the problem with a penalised
     intercept and the thresholds ``tau_t - y_t b_k``, ``rho = lam/constant^2``. Any solver of the
-    whole space solves it, from the last solution on. Its dual point has the residual ``s = sum_t
-    w_t y_t alpha_t = rho (b_{k+1} - b_k)``. As the center grows, s falls at a rate of at most rho,
-    and it is 0 at the best center. So the best center lies at ``b_{k+1}`` or beyond. The next
-    center is the root of the line through the last two residuals. Near the best center the
+    whole space solves it, from the last solution on. Its dual point has the residual
+    ``s = sum_t w_t y_t alpha_t = rho (b_{k+1} - b_k)``. As the center grows, s falls at a rate of
+    at most rho, and it is 0 at the best center. So the best center lies at ``b_{k+1}`` or beyond.
+    The next center is the root of the line through the last two residuals. Near the best center the
     residuals of a loss with linear and quadratic pieces lie on a line, so a few rounds are enough.
     The gap of the free intercept needs a dual point that balances the classes. The method balances
     the dual point of each round, which costs little since s is small.

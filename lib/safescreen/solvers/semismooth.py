@@ -61,12 +61,12 @@ class NewtonWalk:
 class Semismooth:
     """Projected gradient, with semismooth Newton steps in between where they are worth their cost.
 
-    With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x -
-    H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth. Let Z be the derivative of the
-    projection (Sun & Sun 2002), J the slope of ``-H(alpha(x))`` at x, and ``w = Z dy`` the change
-    of x. Where Z does not vanish the Newton equation is ``((Z^-1 - I)/s + lam I + J) w = -F``,
-    which is symmetric and positive definite. Conjugate gradients solve it with products over the
-    terms in C only (as Zhao, Sun & Toh 2010).
+    With a step length s, x solves the problem where ``x = [y]_K`` and
+    ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth. Let Z be
+    the derivative of the projection (Sun & Sun 2002), J the slope of ``-H(alpha(x))`` at x, and
+    ``w = Z dy`` the change of x. Where Z does not vanish the Newton equation is
+    ``((Z^-1 - I)/s + lam I + J) w = -F``, which is symmetric and positive definite. Conjugate
+    gradients solve it with products over the terms in C only (as Zhao, Sun & Toh 2010).
 
     If a Newton step lowers neither the objective nor the gap enough, the method goes back to the
     best point on its way. If that point is hardly beyond the start of the step, gradient steps

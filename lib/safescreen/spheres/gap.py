@@ -120,8 +120,9 @@ def midpoint_gap_bound(
     Notes
     -----
     Cost: one evaluation of the problem. The dual value needs the only projection. Safe in floating
-    point: the radius is computed as ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel
-    terms)/lam``, a sum of non-negative numbers, in which nothing cancels, and errors are added.
+    point: the radius is computed as
+    ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``, a sum of non-negative numbers,
+    in which nothing cancels, and errors are added.
 
     Examples
     --------

@@ -204,9 +204,9 @@ class PairDifferences(Terms):
         their errors.
 
         This is for rules that look at single terms, with d^2 operations and numbers per term.
-        `errors`, shape (B,), bounds the norm of the rounding error: differences are off by ``2 u
-        s``, see :class:`safescreen.terms.pairs.PairTable`, and their squares by ``4 u s w + u
-        w^2``."""
+        `errors`, shape (B,), bounds the norm of the rounding error: differences are off by
+        ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, and their squares by
+        ``4 u s w + u w^2``."""
         same, other = self.same[numbers], self.other[numbers]
         u = self.other_pairs.differences(other)
         v = self.same_pairs.differences(same)
