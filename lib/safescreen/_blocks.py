@@ -108,8 +108,8 @@ def matrix_products(A: NDArray, B: NDArray, out: NDArray) -> NDArray:
 
 @njit
 def _total(sums, m):
-    """Return the sum of the first m of some sums: those of the second half are added to those of
-    the first again and again.
+    """Return the sum of the first m of some sums: the second half is added to the first half again
+    and again.
     """
     while m > 1:
         half = (m + 1) // 2
@@ -121,7 +121,7 @@ def _total(sums, m):
 
 @njit
 def _dense_products(A, B, out):
-    """Write the inner products of the rows of A with those of B, or with its only row."""
+    """Write the inner products of the rows of A with the rows of B, or with its only row."""
     d = A.shape[1]
     lanes = np.empty(LANES, A.dtype)
     sums = np.empty(-(-d // BLOCK), A.dtype)

@@ -279,7 +279,7 @@ def need_memory(n_bytes: float, what: str, instead: str) -> None:
 
 
 def _named(value) -> str:
-    """Return the name of the type of a value, or that of a type itself."""
+    """Return the name of the type of a value, or the name of a type."""
     return value.__name__ if isinstance(value, type) else type(value).__name__
 
 

@@ -121,7 +121,7 @@ def _describe_function(function, seen):
 
 
 def _names(code):
-    """Yield the global names and attributes that code uses, with those of functions inside it."""
+    """Yield the global names and attributes that code uses, functions inside it included."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -33,8 +33,8 @@ class Loss:
 
     @property
     def width(self) -> float:
-        """Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost
-        linearly. Infinite where they never do.
+        """Width of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost
+        linearly. It is infinite if no margin does.
         """
         return self.smoothing * self.cap
 

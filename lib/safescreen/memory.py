@@ -5,15 +5,16 @@ from __future__ import annotations
 from safescreen._checks import check_scalar, free_memory
 
 SHARE = 0.7
-"""Part of the memory that is free which a kernel matrix or its cache may take."""
+"""Part of the free memory that a kernel matrix or its cache may take."""
 
 WHOLE = 1000
-"""Points, dense or with enough entries to be computed with as dense ones, beyond which only the
-rows that a solver asks for are computed: those of support vectors are fewer than all.
+"""Largest number of points, dense or computed with densely, whose kernel matrix is computed in
+full. With more points only the rows that a solver uses are computed: support vectors have fewer
+rows than all points.
 """
 
 BLOCK = 256
-"""How many rows of a kernel matrix are computed together."""
+"""Number of rows of a kernel matrix that are computed together."""
 
 NEIGHBORS = 1 << 26
 """Bytes of the largest block of distances."""

@@ -291,7 +291,8 @@ def begin_path(
     freq: int = 10,
     **options: Any,
 ) -> _Walk:
-    """Return what solves a problem for one lam after the other, each smaller than the one before.
+    """Return the walk that solves a problem for one lam after the other, each smaller than the one
+    before.
 
     The parameters are those of :func:`path`.
     """

@@ -244,11 +244,11 @@ class Problem:
             P(x) - D(alpha) = lam/2 ||x - x(alpha)||^2 + <x, H_->
                               + sum_t w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)
 
-        Let ``dH`` bound the rounding error of H, ``dS`` that of its split, ``dx`` the distance of x
-        from the cone, D be the first norm. The gap is differentiable in H with gradient
-        ``x(alpha) - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with gradient
-        ``lam (x - x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of their own
-        bound. Hence the allowance
+        Let ``dH`` bound the rounding error of H, ``dS`` the error of its split, and ``dx`` the
+        distance of x from the cone. Let D be the first norm. The gap is differentiable in H with
+        gradient ``x(alpha) - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with
+        gradient ``lam (x - x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of
+        their own bound. Hence the allowance
         ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||`` and the
         roundings of the two products."""
         x = self.terms.prepared(x)

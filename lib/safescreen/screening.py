@@ -93,7 +93,7 @@ def screen(
         Spheres and rules as in :func:`safescreen.solve`. Each screens the terms that those before
         it left undecided. With "features" among them, features and terms are screened in turn,
         until neither test decides more: fewer undecided terms shorten the norms of the features,
-        and fewer features shorten those of the terms.
+        and fewer features shorten the norms of the terms.
 
     Returns
     -------

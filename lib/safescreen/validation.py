@@ -273,7 +273,7 @@ class HeldOut:
 
 def ball_margins(prob: Any, terms: Any, ball: Sphere) -> MarginBounds:
     """Return bounds of ``<a_t, x*>`` for terms of the space of a problem whose solution x* lies in
-    a ball; with a free intercept those of ``<a_t, x*> + y_t b*``.
+    a ball; with a free intercept, bounds of ``<a_t, x*> + y_t b*``.
 
     Safe in floating point: each interval is wider by the error bound of its inner product. Cost:
     one inner product and one norm per term."""

@@ -102,8 +102,8 @@ class PSDCone(Cone):
         return float(np.linalg.norm(np.minimum(np.linalg.eigvalsh(x), 0.0)))
 
     def feasible_error(self, x: NDArray) -> float:
-        """Return a bound of the distance from the cone of a computed positive part, that of its
-        split.
+        """Return a bound of the distance of a computed positive part from the cone: the error bound
+        of its split.
         """
         return self.split_error(x)
 

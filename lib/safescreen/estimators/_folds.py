@@ -31,8 +31,8 @@ UNKNOWN = (-math.inf, math.inf)
 class Judge(NamedTuple):
     """Scores fitted models on samples, or on triplets y, as
     :class:`sklearn.model_selection.GridSearchCV` does. `params` are passed to the scorer. With
-    `is_accuracy` the scorer is the accuracy, and need not be called. `names` are those of several
-    scores, as far as they are known.
+    `is_accuracy` the scorer is the accuracy, and need not be called. `names` are the names of
+    several scores, as far as they are known.
     """
 
     scorer: Any

@@ -24,7 +24,7 @@ class PrimalDual:
     """Where the method is: x and its slack S inside the cone, three numbers a term (see
     :mod:`safescreen.interior._dual_kernels`), and the budget of the next system.
 
-    `system` is that of the terms, None where they have changed."""
+    `system` is the system of the terms; None after the terms have changed."""
 
     x: NDArray
     S: NDArray
@@ -95,10 +95,9 @@ class InteriorPoint:
         (lam + W^-1 . W^-1 + sum_t k_t a_t a_t') dx = rhs,
         k_t = w_t / (g + p_t/(1 - alpha_t) + q_t/alpha_t)
 
-    with the scaling W of the cone. Several right-hand sides, that of a predictor, Mehrotra's
-    second-order corrector and Gondzio's (1996) correctors, share its factorization. The gap is
-    about ``2 mu sum_t w_t``; what is certified is evaluated with ``alpha(x)``, for the hinge with
-    alpha.
+    with the scaling W of the cone. The right-hand sides of a predictor, of Mehrotra's second-order
+    corrector and of Gondzio's (1996) correctors share its factorization. The gap is about
+    ``2 mu sum_t w_t``; what is certified is evaluated with ``alpha(x)``, for the hinge with alpha.
 
     Cost: with D = d(d+1)/2 coordinates (d for a vector) and N rows for the terms that weigh most,
     ``N D min(N, D)`` multiplications in products of matrices and ``min(N, D)^3/3`` a step, and a
@@ -290,8 +289,8 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _Goal:
-    """What the products are to change by, those of the bounds of alpha, shape (2, T), and the
-    sum of the scaled changes of x and S.
+    """The changes that the products need: for the bounds of alpha, shape (2, T), and the sum of the
+    scaled changes of x and S.
     """
 
     bounds: NDArray

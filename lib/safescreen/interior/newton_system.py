@@ -5,7 +5,7 @@ In scaled coordinates the system is ``M = R + B'B``, R a diagonal matrix of entr
 ``B'B = sum_t k_t b_t b_t'`` over all terms. Far from the solution all terms count, near it a few
 hundred. Terms whose ``k_t ||b_t||^2`` sum to at most a budget are left out of the matrix that is
 factorized, but not of the products with M, so that the solution is as exact as it has to be. The
-factorization is that of the smaller of the two forms, ``R + B'B`` or ``I + B R^-1 B'``."""
+smaller of the two forms ``R + B'B`` and ``I + B R^-1 B'`` is factorized."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class PairSystem:
 
     def squares(self, root: NDArray) -> NDArray:
         """Return upper bounds, up to rounding, of the squared norms of ``root' a_t root``, shape
-        (T,); for a vector those of ``root a_t``.
+        (T,); for a vector, of ``root a_t``.
         """
         if self.full:
             same, other = self._pair_values(root @ root.T)

@@ -77,8 +77,8 @@ class SemidefiniteScaling:
         return 0.5 * (product + product.T)
 
     def towards(self, mu: float, dx: NDArray, dS: NDArray) -> NDArray:
-        """Return the sum of the changes of point and slack that makes their product mu, that of
-        the given changes included.
+        """Return the sum of the changes of point and slack that makes their product mu, including
+        the product of the given changes.
         """
         product = dx @ dS
         goal = mu * np.eye(len(self.values)) - np.diag(self.values**2)

@@ -313,8 +313,8 @@ def partition(
     left_norms,
     left_numbers,
 ):
-    """Count the terms of status 1 on their pairs, as exact integers, and gather those of
-    status 0.
+    """Count the terms of status 1 on their pairs, as exact integers, and gather the terms of status
+    0.
     """
     same_weights[:] = 0.0
     other_weights[:] = 0.0

@@ -202,8 +202,9 @@ class Terms(ABC):
     def partition(
         self, status: NDArray, near: Iterable[Any] = ()
     ) -> tuple[Terms, ElementLike, float, NDArray]:
-        """Return ``(undecided, total, error, numbers)``: the terms of status 0, the sum of those of
-        status 1, a bound of the rounding error of that sum, and the numbers of the undecided terms.
+        """Return ``(undecided, total, error, numbers)``: the terms of status 0, the sum of the
+        terms of status 1, a bound of the rounding error of that sum, and the numbers of the
+        undecided terms.
 
         `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero. The sum may be
         computed as :meth:`sum_near` does.

@@ -24,8 +24,8 @@ from safescreen.terms.pairs import PairTable, Points
 
 
 class PairDifferences(Terms):
-    """Terms ``a_t = u u' - v v'``: u is the difference of an *other* pair of points, v that of a
-    *same* pair.
+    """Terms ``a_t = u u' - v v'``: u is the difference of an *other* pair of points, v the
+    difference of a *same* pair.
 
     Attributes
     ----------

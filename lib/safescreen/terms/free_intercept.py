@@ -194,9 +194,8 @@ class FreeIntercept(Terms):
         ``||a_t||^2 - 2 y_t <a_t, m> + ||m||^2``.
 
         Any m serves, so the computed mean is taken as it is, without an error; 16 units of the
-        three parts cover their roundings and those of the sum. All terms must use the same m:
-        taking the smaller of this distance and the norm, term by term, would be wrong.
-        """
+        three parts cover their roundings and the roundings of the sum. All terms must use the same
+        m: taking the smaller of this distance and the norm, term by term, would be wrong."""
         if not len(self):
             return np.zeros(0)
         total = float(len(self) if self.weights is None else self.weights.sum())
@@ -327,10 +326,9 @@ class FreeIntercept(Terms):
         -----
         Let s bound what rounding leaves of the balanced sum. Some dual point balances the classes
         exactly and differs by s in the sum of ``w_t |alpha_t - alpha'_t|``: variables can move on
-        to their bounds until the sum is 0, because a feasible dual point exists. The gap is that of
+        to their bounds until the sum is 0, because a feasible dual point exists. The gap belongs to
         this point. Its adjoint differs by at most ``s max ||a_t||``, and its Fenchel terms by s
-        times their largest slope, ``|slack_t| + g alpha``.
-        """
+        times their largest slope, ``|slack_t| + g alpha``."""
         margins, (b, errors) = self._margins(self._values(x), loss)
         tau, w = levels(self)
         n = len(self)

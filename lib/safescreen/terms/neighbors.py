@@ -17,7 +17,7 @@ class AnchorLists:
     """For every anchor i a list J_i of points of its class and a list L_i of points of other
     classes.
 
-    The lists are stored like CSR rows and sorted by index: those of anchor i are at
+    The lists are stored like CSR rows and sorted by index: the lists of anchor i are at
     ``ptr[i]:ptr[i + 1]``. The pointers are int64 arrays of shape (n + 1,), the points int32 arrays.
     """
 

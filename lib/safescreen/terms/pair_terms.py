@@ -21,9 +21,9 @@ class Pairs(PairDifferences):
     """Pair terms: ``C_il`` with threshold `lower` for dissimilar pairs, ``-C_ij`` with threshold
     ``-upper`` for similar ones, where ``C_ij = (x_i - x_j)(x_i - x_j)'``.
 
-    STS19 section 6.3, after Davis et al. (2007). The squared distance of dissimilar points should
-    be at least `lower`, that of similar points at most `upper`. The terms of `dissimilar` come
-    first, those of `similar` after them.
+    STS19 section 6.3, after Davis et al. (2007). The squared distance should be at least `lower`
+    for dissimilar points, and at most `upper` for similar ones. The terms of `dissimilar` come
+    before the terms of `similar`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Pairs(PairDifferences):
     diagonal : bool
         As for :class:`Triplets`.
     weights : array of shape (D + S,), optional
-        Positive factors of the losses, those of dissimilar pairs first; 1 if left out.
+        Positive factors of the losses, dissimilar pairs first; 1 if left out.
 
     Raises
     ------
@@ -48,7 +48,7 @@ class Pairs(PairDifferences):
     -----
     Each term has its own threshold. The loss of a similar pair is zero under a small metric, so no
     lam makes all terms linear. With similar pairs ``lam_max()`` is therefore infinite, and a path
-    has to be given its `lams`. Memory, cost and rounding errors are those of
+    needs its `lams`. Memory, cost and rounding errors are as for
     :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term holds one
     point twice.
 

@@ -36,7 +36,7 @@ class Quadruplets(PairDifferences):
 
     Notes
     -----
-    Memory, cost and rounding errors are those of
+    Memory, cost and rounding errors are as for
     :class:`safescreen.terms.differences.PairDifferences`.
 
     Examples

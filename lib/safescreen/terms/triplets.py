@@ -141,8 +141,8 @@ class Triplets(PairDifferences):
 
 
 def check_coordinates(coordinates: ArrayLike | None, X: NDArray) -> NDArray:
-    """Return the points in the space of the metric, X itself for None; ValueError if their number
-    is not that of X.
+    """Return the points in the space of the metric, X itself for None; ValueError if X has another
+    number of points.
     """
     if coordinates is None:
         return X
