@@ -388,7 +388,7 @@ assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
 
 # %% [markdown]
 # None is outside. In every family some solutions lie *on* the surface: nothing can be taken away from the
-# radius, neither from the part of the slope nor from that of $\varphi$.
+# radius, neither from the part of the slope nor from the part of $\varphi$.
 
 # %% [markdown]
 # ## What it screens

@@ -135,7 +135,7 @@ assert sp.simplify(chord - m / 2 * s * (1 - s) * (z - w) ** 2) == 0
 #
 # ### Step 3: the dual side
 #
-# Weak duality gives something away. $D(\alpha)$ is itself a minimum over $K$, that of the Lagrangian
+# Weak duality gives something away. $D(\alpha)$ is itself a minimum over $K$, of the Lagrangian
 #
 # $$\mathcal L(z; \alpha) = -\sum_t \ell^*(-\alpha_t) - \langle H(\alpha), z\rangle + \tfrac\lambda2\|z\|^2 ,$$
 #
@@ -376,7 +376,7 @@ print(
 assert np.allclose(curvature[0], 1.0, atol=1e-5) and np.allclose(curvature[1], 2.0, atol=1e-5)
 
 # %% [markdown]
-# So the modulus of $P$ is $\lambda$ and that of $G$ is $2\lambda$, neither more nor less.
+# So the modulus is $\lambda$ for $P$ and $2\lambda$ for $G$, neither more nor less.
 #
 # ## The library, and does it match?
 #

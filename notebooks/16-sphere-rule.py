@@ -437,7 +437,7 @@ assert growth["dimension d"][0] > 1.9 and abs(growth["points n"][1] - 1.0) < 0.0
 #
 # The centers of DGB, RPB and RRPB are multiples of the reference $M$, so their products are multiples of
 # the margins that the objective has just computed: $O(1)$ a triplet, as the paper says. The center of the
-# gradient bound is $M - g/2\lambda$, whose direction is new; that of PGB is a projection. These need one
+# gradient bound is $M - g/2\lambda$, whose direction is new; the center of PGB is a projection. These need one
 # more pass.
 
 # %% tags=["STS19-D5"]

@@ -39,9 +39,9 @@ plt.rcParams.update(figures.STYLE)
 # the plane cuts off. Over the cap it is smallest at the star, at the edge of the cut, and larger. So the cap
 # proves more of the decisions that need the smallest margin to be large.
 #
-# Right: by how much. Over the ball the smallest margin is $r\|H\|$ below that of the center. The curves say which share
+# Right: by how much. Over the ball the smallest margin is $r\|H\|$ below the margin of the center. The curves say which share
 # of this distance is left, against the angle $\varphi$ between $H$ and the plane, for five depths $\sin\theta$ of the
-# plane. A deep cut can make the share negative: the smallest margin is then *above* that of the center.
+# plane. A deep cut can make the share negative: the smallest margin is then *above* the margin of the center.
 
 # %%
 def draw_cut_ball(ax, th, ph):

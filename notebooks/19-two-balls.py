@@ -392,7 +392,7 @@ assert false == 0 and extra > 0 and decisions > 1000
 #
 # Left, the plane through two centers and the solution: the region is the lens. A direction $H$ along the line
 # of centers sees one ball only, and one across it sees the disc of radius $h$. Right, by how much the smallest margin
-# over the lens is above that of the better ball, for equal balls at several distances.
+# over the lens is above the minimum over the better ball, for equal balls at several distances.
 
 # %%
 rng = np.random.default_rng(3)

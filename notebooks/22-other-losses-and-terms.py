@@ -223,8 +223,8 @@ for name, (problem, *_) in five.items():
     print(f"{name:18} {problem.terms}, lam_max {problem.lam_max():.4g}")
 
 # %% [markdown]
-# The pairs have $\lambda_{\max} = \infty$: a similar pair costs nothing under a small metric, so there is no $\lambda$
-# from which on all terms are linear. (With the squared hinge that is so for all five.) A path then starts wherever we
+# The pairs have $\lambda_{\max} = \infty$: a similar pair costs nothing under a small metric, so at no
+# $\lambda$ are all terms linear. (With the squared hinge that is so for all five.) A path then starts wherever we
 # like.
 #
 # ## An outside solver
@@ -389,7 +389,7 @@ for name, row in table.items():
 
 # %% [markdown]
 # Nothing is ever in L with the squared hinge: its quadratic part never ends, so a term that costs something keeps a
-# dual variable of its own. The rules that the paper has for the squared hinge are those of R alone.
+# dual variable of its own. For the squared hinge the paper has rules for R alone.
 #
 # ### All at once
 #

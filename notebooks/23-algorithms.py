@@ -159,7 +159,7 @@ for name, (_, status, history) in runs.items():
     print(f"{name:17} {len(history):4d} iterations, {visits:6.1f} passes over all triplets, {share:4.1f} % screened")
 
 # %% [markdown]
-# The iterations of the second run are those of the first: at every iterate the forgotten triplets were in
+# The second run takes the same iterations as the first: at every iterate the forgotten triplets were in
 # their regions, so that the gradient is the same. They only cost less; counted in visits to triplets, much
 # less.
 #
@@ -367,7 +367,7 @@ print(f"gap of the whole problem over the gap reported, at most: {excess:.6f}")
 assert wrong == 0 and decided > 100_000 and excess <= 1.0 + 1e-9
 
 # %% [markdown]
-# The lower ends of the library are those of the ten lines:
+# The lower ends of the library agree with the ten lines:
 
 # %% tags=["STS19-A2", "nbval-ignore-output"]
 middle = without[10]

@@ -239,7 +239,7 @@ print(f"points in the half-space of Sasvi: {sasvi.sum()}, in that of the dome: {
 assert (sasvi == dome).all() and 1000 < dome.sum() < 3000
 
 # %% [markdown]
-# So the three are one region, of which Sasvi came first, with exact solutions, and Dynamic Sasvi with any.
+# So the three are one region. Sasvi came first, with exact solutions; Dynamic Sasvi takes any reference.
 #
 # ### (d) Over a cone
 #

@@ -339,7 +339,7 @@ assert count["enlarged"]["screened"] < count["plain"]["screened"]
 #
 # | what is screened at $\lambda_0$ | what is computed for another $\lambda$ | enlarged radius |
 # |---|---|---|
-# | nothing, the evaluation is that of the whole problem | GB, DGB, MGB or their ranges | not needed |
+# | nothing, the whole problem is evaluated | GB, DGB, MGB or their ranges | not needed |
 # | terms, and they have left the sums | GB, DGB, MGB or their ranges, from the reduced problem | needed |
 # | terms, and they have left the sums | RRPB or its range | not needed |
 #

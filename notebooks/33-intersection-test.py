@@ -555,7 +555,7 @@ assert kappa_square == 0 and apart == 0
 # $\langle z_i, w_0\rangle$ as computed, which for a *support vector* is 1 up to the last digit. When it comes out as
 # $1 + 2^{-52}$, the rule says R, and a sample that carries the solution is thrown away.
 #
-# Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins are
+# Machines with one support vector $z_1$, where everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins are
 # larger. We draw two thousand of them, in ten dimensions.
 
 # %%

@@ -119,8 +119,8 @@ figures.show(
 #
 # ## Algorithm 3 in numpy
 #
-# On a small problem all atoms can be listed. `P` holds $\langle A_t, B\rangle$, a row a triplet and a
-# column an atom; a matrix of the polytope is a vector `w` of weights.
+# On a small problem all atoms can be listed. `P` holds $\langle A_t, B\rangle$, with one row per triplet
+# and one column per atom. A matrix of the polytope is a vector `w` of weights.
 
 # %%
 loss = ss.SmoothedHinge(gamma=1.0)
@@ -540,9 +540,9 @@ assert run[2][3] == "drop" and ratio < 0.5
 # `FrankWolfe` and `HDSL`. The slopes of the last two are never zero, so that every triplet counts in every
 # iteration.
 #
-# The data are 80 points of two classes in 12 features, of which two belong to either class and eight are noise. Each loss
+# The data are 80 points of two classes in 12 features: two features belong to each class, and eight are noise. Each loss
 # is computed by its formula. Each of 20 steps is taken a second time, as above, and `gap_` at the end is compared with
-# that of dense matrices. (For the exponential loss the bound is true and says little; the gap says what is needed.)
+# the gap of dense matrices. (For the exponential loss the bound is true and says little; the gap says what is needed.)
 
 # %%
 rng = np.random.default_rng(8)

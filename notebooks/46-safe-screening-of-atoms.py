@@ -460,7 +460,7 @@ assert share == 0.0
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Its slope is $\frac14$-Lipschitz, so $\gamma = 4$ and the radius is $\sqrt{T\delta/4}$, half of that of HDSL19's loss. A slope is never 0 or 1: no term
+# Its slope is $\frac14$-Lipschitz, so $\gamma = 4$ and the radius is $\sqrt{T\delta/4}$, half the radius for HDSL19's loss. A slope is never 0 or 1: no term
 # leaves the norm.
 #
 # </details>

@@ -9,7 +9,7 @@
 # At the end you will have seen
 #
 # * that the duality gap bound is the Gap Safe sphere of the lasso, with primal and dual exchanged;
-# * a radius for each term from which on it is decided, derived and compared with what happens, over three cones and with a kernel;
+# * for each term a radius below which it is decided, derived and compared with what happens, over three cones and with a kernel;
 # * which terms no ball ever decides, and why a hinge usually has some;
 # * how far rounding lets this go.
 
@@ -24,7 +24,7 @@ from safescreen_book import datasets, figures
 # ## The story in a picture
 #
 # A smoothed hinge is flat above 1 and straight below $1-\gamma$. Between these thresholds it bends. Six terms have
-# their margins at the solution marked by dots. A ball of radius $r$ knows each margin up to $r\|a_t\|$ around that of its center,
+# their margins at the solution marked by dots. A ball of radius $r$ knows each margin up to $r\|a_t\|$ around the margin of its center,
 # and the center itself may be off by as much. As the ball shrinks, the interval leaves the threshold: first for the terms that
 # are far away, last for those that are near, and never for the one between the thresholds.
 

@@ -7,7 +7,7 @@
 #
 # At the end you will have seen
 #
-# * that two balls, those of the two ends, hold the solutions for a whole interval of $\lambda$;
+# * that two balls, one for each end, hold the solutions for a whole interval of $\lambda$;
 # * bounds of the validation error as a function of $\lambda$, and a $\lambda$ that no other one of the interval beats by more than $\varepsilon$;
 # * one formula for the margin of a term at the solution without it, over every cone, and how many leave-one-out decisions it makes;
 # * radii that are 2 % too small and fail, and what rounding leaves open.
@@ -410,7 +410,7 @@ assert not near.contains(np.array([4.0 / 24.0])) and far.contains(np.array([4.0 
 
 # %% [markdown]
 # **A free intercept.** It ties the dual variables together: $\sum_i w_i y_i\alpha_i = 0$. With $\alpha_t = 0$ alone the sum is no longer 0, the
-# point is not feasible, and the formula of the claim is false. Four samples, of which leaving out the third tips the balance:
+# point is not feasible, and the formula of the claim is false. Here are four samples; leaving out the third one tips the balance:
 
 # %%
 points = np.array([[0.0], [1.0], [1.2], [2.0]])

@@ -126,8 +126,8 @@ assert len(stages[2][0]) < len(stages[0][0]) < len(wine)
 # The dual objective has $-\frac\gamma2\sum_t w_t\alpha_t^2$, and $\frac12\|[H]_K\|^2$ lies above its tangent by half the squared change of
 # $[H]_K$. So $D^\star - D(\alpha) \ge \frac\lambda2\|x(\alpha) - x^\star\|^2 + \frac\gamma2\sum_t w_t(\alpha_t - \alpha_t^\star)^2$.
 #
-# Add them. The squared distances of $x$ and $x(\alpha)$ from $x^\star$ add up to twice that of their midpoint plus half the squared
-# distance between the two:
+# Add them. The squared distances of $x$ and $x(\alpha)$ from $x^\star$ add up to twice the squared distance of their midpoint plus half
+# the squared distance between the two:
 
 # %%
 x_, y_, s_ = sp.symbols("x y s", real=True)
