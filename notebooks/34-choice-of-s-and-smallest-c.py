@@ -401,10 +401,10 @@ for share in shares:
 
 # %% tags=["nbval-ignore-output"]
 title, axis = "breast-cancer, $C = 10^4 C_{min}$", {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
-figures.lines(curves, shares, title=title, legend="right", **axis)
+figures.lines(curves, shares, title=title, legend="right", marks="apart", **axis)
 figures.show(
     "Curves show the share of samples screened by the intersection test against C_ref over C, one for "
-    f"each choice of s. Means: {figures.listed(curves)}."
+    f"each choice of s; marks show curves that lie over each other. Means: {figures.listed(curves)}."
 )
 
 # %% tags=["SSS14-D25", "nbval-ignore-output"]

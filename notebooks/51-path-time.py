@@ -302,7 +302,7 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 first = per_lam[per_lam["draw"] == 0]
 shown = [name for name in names if name not in ("none", "product")]
-figure, axes = figures.panels(2, width=9.5, height=3.6, sharey=True)
+figure, axes = figures.panels(2, width=8.0, height=3.4, sharey=True)
 for ax, column, title in (
     (axes[0], "path_rate", "screened before the first iteration"),
     (axes[1], "screening_rate", "screened in the end"),
@@ -312,9 +312,8 @@ for ax, column, title in (
     for name in shown:
         curve = first[first["method"] == name].iloc[start:]
         lines[name] = curve["lam"].to_numpy(), (curve[column] / curve["removable"]).to_numpy()
-    figures.lines(lines, ax=ax, title=f"{dataset}: {title}", path=True, share=True, legend=None)
+    figures.lines(lines, ax=ax, title=f"{dataset}: {title}", path=True, share=True, marks="apart")
 axes[0].set_ylabel("rate")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(lines))
 record.figure("rates", figure)
 figures.show(
     "Curves show the screening rates of the methods against lambda, which falls to the right: left before the first iteration, right at the end of each solve. "

@@ -265,7 +265,7 @@ with plt.rc_context(figures.STYLE):
     figure, axes = plt.subplot_mosaic(places, figsize=shape, layout="constrained", height_ratios=[1.3, 1.0])
 curves = {name: rates[name] for name in TESTS}
 labels = {"xlabel": r"$C_{\mathrm{ref}}/C$", "ylabel": "share of R and L screened", "title": label}
-figures.lines(curves, rates.index, ax=axes["rates"], share=True, legend="right", **labels)
+figures.lines(curves, rates.index, ax=axes["rates"], share=True, legend="right", marks="apart", **labels)
 with plt.rc_context(figures.STYLE):
     for name in ("IT", "DT"):
         ax = axes[name]

@@ -348,17 +348,17 @@ for name, rows in races.items():
     assert (table["wrong"][["none", "safe"]] == 0).all() and table["wrong"]["working set"] > 0
 
 # %% tags=["nbval-ignore-output"]
-figure, axes = figures.panels(2, width=10.0, height=3.6, sharey=True)
-shares = {}
+figure, axes = figures.panels(2, width=8.0, height=3.4, sharey=True)
+shares, labels = {}, {"xlabel": "lam", "ylabel": "visits / those without screening"}
 for ax, (name, rows) in zip(axes, races.items(), strict=True):
     by_lam = rows.pivot(index="lam", columns="method", values="visits")[list(METHODS)]
     by_lam = by_lam.sort_index(ascending=False)
     lines = {method: by_lam[method] / by_lam["none"] for method in METHODS[1:]}
     shares[name] = {method: line.mean() for method, line in lines.items()}
-    figures.lines(lines, by_lam.index.to_numpy(), ax=ax, title=name, path=True, xlabel="lam", ylabel="visits, of none")
+    figures.lines(lines, by_lam.index.to_numpy(), ax=ax, title=name, path=True, ratio=True, marks="apart", **labels)
 listed = "; ".join(f"{name}: {figures.listed(values)}" for name, values in shares.items())
 figures.show(
-    "Bars show the visits of each method over the visits without screening, along each path. Means: "
+    "Curves show the visits of each method over the visits without screening, along each path, on a logarithmic axis. Means: "
     f"{listed}."
 )
 

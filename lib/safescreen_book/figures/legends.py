@@ -51,10 +51,11 @@ def _options(legend):
 
 
 def _columns(figure, legend, width):
-    """Return how many entries stand side by side in a width in pixels."""
+    """Return how many entries stand side by side in a width in pixels, in rows of equal length."""
     each = legend.get_window_extent().width / legend._ncols
     count = len(legend.get_texts())
-    return max(1, min(count, int(width // each)))
+    rows = -(-count // max(1, int(width // each)))
+    return -(-count // rows)
 
 
 def _grow(figure, count, columns):

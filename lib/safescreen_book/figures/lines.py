@@ -4,6 +4,8 @@ import numpy as np
 
 from safescreen_book.figures.style import COLOURS, canvas, styles
 
+SHAPES = "os^vD<>p"
+
 
 def lines(
     curves,
@@ -41,8 +43,9 @@ def lines(
         The vertical axis goes from 0 to 1.
     ratio : bool
         The vertical axis is logarithmic with a line at 1.
-    marks : bool
-        A dot at every value.
+    marks : {False, True, "apart"}
+        A dot at every value, or a few marks on each curve. These have another shape on each curve
+        and stand at other places, so that one sees which curves lie over each other.
     legend : {"best", "right", None}
     """
     dots = dots or {}
@@ -52,22 +55,16 @@ def lines(
     if ratio:
         log += "y"
     with canvas(ax, (5.2, 3.2)) as ax:
-        widths = np.linspace(min(0.7 + 0.7 * len(curves), 4.2), 1.4, len(curves))
-        for (label, curve), width in zip(curves.items(), widths, strict=True):
+        widest = 2.2 if marks == "apart" else min(0.7 + 0.7 * len(curves), 4.2)
+        widths = np.linspace(widest, 1.4, len(curves))
+        for order, ((label, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
             if isinstance(curve, tuple):
                 at, values = curve
             else:
                 values = curve
                 at = np.arange(len(curve)) if x is None else x
-            ax.plot(
-                at,
-                values,
-                marker="o" if marks else None,
-                markersize=3,
-                linewidth=width,
-                label=label,
-                **next(chosen),
-            )
+            marked = _marks(marks, order, len(curves), len(at))
+            ax.plot(at, values, linewidth=width, label=label, **marked, **next(chosen))
         for order, (label, (at, values)) in enumerate(dots.items()):
             ax.plot(
                 at,
@@ -79,7 +76,7 @@ def lines(
                 zorder=3,
             )
         if ratio:
-            ax.axhline(1.0, color="#555555", linewidth=0.8, zorder=0)
+            ax.axhline(1.0, color="#555555", linewidth=0.8, zorder=0.9)  # above the grid
         if x is None and "x" not in log:
             ax.xaxis.get_major_locator().set_params(
                 integer=not any(isinstance(curve, tuple) for curve in curves.values())
@@ -102,6 +99,24 @@ def lines(
                 **(beside if legend == "right" else {"loc": legend, "ncols": 1 + (len(curves) > 6)})
             )
     return ax
+
+
+def _marks(marks, order, n_curves, n_points):
+    """Return shape and places of the marks of a curve, options of ``plot``.
+
+    >>> [_marks("apart", order, 3, 30)["markevery"] for order in range(3)]
+    [(0, 6), (2, 6), (4, 6)]
+    """
+    if marks != "apart":
+        return {"marker": "o", "markersize": 3} if marks else {}
+    step = max(n_curves, n_points // 5)
+    return {
+        "marker": SHAPES[order % len(SHAPES)],
+        "markevery": (order * step // n_curves % n_points, step),
+        "markersize": 6,
+        "markerfacecolor": "white",
+        "markeredgewidth": 1.4,
+    }
 
 
 def logarithmic(ax, name):

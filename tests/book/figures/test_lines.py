@@ -19,6 +19,17 @@ def test_a_path_runs_from_large_to_small():
     )
 
 
+@pytest.mark.parametrize(("n_curves", "n_points"), [(3, 30), (7, 10), (8, 35), (5, 3)])
+def test_each_of_equal_curves_shows_a_mark_where_no_other_has_one(n_curves, n_points):
+    equal = {f"m = {k}": np.ones(n_points) for k in range(n_curves)}
+    ax = figures.lines(equal, marks="apart")
+    places = [line.get_markevery() for line in ax.lines]
+    taken = [set(range(n_points)[start::step]) for start, step in places]
+    assert all(taken) and len({line.get_marker() for line in ax.lines}) == n_curves
+    if n_points >= n_curves:
+        assert sum(map(len, taken)) == len(set.union(*taken))
+
+
 def test_dots_are_marks_and_all_are_in_the_legend():
     ax = figures.lines(
         {"MGB": ([1.0, 2.0], [3.0, 4.0])},
