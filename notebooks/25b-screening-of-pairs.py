@@ -42,13 +42,22 @@ same, other = np.linspace(0.3, 3.2, 12), np.linspace(2.2, 6.0, 14)
 half_same, half_other = 0.08 * same, 0.08 * other
 done_same = same + half_same + 1.0 < np.min(other - half_other)
 done_other = other - half_other - 1.0 > np.max(same + half_same)
-figure, ax = figures.panels(1, width=7.4, height=3.0)
-for at, half, done, level in ((same, half_same, done_same, 0.0), (other, half_other, done_other, 1.0)):
+assert done_same.any() and done_other.any() and not done_same.all()
+
+
+# %%
+def draw_intervals(ax, at, half, done, level):
+    """Draw the intervals of a class at a level, coloured by what is decided."""
     height = level + np.linspace(-0.18, 0.18, at.size)
     for key, chosen in (("R", done), ("C", ~done)):
-        ax.errorbar(
-            at[chosen], height[chosen], xerr=half[chosen], fmt="o", markersize=3.5, color=figures.COLOURS[key]
-        )
+        style = {"fmt": "o", "markersize": 3.5, "color": figures.COLOURS[key]}
+        ax.errorbar(at[chosen], height[chosen], xerr=half[chosen], **style)
+
+
+# %%
+figure, ax = figures.panels(1, width=7.4, height=3.0)
+draw_intervals(ax, same, half_same, done_same, 0.0)
+draw_intervals(ax, other, half_other, done_other, 1.0)
 ax.axvline(np.min(other - half_other) - 1.0, color="#777777", linewidth=0.9, linestyle="--")
 ax.axvline(np.max(same + half_same) + 1.0, color="#777777", linewidth=0.9, linestyle=":")
 ax.set(
@@ -58,13 +67,12 @@ ax.set(
     xlabel="squared distance from the anchor",
 )
 figures.show(
-    "Intervals show squared distances: the own class is in the lower row, others are in the upper one. "
-    "Below, the intervals left of a dashed line are coloured as decided: the line lies 1 to the left of "
-    "the nearest interval above. Above, the intervals right of a dotted line, 1 to the right of the "
-    f"farthest below, are decided too: {done_same.sum()} of {same.size} below and {done_other.sum()} of "
-    f"{other.size} above."
+    "Intervals show squared distances: the own class is in the lower row, others are in the upper "
+    "one. Below, the intervals left of a dashed line are coloured as decided: the line lies 1 to "
+    "the left of the nearest interval above. Above, the intervals right of a dotted line, 1 to "
+    f"the right of the farthest below, are decided too: {done_same.sum()} of {same.size} below and "
+    f"{done_other.sum()} of {other.size} above."
 )
-assert done_same.any() and done_other.any() and not done_same.all()
 
 # %% [markdown]
 # ## The claim

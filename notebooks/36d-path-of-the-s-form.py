@@ -353,13 +353,14 @@ def length_bound(pairs):
 # is hardly longer than $U$.
 
 
-# %% tags=["SSS13-A2"]
+# %%
 def left_out(solution):
     """Return how many samples the rule has put into L and R; the look at the end may add some."""
     return solution.history[-1].n_L, solution.history[-1].n_R
 
 
 def assert_masks(solution, in_L, in_R, margin):
+    """Assert that a solution decides what the masks of its rule do, outside of the threshold."""
     sure = margin > 1e-5
     n_L, n_R = left_out(solution)
     screened = solution.screened
@@ -368,6 +369,7 @@ def assert_masks(solution, in_L, in_R, margin):
     assert n_L + n_R > 0.3 * len(sure)
 
 
+# %% tags=["SSS13-A2"]
 fine = pathwise.safe_screening_path(toy.terms, [*np.geomspace(0.1, 0.11, 11), 10.0], M=5, rtol=1e-8)
 n_masks = 0
 for each in (path, fine):

@@ -247,14 +247,20 @@ class Noisy:
         return alpha.sum() - self.lam / 2 * w @ w
 
     def radius(self, w, alpha):
-        """Radius of DGB; the difference of two sums gets an allowance for their rounding, and is never 0."""
+        """Radius of DGB; an allowance for rounding keeps the gap above 0."""
         gap = max(self.primal(w) - self.dual(alpha), 0.0) + 1e-12 * self.primal(w)
         return np.sqrt(2.0 * gap / self.lam)
 
-    def decided(self, w, r):
-        """Masks of the samples certain in L and in R, by a ball."""
-        norms = np.linalg.norm(self.Z, axis=1) + self.kappa
-        return self.margins(w) + r * norms < 1.0, self.margins(w) - r * norms > 1.0
+
+# %% [markdown]
+# The sphere rule takes the longer norm:
+
+
+# %%
+def decided_by(noisy, w, r):
+    """Masks of the samples certain in L and in R, by a ball."""
+    norms = np.linalg.norm(noisy.Z, axis=1) + noisy.kappa
+    return noisy.margins(w) + r * norms < 1.0, noisy.margins(w) - r * norms > 1.0
 
 
 # %% tags=["NEW-NU", "nbval-ignore-output"]
@@ -276,7 +282,7 @@ for seed in range(20):
         w = noisy.point(alpha)
         r = noisy.radius(w, alpha)
         assert np.linalg.norm(w - star) <= r + accuracy
-        in_L, in_R = noisy.decided(w, r)
+        in_L, in_R = decided_by(noisy, w, r)
         assert (noisy.margins(star) > 1.0 - slack)[in_R].all() and (noisy.margins(star) < 1.0 + slack)[in_L].all()
         decided += in_R.sum() + in_L.sum()
 print(f"noise in the features, 20 random machines: {decided} decisions, none wrong; the ball holds the solution each time")
@@ -296,7 +302,7 @@ star, r = line.point(slopes), line.radius(start, slopes)
 used = abs(star - start)[0] / r
 without = line.margins(start)[-1] + r * 6.1
 assert abs(star[0] + 0.2) < 1e-12 and line.radius(star, slopes) < 1e-4 and line.margins(star)[-1] > 1.0
-assert 0.9 < used < 1.0 and without < 1.0 and not line.decided(start, r)[0][-1]
+assert 0.9 < used < 1.0 and without < 1.0 and not decided_by(line, start, r)[0][-1]
 print(f"the solution is at {used:.0%} of the radius; the last sample has margin {line.margins(star)[-1]:.2f} there")
 print(f"the ball bounds this margin by {without:.2f} without the noise in the norm, and by {without + r:.2f} with it")
 

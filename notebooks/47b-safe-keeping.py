@@ -229,6 +229,7 @@ def moved(prob, H, E):
     return V @ (omega * (V.T @ E @ V)) @ V.T
 
 
+# %%
 def finish(prob, lam, in_L, in_C, start, steps):
     """Slopes after some Newton steps for (1), and the largest residual before each of them."""
     alpha, members, residuals = np.where(in_C, start, 1.0 * in_L), np.flatnonzero(in_C), []
@@ -238,11 +239,25 @@ def finish(prob, lam, in_L, in_C, start, steps):
         x = prob.cone.project(H) / lam
         residual = (prob.terms.threshold - prob.loss.width * alpha - prob.terms.margins(x))[members]
         J = [prob.terms.margins(moved(prob, H, E))[members] / lam for E in directions]
-        alpha[members] += np.linalg.solve(np.array(J).T + prob.loss.width * np.eye(len(members)), residual)
+        alpha[members] += np.linalg.solve(
+            np.array(J).T + prob.loss.width * np.eye(len(members)), residual
+        )
         residuals.append(abs(residual).max(initial=0.0))
     return alpha, residuals
 
 
+def newton_steps(prob):
+    """How many Newton steps we make: one where (1) is linear."""
+    return 3 if isinstance(prob.cone, ss.PSDCone) else 1
+
+
+# %% [markdown]
+# One Newton step is enough where (1) is linear. That is so while the coordinates or eigenvalues of
+# $H$ keep their signs. The ball bounds how far each of them is displaced between its center and the
+# solution.
+
+
+# %%
 def sizes_of_H(prob, H):
     """What has to keep its sign: coordinates or eigenvalues; nothing over the whole space."""
     if isinstance(prob.cone, ss.PSDCone):
@@ -258,7 +273,9 @@ def sizes_at(prob, x):
 def gram(prob, in_C):
     """The products of all pairs of terms in C."""
     members = np.flatnonzero(in_C)
-    return np.array([prob.terms.margins(prob.terms.adjoint(unit(prob, t)))[members] for t in members])
+    return np.array(
+        [prob.terms.margins(prob.terms.adjoint(unit(prob, t)))[members] for t in members]
+    )
 
 
 def displacement(prob, ball, in_C):
@@ -269,11 +286,6 @@ def displacement(prob, ball, in_C):
 def signs_are_known(prob, ball, in_C):
     """Whether everything that has to keep its sign is farther from 0 than it may be displaced."""
     return (abs(sizes_at(prob, ball.center)) > displacement(prob, ball, in_C)).all()
-
-
-def newton_steps(prob):
-    """How many Newton steps we make: one where (1) is linear."""
-    return 3 if isinstance(prob.cone, ss.PSDCone) else 1
 
 
 # %% tags=["NEW-KEEP", "nbval-ignore-output"]
