@@ -50,6 +50,10 @@ from safescreen_book.protocols.neighbours import compare, error_of, factor_of, s
 
 check_injected()  # parameters that papermill has put in
 
+# %% [markdown]
+# Without a file of your own, the notebook writes an example.
+
+# %%
 is_example = not file
 if is_example:
     words = "encode"
@@ -107,16 +111,25 @@ coordinates, basis = span(A)  # the rows themselves, and None, if there are more
 triplets = ss.Triplets.from_labels(A, codes, k=k, coordinates=coordinates)
 prob = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
 if not prob.lam_max() > 0.0:
-    raise ValueError("k: in no direction are rows farther from other classes than from their own; try another k or other columns")
+    raise ValueError(
+        "k: in no direction are rows farther from other classes than from their own; "
+        "try another k or other columns"
+    )
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", ss.ConvergenceWarning)  # of the last one, if the time is over
+    # if the time is over, the last solution is not accurate
+    warnings.simplefilter("ignore", ss.ConvergenceWarning)
     lams = prob.lam_max() * np.geomspace(0.9, 1e-5, 25)
     warm_up()  # the first time on a machine kernels are compiled, which is not to count as learning
     path = ss.path(prob, lams, rtol=1e-4, screening=("RRPB", "PGB"), max_seconds=seconds / 6)
 
+# %% [markdown]
+# Each metric of the path is judged by the error of the three nearest neighbours on the rows that
+# are set aside.
 
+
+# %% tags=["nbval-ignore-output"]
 def validated(L):
-    """Return the error of the three nearest neighbours after the map L, balanced if classes are uneven."""
+    """Return the error of the neighbours after the map L, balanced if classes are uneven."""
     model = KNeighborsClassifier(min(3, len(A))).fit(A @ L.T, y[train])
     return error_of(model.predict(B @ L.T), y[test], is_balanced=table.is_uneven)
 
@@ -124,15 +137,23 @@ def validated(L):
 what = "balanced validation error" if table.is_uneven else "validation error"
 errors = [validated(factor_of(solution.x, basis)) for solution in path]
 before = error_of(
-    KNeighborsClassifier(min(3, len(A))).fit(A, y[train]).predict(B), y[test], is_balanced=table.is_uneven
+    KNeighborsClassifier(min(3, len(A))).fit(A, y[train]).predict(B),
+    y[test],
+    is_balanced=table.is_uneven,
 )
 best = int(np.argmin(errors))
 chosen = path[best]
 L = factor_of(chosen.x, basis)
 print(f"{len(triplets):,} triplets of {len(A):,} rows; {len(path)} values of lambda")
-print(f"{what} of the 3 nearest neighbours: {before:.3f} before, {errors[best]:.3f} at the best lambda")
+print(
+    f"{what} of the 3 nearest neighbours: {before:.3f} before, {errors[best]:.3f} at the best "
+    "lambda"
+)
 if path.reason == "time":
-    print(f"the time is over at lambda {path.lams[-1]:.3g}, and smaller ones are not tried; raise seconds")
+    print(
+        f"the time is over at lambda {path.lams[-1]:.3g}, and smaller ones are not tried; raise "
+        "seconds"
+    )
 
 # %%
 shown = sorted(pd.Series(y).value_counts().index[:8])

@@ -144,7 +144,7 @@ for C in (1.0, 1.02, 1.05):
 # once of the samples that the certificate of a rough fit leaves. The solutions are the same. The times are those of the machine on which
 # this notebook was run.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 A, b = make_classification(20_000, 20, n_informative=8, flip_y=0.0, class_sep=1.5, random_state=0)
 A = StandardScaler().fit_transform(A)
 few = slice(6000)
@@ -162,14 +162,17 @@ def path_of_svc(screened):
     return models, seen
 
 
+# %%
 def accurate_linear_svc(screened):
     """Return an accurate model, and how many samples it has seen."""
-    options, kept = {"C": 1.0, "max_iter": 1_000_000, "random_state": 0, "dual": True}, np.ones(len(b), dtype=bool)
+    options = {"C": 1.0, "max_iter": 1_000_000, "random_state": 0, "dual": True}
+    kept = np.ones(len(b), dtype=bool)
     if screened:
         kept = ~ss.screen_fitted(LinearSVC(tol=1e-2, **options).fit(A, b), A, b).in_R
     return [LinearSVC(tol=1e-8, **options).fit(A[kept], b[kept])], [kept.sum()]
 
 
+# %% tags=["nbval-ignore-output"]
 def seconds_of(function, screened):
     """Return what a function returns, and the processor time it took."""
     begun = time.process_time()
@@ -178,12 +181,17 @@ def seconds_of(function, screened):
 
 ss.screen_fitted(LinearSVC().fit(A[:100], b[:100]), A[:100], b[:100])  # compiles
 times = {}
-for name, function in {"SVC(kernel='linear')": path_of_svc, "LinearSVC()": accurate_linear_svc}.items():
+for name, function in {
+    "SVC(kernel='linear')": path_of_svc,
+    "LinearSVC()": accurate_linear_svc,
+}.items():
     plain, _, seconds = seconds_of(function, False)
     fast, seen, less = seconds_of(function, True)
     times[name] = seconds, less
-    assert all(np.allclose(one.decision_function(A), two.decision_function(A), atol=1e-3) for one, two in zip(plain, fast, strict=True))
-    print(f"{name}: same decision values; the last fit saw {seen[-1] / (6000 if len(seen) > 1 else len(b)):.0%} of the samples")
+    for one, two in zip(plain, fast, strict=True):
+        assert np.allclose(one.decision_function(A), two.decision_function(A), atol=1e-3)
+    share = seen[-1] / (6000 if len(seen) > 1 else len(b))
+    print(f"{name}: same decision values; the last fit saw {share:.0%} of the samples")
 
 # %% tags=["nbval-ignore-output"]
 for name, (seconds, less) in times.items():

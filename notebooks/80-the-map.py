@@ -214,10 +214,12 @@ class ExactProblem:
     """Five terms, a lam0, and the exact primal and dual solutions x0, alpha0 for it."""
 
     def __init__(self, cone, rng):
-        self.cone, self.gamma = cone, mpf(rng.choice([0.0, 0.25]))
+        self.cone = cone
+        self.gamma = mpf(rng.choice([0.0, 0.25]))
         u, v = exact(rng.standard_normal((2, 5, 3 if cone != "matrices" else 2)))
         if cone == "matrices":
-            self.A = np.array([(np.outer(p, p) - np.outer(q, q)).ravel() for p, q in zip(u, v, strict=True)])
+            pairs = zip(u, v, strict=True)
+            self.A = np.array([(np.outer(p, p) - np.outer(q, q)).ravel() for p, q in pairs])
         else:
             self.A = u if cone == "whole space" else u * u - v * v
         self.lam0 = mpf(10.0 ** rng.uniform(-0.5, 0.5))
@@ -230,29 +232,40 @@ class ExactProblem:
     def losses(self, x):
         """The loss of each term."""
         slack = np.array([max(t, mpf(0)) for t in self.tau - self.A @ x])
-        return np.array([s - self.gamma / 2 if s >= self.gamma else s * s / (2 * self.gamma) for s in slack])
+        return np.array(
+            [s - self.gamma / 2 if s >= self.gamma else s * s / (2 * self.gamma) for s in slack]
+        )
 
-    def balls(self, x, alpha, lam):
-        """Center and radius of each ball of one pair, by the definitions; RRPB from lam0 to lam."""
-        H = self.A.T @ alpha
-        plus = positive_part(H, self.cone)
-        fenchel = np.sum(self.losses(x) + self.gamma / 2 * alpha**2 - alpha * (self.tau - self.A @ x))
-        excess = fenchel + x @ (plus - H)  # the gap without its square
-        Q = (x + H / lam) / 2
-        gb_square = (x - H / lam) @ (x - H / lam) / 4 + fenchel / lam
-        center = positive_part(Q, self.cone)
-        apart, apart0 = (length(x - plus / level) for level in (lam, self.lam0))
-        eps = mp.sqrt(apart0**2 + 2 * excess / self.lam0)
-        step = abs(self.lam0 - lam) / (2 * lam) * length(x)
-        later = (self.lam0 + lam) / (2 * lam) * x
-        return {
-            "GB": (Q, mp.sqrt(gb_square)),
-            "PGB": (center, mp.sqrt(max(gb_square - (Q - center) @ (Q - center), mpf(0)))),
-            "DGB": (x, mp.sqrt(apart**2 + 2 * excess / lam)),
-            "MGB": ((x + plus / lam) / 2, mp.sqrt(apart**2 / 4 + excess / lam)),
-            "RPB": (later, step),
-            "RRPB": (later, step + max(mpf(1), self.lam0 / lam) * eps),
-        }
+
+# %% [markdown]
+# A pair of a point and its slopes makes six balls. RRPB takes the pair as a reference for
+# $\lambda_0$.
+
+
+# %%
+def balls(problem, x, alpha, lam):
+    """Center and radius of each ball of one pair, by the definitions; RRPB from lam0 to lam."""
+    H = problem.A.T @ alpha
+    plus = positive_part(H, problem.cone)
+    fenchel = np.sum(
+        problem.losses(x) + problem.gamma / 2 * alpha**2 - alpha * (problem.tau - problem.A @ x)
+    )
+    excess = fenchel + x @ (plus - H)  # the gap without its square
+    Q = (x + H / lam) / 2
+    gb_square = (x - H / lam) @ (x - H / lam) / 4 + fenchel / lam
+    center = positive_part(Q, problem.cone)
+    apart, apart0 = (length(x - plus / level) for level in (lam, problem.lam0))
+    eps = mp.sqrt(apart0**2 + 2 * excess / problem.lam0)
+    step = abs(problem.lam0 - lam) / (2 * lam) * length(x)
+    later = (problem.lam0 + lam) / (2 * lam) * x
+    return {
+        "GB": (Q, mp.sqrt(gb_square)),
+        "PGB": (center, mp.sqrt(max(gb_square - (Q - center) @ (Q - center), mpf(0)))),
+        "DGB": (x, mp.sqrt(apart**2 + 2 * excess / lam)),
+        "MGB": ((x + plus / lam) / 2, mp.sqrt(apart**2 / 4 + excess / lam)),
+        "RPB": (later, step),
+        "RRPB": (later, step + max(mpf(1), problem.lam0 / lam) * eps),
+    }
 
 
 # %% [markdown]
@@ -263,11 +276,6 @@ class ExactProblem:
 
 
 # %%
-def sticks_out(inner, outer):
-    """How far a ball reaches beyond another."""
-    return (length(inner[0] - outer[0]) + inner[1] - outer[1]) / (1 + outer[1])
-
-
 def directions(size, rng, count):
     """Random unit vectors; symmetric where the space is that of matrices."""
     steps = rng.standard_normal((count, size))
@@ -277,7 +285,7 @@ def directions(size, rng, count):
 
 
 def cap(ball, normal, level, rng, count=20):
-    """Random points of the surface of a ball where <normal, z> >= level, half of them at this level."""
+    """Random points of the surface of a ball where <normal, z> >= level, half of them at level."""
     center, radius = ball
     u = normal / length(normal)
     lowest = (level - normal @ center) / (length(normal) * radius)
@@ -288,8 +296,16 @@ def cap(ball, normal, level, rng, count=20):
         height = max(lowest, mpf(-1))
         if k % 2:
             height += (1 - height) * mpf(rng.uniform())
-        points.append(center + radius * (height * u + mp.sqrt(1 - height**2) * across / length(across)))
+        points.append(
+            center + radius * (height * u + mp.sqrt(1 - height**2) * across / length(across))
+        )
     return points
+
+
+# %%
+def sticks_out(inner, outer):
+    """How far a ball reaches beyond another."""
+    return (length(inner[0] - outer[0]) + inner[1] - outer[1]) / (1 + outer[1])
 
 
 def cut_sticks_out(ball, normal, outer, rng):
@@ -301,6 +317,7 @@ def cut_sticks_out(ball, normal, outer, rng):
     return max((length(z - outer[0]) - outer[1]) / (1 + outer[1]) for z in points)
 
 
+# %%
 def bt1(problem, w, lam):
     """Ball test 1 of SSS14 for C = 1/lam, from the exact solution for C0 = 1/lam0 and any w."""
     t = problem.lam0 / lam
@@ -321,7 +338,7 @@ def cross(first, second):
 
 
 def beyond_the_dome(w_a, w_b, rng, *, both):
-    """How far the common part of two balls, or the first of them alone, reaches beyond the dome of w_a and w_b."""
+    """How far two balls in common, or the first alone, reach beyond the dome of w_a and w_b."""
     first, second = two_balls(w_a, w_b)
     if both:
         apart = second[0] - first[0]  # the two surfaces meet where <apart, z> has this level
@@ -334,17 +351,19 @@ def beyond_the_dome(w_a, w_b, rng, *, both):
 
 # %%
 def random_pair(problem, rng):
-    """A point, its slopes, and a second solution for the dome, from near the solution to far away."""
+    """A point near or far from the solution, its slopes, and a second solution for the dome."""
     size, shape = mpf(10.0 ** rng.uniform(-6.0, 0.3)), problem.x0.shape
     noise = exact(rng.standard_normal(shape))
     if problem.cone == "matrices":
         noise = (noise + noise[[0, 2, 1, 3]]) / 2
     x = positive_part(problem.x0 + size * noise, problem.cone)
-    alpha = np.array([min(max(a, mpf(0)), mpf(1)) for a in problem.alpha0 + size * exact(rng.standard_normal(5))])
+    slopes = problem.alpha0 + size * exact(rng.standard_normal(5))
+    alpha = np.array([min(max(a, mpf(0)), mpf(1)) for a in slopes])
     w_b = problem.x0 * mpf(rng.uniform(1.05, 1.4)) + noise * length(problem.x0) / 20
     return x, alpha, w_b
 
 
+# %%
 def random_trial(cone, rng):
     """A problem, a pair with lam, and the normals of its two half-spaces: none of them is 0."""
     while True:
@@ -355,31 +374,46 @@ def random_trial(cone, rng):
         H_minus, Q_minus = (positive_part(h, cone) - h for h in (H, (x + H / lam) / 2))
         tiny = mpf(10) ** -10
         has_normals = cone == "whole space" or min(length(H_minus), length(Q_minus)) > tiny
-        if length(problem.x0) > mpf(10) ** -3 and has_normals and cross(*two_balls(problem.x0, w_b)):
+        is_large = length(problem.x0) > mpf(10) ** -3
+        if is_large and has_normals and cross(*two_balls(problem.x0, w_b)):
             return problem, (x, alpha, lam), w_b, (H_minus, Q_minus)
 
 
+def differ(of):
+    """How far one of three balls sticks out of another, or PGB of DGB."""
+    pairs = [*itertools.permutations(("PGB", "MGB", "RPB"), 2), ("PGB", "DGB")]
+    return max(sticks_out(of[p], of[q]) for p, q in pairs)
+
+
+def with_and_without(ball, normal, outer, rng):
+    """How far a ball reaches beyond another, with a half-space and without it."""
+    return [cut_sticks_out(ball, chosen, outer, rng) for chosen in (normal, None)]
+
+
+# %%
 def statements(cone, rng):
     """How far each statement fails for one random pair, as it is and with an assumption broken."""
     problem, (x, alpha, lam), w_b, (H_minus, Q_minus) = random_trial(cone, rng)
-    of, of_other = problem.balls(x, alpha, lam), problem.balls(x, exact(rng.uniform(0.0, 1.0, 5)), lam)
-    at = problem.balls(problem.x0, problem.alpha0, lam)
+    of = balls(problem, x, alpha, lam)
+    of_other = balls(problem, x, exact(rng.uniform(0.0, 1.0, 5)), lam)
+    at = balls(problem, problem.x0, problem.alpha0, lam)
     short = of["RRPB"][0], of["RPB"][1] + max(mpf(1), problem.lam0 / lam) * length(x - problem.x0)
     found = {
         "MGB in DGB": (sticks_out(of["MGB"], of["DGB"]), sticks_out(of["MGB"], of_other["DGB"])),
         "MGB in RRPB": (sticks_out(of["MGB"], of["RRPB"]), sticks_out(of["MGB"], short)),
-        "PGB = MGB = RPB, in DGB": [
-            max([sticks_out(b[p], b[q]) for p, q in itertools.permutations(("PGB", "MGB", "RPB"), 2)] + [sticks_out(b["PGB"], b["DGB"])])
-            for b in (at, of)
-        ],
+        "PGB = MGB = RPB, in DGB": [differ(at), differ(of)],
     }
     if cone != "whole space":
-        found["GB and its half-space in PGB"] = [cut_sticks_out(of["GB"], n, of["PGB"], rng) for n in (Q_minus, None)]
-        found["GB and half-space in MGB"] = [cut_sticks_out(of["GB"], n, of["MGB"], rng) for n in (H_minus, None)]
+        found["GB and its half-space in PGB"] = with_and_without(of["GB"], Q_minus, of["PGB"], rng)
+        found["GB and half-space in MGB"] = with_and_without(of["GB"], H_minus, of["MGB"], rng)
         return found
-    found["two balls in the dome"] = [beyond_the_dome(problem.x0, w_b, rng, both=both) for both in (True, False)]
+    found["two balls in the dome"] = [
+        beyond_the_dome(problem.x0, w_b, rng, both=both) for both in (True, False)
+    ]
     tests = [bt1(problem, w, lam) for w in (problem.x0, x)]
-    found["BT1 = RPB"] = [max(sticks_out(ball, at["RPB"]), sticks_out(at["RPB"], ball)) for ball in tests]
+    found["BT1 = RPB"] = [
+        max(sticks_out(ball, at["RPB"]), sticks_out(at["RPB"], ball)) for ball in tests
+    ]
     return found
 
 
@@ -435,31 +469,44 @@ def shares(pairs):
 
 # %%
 edges = 10.0 ** np.arange(-9.0, 1.1, 2.0)
-fig, axes = figures.panels(3, width=11.0, height=3.4, sharey=True)
 mean_rates = {}
-for ax, cone in zip(axes, CONES, strict=True):
+for cone in CONES:
     gaps, rates = shares(drawn[cone])
     bins = np.clip(np.digitize(gaps, edges), 1, len(edges) - 1)
-    filled = [b for b in range(1, len(edges)) if (bins == b).any()]
-    mean_rates[cone] = {b: dict(zip(BALLS, rates[bins == b].mean(axis=0), strict=True)) for b in filled}
-    x = [np.sqrt(edges[b - 1] * edges[b]) for b in filled]
+    mean_rates[cone] = {
+        b: dict(zip(BALLS, rates[bins == b].mean(axis=0), strict=True))
+        for b in range(1, len(edges))
+        if (bins == b).any()
+    }
+ends = {
+    name: [[mean_rates[cone][end(mean_rates[cone])][name] for cone in CONES] for end in (min, max)]
+    for name in BALLS
+}
+assert all(
+    a > b for small in ("BT2", "CDGB") for a, b in zip(ends["MGB"][0], ends[small][0], strict=True)
+)
+mgb, dgb = (ends[name][0] + ends[name][1] for name in ("MGB", "DGB"))
+assert all(a >= b for a, b in zip(mgb, dgb, strict=True))
+
+# %%
+fig, axes = figures.panels(3, width=11.0, height=3.4, sharey=True)
+for ax, cone in zip(axes, CONES, strict=True):
+    x = [np.sqrt(edges[b - 1] * edges[b]) for b in mean_rates[cone]]
     for name, style in zip(BALLS, figures.styles(BALLS), strict=True):
         width = {"GB": 4.5, "PGB": 3.0}.get(name, 1.5)  # they lie below MGB where all agree
-        ax.plot(x, [mean_rates[cone][b][name] for b in filled], label=name, linewidth=width, **style)
+        means = [rates[name] for rates in mean_rates[cone].values()]
+        ax.plot(x, means, label=name, linewidth=width, **style)
     ax.set(xscale="log", title=cone, xlabel="relative gap of the reference")
 axes[0].set_ylabel("screened")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(BALLS))
-ends = {name: [[mean_rates[cone][end(mean_rates[cone])][name] for cone in CONES] for end in (min, max)] for name in BALLS}
 lowest = min(rates["RRPB"] for table in mean_rates.values() for rates in table.values())
 figures.show(
-    f"Curves show the share of terms screened by {len(BALLS)} balls against the relative gap of the "
-    f"reference, a panel for each cone. RRPB is never below {lowest:.2f}. At the smallest gaps MGB "
-    f"decides at least {min(ends['MGB'][0]):.2f} and DGB {min(ends['DGB'][0]):.2f}, at the largest MGB at "
-    f"most {max(ends['MGB'][1]):.2f} and DGB {max(ends['DGB'][1]):.2f}. BT2 and CDGB decide less than MGB "
-    "at the smallest gaps."
+    f"Curves show the share of terms screened by {len(BALLS)} balls against the relative gap of "
+    f"the reference, a panel for each cone. RRPB is never below {lowest:.2f}. At the smallest gaps "
+    f"MGB decides at least {min(ends['MGB'][0]):.2f} and DGB {min(ends['DGB'][0]):.2f}, at the "
+    f"largest MGB at most {max(ends['MGB'][1]):.2f} and DGB {max(ends['DGB'][1]):.2f}. BT2 and "
+    "CDGB decide less than MGB at the smallest gaps."
 )
-assert all(a > b for small in ("BT2", "CDGB") for a, b in zip(ends["MGB"][0], ends[small][0], strict=True))
-assert all(a >= b for a, b in zip(ends["MGB"][0] + ends["MGB"][1], ends["DGB"][0] + ends["DGB"][1], strict=True))
 
 # %% [markdown]
 # RRPB rests on the solution for $\lambda_0$ and does not see how far the reference is. PGB and MGB screen about the same and more than DGB.

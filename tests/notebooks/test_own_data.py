@@ -47,7 +47,7 @@ def run(folder, table, path, cells=None, **parameters):
     return space
 
 
-READ = 3
+READ = 4
 """Code cells until the file is read."""
 
 COMPILED = """
