@@ -217,6 +217,7 @@ curves = {name: mean.loc[k_list, name] for name in ("ActiveSet", "ActiveSet+RRPB
 labels = {"xlabel": "k", "ylabel": "CPU seconds of the path", "title": f"{dataset}: time"}
 figures.lines(curves, k_list, ax=axes[0], marks=True, **labels)
 axes[0].set_ylim(0.0, None)
+axes[0].set_xticks(k_list)
 deviation = results.groupby("k")[columns].std(ddof=0)
 for ax, n in zip(axes[1:], nn_list, strict=False):
     values = mean.loc[k_list, f"error_{n}"]
@@ -228,9 +229,11 @@ for ax, n in zip(axes[1:], nn_list, strict=False):
         color="black",
         markersize=3.5,
     )
-    ax.axhline(mean.loc[0, f"error_{n}"], color="#555555", linewidth=0.9, linestyle=":", label="Euclidean")
-    ax.set(xlabel="k", title=f"test error, {n}-NN")
-    ax.legend()
+    euclidean = mean.loc[0, f"error_{n}"]
+    ax.axhline(euclidean, color="#555555", linewidth=0.9, linestyle=":")
+    ax.annotate("Euclidean", (k_list[-1], euclidean), (0, 2), textcoords="offset points", ha="right", color="#555555")
+    ax.set(xlabel="k", ylabel="test error", title=f"{n}-NN", xticks=k_list)
+    ax.margins(y=0.15)
 record.figure("triplets", figure)
 figures.show(
     "Curves go over k, the number of neighbours that triplets are made of. The first panel shows the CPU "

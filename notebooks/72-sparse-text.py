@@ -456,7 +456,7 @@ if checks is None:
     print(older)
 else:
     lines = {
-        rf"$\lambda$ = {scale:g}": (points["iteration"], points["error"])
+        rf"$\lambda = 10^{{{np.log10(scale):g}}}$": (points["iteration"], points["error"])
         for scale, points in checks.groupby("lam")
     }
     figure, axes = figures.panels(1, width=5.4, height=3.4)
@@ -465,7 +465,8 @@ else:
         "xlabel": "iteration",
         "ylabel": "error %",
     }
-    figures.lines(lines, ax=axes, legend="right" if len(grid) > 5 else "best", **labels)
+    place = "right" if len(grid) > 5 else "best"
+    figures.lines(lines, ax=axes, log="x", marks="apart", legend=place, **labels)
     record.figure("choice", figure)
     figures.show(
         "Curves show the held-out error in per cent against the iteration in the first draw, one for each "
