@@ -208,7 +208,7 @@ if has_curves:
 record.figure("active", figure)
 figures.show(
     f"Left, bars show the CPU seconds of a path with each method: {figures.listed(seconds.to_dict())}. "
-    "Right, where more than two lam were kept, curves show screening rates before the first iteration against "
+    "Right, where the rows keep enough lam, curves show screening rates before the first iteration against "
     f"lambda, which falls to the right. Their means: {figures.listed(lines) or 'none'}."
 )
 
