@@ -523,7 +523,7 @@ def _list(options) -> int:
         for name, profile in experiment.profiles.items():
             if options.profile in (None, name):
                 items = batch.plan(manifest, profile.runs, name, outputs)
-                seconds = sum(_seconds(item, profile) for item in items)
+                seconds = sum(_cost(item, profile) for item in items)
                 print(f"  {name}: about {seconds:,.0f} s, {profile.memory_mb:g} MB")
                 total[name] = total.get(name, 0.0) + seconds
                 for item in items:
@@ -539,7 +539,7 @@ def _list(options) -> int:
     return 0
 
 
-def _seconds(item, profile) -> float:
+def _cost(item, profile) -> float:
     """Return how long a run took, or about how long it takes if it was not run."""
     return item.state.result["seconds"]["wall"] if item.state.done else profile.share(item.run)
 

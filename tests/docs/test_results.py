@@ -92,7 +92,7 @@ def test_a_small_run_ends_in_cards_with_a_mark_each(report):
     card = index[index.index("STS19-F9") :].partition("All figures")[0]
     said = "RRPB made the path 2.4 times faster. differs The paper says: RRPB and PGB together are"
     assert said in re.sub(r"\s+", " ", text(card)) and ">agrees<" not in card
-    assert "The paper's conclusions here: 1 stands, 1 does not." in text(card)
+    assert "The paper's conclusions: 1 stands, 1 does not." in text(card)
     assert 'loading="lazy"' in index[: index.index("STS19-F9")].rpartition("<div")[2]
     drawn = text(index[index.index("SSS13-F1") :].partition("In notebook")[0])
     assert ">not judged at this size<" not in drawn and "reproduced" in drawn

@@ -434,7 +434,7 @@ class Gallery(SphinxDirective):
         if words:
             counts = wording.counts(words) if rows is None else _decided(words)
             ledger = f" In the ledger: {claim.status}." if rows is None else ""
-            yield paragraph(f"The paper's conclusions here: {counts}.{ledger}", style="soft")
+            yield paragraph(f"The paper's conclusions: {counts}.{ledger}", style="soft")
 
     def _told(self, row, *, small: bool):
         """Yield a finding in a sentence, and the mark and the question that it answers."""
