@@ -118,6 +118,18 @@ def neighbours_of(name):
     return 15 if name in ("breast-cancer", "digits") else path_runs.K_OF_PAPER.get(name)
 
 
+def columns_of(grid, n_triplets):
+    """Return the columns of a row that the path decides."""
+    return {
+        "all_linear_from": grid.path.lams[0],
+        "lam_max": grid.lams[0],
+        "lam_min": grid.lams[-1],
+        "lams": len(grid.lams),
+        "removable": float(np.mean(grid.removable / n_triplets)),
+    }
+
+
+# %%
 def ends_of_path(name, draw):
     """Return the row of a draw of a data set, and the processor seconds it took."""
     X, y = path_runs.draw(name, fraction, seed + draw, n_components=n_components)
@@ -139,16 +151,11 @@ def ends_of_path(name, draw):
         "classes": len(np.unique(y)),
         "k": k or 0,
         "triplets": len(problem),
-        "all_linear_from": grid.path.lams[0],
-        "lam_max": grid.lams[0],
-        "lam_min": grid.lams[-1],
-        "lams": len(grid.lams),
-        "removable": float(np.mean(grid.removable / len(problem))),
-        "seed": seed + draw,
     }
-    return row, seconds
+    return row | columns_of(grid, len(problem)) | {"seed": seed + draw}, seconds
 
 
+# %%
 def of_draw(dataset, draw):
     """Return the tables of a draw of a data set: its row, and the seconds it took."""
     row, seconds = ends_of_path(dataset, draw)
@@ -181,19 +188,21 @@ print(shown.to_string(float_format="{:.3g}".format))
 # bound, no number of draws of ours decides, and the sentence says so. The ends of reduced data, whose features are not the
 # paper's, and the part of gisette that is at hand have rows of our own.
 
-# %% tags=["nbval-ignore-output"]
-comparison = []
-conclusions = []
-
-
+# %%
 def distance(values, printed_draws):
-    """Return values whose mean is the distance of the mean of `values` from zero, spread as the difference of two means is."""
+    """Return values whose mean is the distance of the mean of `values` from zero, spread as the
+    difference of two means is.
+    """
     mean = values.mean()
-    return np.sign(mean or 1.0) * (mean + (values - mean) * np.sqrt(1.0 + len(values) / printed_draws))
+    return np.sign(mean or 1.0) * (
+        mean + (values - mean) * np.sqrt(1.0 + len(values) / printed_draws)
+    )
 
 
 def limit_of(steps, bound, printed_draws):
-    """Return a half-sentence if the spread of the printed number alone keeps the distance undecided, however many draws are ours."""
+    """Return a half-sentence if the spread of the printed number alone keeps the distance
+    undecided, however many draws are ours.
+    """
     spread = 1.96 * steps.std(ddof=1) / np.sqrt(printed_draws)
     if not abs(abs(steps.mean()) - bound) <= spread:
         return ""
@@ -201,47 +210,102 @@ def limit_of(steps, bound, printed_draws):
     return f", itself {printed}, so that more draws of ours cannot decide"
 
 
-for name in chosen:
+# %%
+def paper_of(name):
+    """Return the paper's row of a data set, None if it has none."""
     known = name.removesuffix("_valid")
-    if known not in PAPER.index:
-        continue
-    ours = grouped.get_group(name)
-    paper = PAPER.loc[known]
-    count = paper["k"] ** 2 * (np.floor(fraction * mean.loc[name, "n"]) + 1.0) if name != known else paper["triplets"]
-    facts, values, words = {}, {}, {"how": "principal components in place of an autoencoder" if n_components else ""}
+    return PAPER.loc[known] if known in PAPER.index else None
+
+
+def is_part(name):
+    """Return whether only a part of the paper's data set is at hand."""
+    return name.endswith("_valid")
+
+
+def judged_count(name, ours, paper):
+    """Return the fact, or the values, that judge the number of triplets."""
+    count = paper["triplets"]
+    if is_part(name):
+        count = paper["k"] ** 2 * (np.floor(fraction * mean.loc[name, "n"]) + 1.0)
     if paper["k"] > 0:
         same = bool((ours["triplets"] == count).all())
-        facts["as many"] = same, f"{count:.0f} in each of {draws} draws"
-    else:
-        share = np.log(ours["triplets"] / count)
-        values["triplets"] = np.exp(distance(share, 5))
-    for end in ("lam_max", "lam_min") if name == known else ():
-        steps = np.log(ours[end] / paper[end]) / np.log(1.0 / ratio)
-        half_a_digit = np.log1p(0.05 / float(f"{paper[end]:e}"[:3])) / np.log(1.0 / ratio)
-        printed_draws = 5 if end == "lam_min" else 1
-        bound = 1.0 + round(half_a_digit, 3)
-        values[f"steps to {end}"] = distance(steps, printed_draws)
-        words[f"side_of_{end}"] = "above" if steps.mean() > 0.0 else "below"
-        words |= {f"steps_of_{end}": bound, f"printed_{end}": f"{paper[end]:.1e}"}
-        words[f"limit_of_{end}"] = limit_of(steps, bound, printed_draws)
+        return {"as many": (same, f"{count:.0f} in each of {draws} draws")}, {}
+    share = np.log(ours["triplets"] / count)
+    return {}, {"triplets": np.exp(distance(share, 5))}
+
+
+# %%
+def judged_end(end, ours, paper):
+    """Return the steps between our end of the path and the paper's, and the words for them."""
+    steps = np.log(ours[end] / paper[end]) / np.log(1.0 / ratio)
+    half_a_digit = np.log1p(0.05 / float(f"{paper[end]:e}"[:3])) / np.log(1.0 / ratio)
+    printed_draws = 5 if end == "lam_min" else 1
+    bound = 1.0 + round(half_a_digit, 3)
+    words = {
+        f"side_of_{end}": "above" if steps.mean() > 0.0 else "below",
+        f"steps_of_{end}": bound,
+        f"printed_{end}": f"{paper[end]:.1e}",
+        f"limit_of_{end}": limit_of(steps, bound, printed_draws),
+    }
+    return {f"steps to {end}": distance(steps, printed_draws)}, words
+
+
+# %%
+def judged(name, ours, paper):
+    """Return the conclusions of a data set."""
+    facts, values = judged_count(name, ours, paper)
+    words = {"how": "principal components in place of an autoencoder" if n_components else ""}
+    for end in () if is_part(name) else ("lam_max", "lam_min"):
+        of_end, of_words = judged_end(end, ours, paper)
+        values |= of_end
+        words |= of_words
     # however few features are kept, as many triplets
-    whose = {"counts": path_runs.whose(name == known and fraction == 0.9, 0.0, 1e-6), "ends": "own"}
+    is_whole = not is_part(name) and fraction == 0.9
+    whose = {"counts": path_runs.whose(is_whole, 0.0, 1e-6), "ends": "own"}
     if not n_components and fraction == 0.9:
         whose["ends"] = "paper" if rtol == 0.0 else "program"
-    conclusions.append(
-        judging.judge("50-data-and-lambda-range", name, {"values": values}, facts=facts, words=words, whose=whose)
-    )
-    print(", ".join([name] + [f"{end} x {mean.loc[name, end] / paper[end]:.2f}" for end in ("triplets", "lam_max", "lam_min")]))
-    comparison += [
-        {
-            "quantity": f"{name}: {end}",
-            "paper": f"{paper[end]:.9g}",
-            "ours": f"{ours[end].mean():.{9 if end == 'triplets' else 6}g}",
-            "note": f"ratio {ours[end].mean() / paper[end]:.3f}, draws from {ours[end].min():.6g} to {ours[end].max():.6g}",
-        }
-        for end in ("triplets", "lam_max", "lam_min")
-    ]
-conclusions = pd.concat(conclusions or [judging.judge("50-data-and-lambda-range", dataset, {})], ignore_index=True)
+    tables = {"values": values}
+    experiment = "50-data-and-lambda-range"
+    return judging.judge(experiment, name, tables, facts=facts, words=words, whose=whose)
+
+
+# %%
+COMPARED = ("triplets", "lam_max", "lam_min")
+
+
+def compared(name, ours, paper):
+    """Return the rows of a data set that stand beside the paper's."""
+    rows = []
+    for column in COMPARED:
+        mean_of = ours[column].mean()
+        extent = f"draws from {ours[column].min():.6g} to {ours[column].max():.6g}"
+        rows.append(
+            {
+                "quantity": f"{name}: {column}",
+                "paper": f"{paper[column]:.9g}",
+                "ours": f"{mean_of:.{9 if column == 'triplets' else 6}g}",
+                "note": f"ratio {mean_of / paper[column]:.3f}, {extent}",
+            }
+        )
+    return rows
+
+
+# %% tags=["nbval-ignore-output"]
+comparison = []
+conclusions = []
+
+
+for name in chosen:
+    paper = paper_of(name)
+    if paper is None:
+        continue
+    ours = grouped.get_group(name)
+    conclusions.append(judged(name, ours, paper))
+    ratios = [f"{column} x {mean.loc[name, column] / paper[column]:.2f}" for column in COMPARED]
+    print(", ".join([name, *ratios]))
+    comparison += compared(name, ours, paper)
+nothing = judging.judge("50-data-and-lambda-range", dataset, {})
+conclusions = pd.concat(conclusions or [nothing], ignore_index=True)
 record.table("conclusions", conclusions)
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
 timings = record.read("timings").set_index("part")["seconds"]

@@ -84,7 +84,7 @@ def problem_of(draw):
 # PGB (STS19 section 3.2). The rate is that of STS19 section 7.1, screened triplets over those outside the
 # quadratic piece; here both are counted among `sample` triplets drawn at random.
 
-# %% tags=["STS19-F6a", "nbval-ignore-output"]
+# %%
 BALLS = {
     "GB": ss.spheres.gradient_bound,
     "PGB": ss.spheres.projected_gradient_bound,
@@ -98,6 +98,7 @@ RULES = {
 }
 
 
+# %%
 def sample_of(problem):
     """Return the problem of some triplets, drawn at random."""
     some = np.sort(np.random.default_rng(seed).permutation(len(problem))[:sample])
@@ -119,6 +120,7 @@ def screened(problem, drawn, reference, lam):
     return found
 
 
+# %%
 def inside(smaller, larger):
     """Return whether everything in one mask is in the other."""
     return bool(np.all(larger[smaller]))
@@ -134,8 +136,11 @@ def is_chain(found):
     return holds
 
 
+# %%
 def from_reference(reference_of):
-    """Return the shares that each ball and rule screens at seven places of the path of a draw, and whether they are a chain."""
+    """Return the shares screened at seven places of the path of a draw, and whether they are a
+    chain.
+    """
     problem, grid = problem_of(reference_of)
     drawn = sample_of(problem)
     path = grid.path[len(grid.path) - len(grid.lams) :]
@@ -150,14 +155,18 @@ def from_reference(reference_of):
     return {"shares": pd.DataFrame(rows)}
 
 
+# %%
 if record.computes:
     shares = record.parts(from_reference, reference_of=[0])["shares"]
     chain = bool(shares.pop("chain").all())
     lams = shares["lam"].map("{:.3g}".format)
     print(shares.drop(columns="lam").set_index(lams).T.to_string(float_format="{:.3f}".format))
     assert chain
-    sentence = "each rule screens what the one before it does, GB+halfspace what PGB does, MGB what DGB does:"
-    print(sentence, chain)
+    print(
+        "each rule screens what the one before it does, GB+halfspace what PGB does, "
+        "MGB what DGB does:",
+        chain,
+    )
 
 # %% [markdown]
 # As $\lambda$ falls, the share of GB becomes small, because its center leaves the cone, and the part of the ball
@@ -202,26 +211,42 @@ print(mean.to_string(float_format="{:.3f}".format))
 # %% [markdown]
 # ## Figure 6 (a): gradient bounds
 
-# %% tags=["nbval-ignore-output"]
+# %%
 one = frames[0]
 ratios = path_runs.cpu_ratios(one)
 zoom = (10.0**-zoom_high, 10.0**-zoom_low)
 
 
+# %%
 def curves(chosen):
     """Rates along the path; the first lam has no solution before it."""
-    return {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in chosen}
+    found = {}
+    for name in chosen:
+        rows = one.loc[one["method"] == name, ["lam", "path_rate"]]
+        found[name] = tuple(rows.to_numpy()[1:].T)
+    return found
 
 
+def enlarged(whole):
+    """Cut curves to the range of the zoom; keep those that are not far below the best."""
+    parts = {}
+    for name, (lams, v) in whole.items():
+        part = (lams >= zoom[0]) & (lams <= zoom[1])
+        if part.any():
+            parts[name] = lams[part], v[part]
+    best = max((v.max() for _, v in parts.values()), default=0.0)
+    near = {name: curve for name, curve in parts.items() if curve[1].min() > 0.6 * best}
+    return near or parts
+
+
+# %%
 def figure_6(chosen):
     """Rate, enlargement of what is not far below the best, ratio of times."""
     figure, axes = figures.panels(3, width=11.0, height=3.4)
     whole = curves(chosen)
     labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
     figures.lines(whole, ax=axes[0], path=True, share=True, **labels)
-    parts = {name: (lams[part], v[part]) for name, (lams, v) in whole.items() if (part := (lams >= zoom[0]) & (lams <= zoom[1])).any()}
-    best = max((v.max() for _, v in parts.values()), default=0.0)
-    parts = {name: curve for name, curve in parts.items() if curve[1].min() > 0.6 * best} or parts
+    parts = enlarged(whole)
     if parts:
         figures.lines(parts, ax=axes[1], title="enlarged", path=True, legend=None)
     else:
@@ -233,12 +258,14 @@ def figure_6(chosen):
     return figure
 
 
+# %% tags=["nbval-ignore-output"]
 gradient = [name for name in names if name.startswith(("GB", "PGB"))]
 record.figure("gradient", figure_6(gradient))
 figures.show(
-    "Curves show balls with rules against lambda, which falls to the right: on the left the screening "
-    "rate before the first iteration, in the middle the best of these curves enlarged, on the right the "
-    f"time of each lambda over the time without screening. Mean rates: {figures.listed(curves(gradient))}."
+    "Curves show balls with rules against lambda, which falls to the right: on the left the "
+    "screening rate before the first iteration, in the middle the best of these curves enlarged, "
+    "on the right the time of each lambda over the time without screening. Mean rates: "
+    f"{figures.listed(curves(gradient))}."
 )
 
 # %% [markdown]
@@ -293,12 +320,14 @@ print("no rule takes back what it has screened, and none screens more than can b
 total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()
 rates = frame.groupby(["draw", "method"])["path_rate"].mean().unstack()
 median = 1.0 / pd.DataFrame([path_runs.cpu_ratios(each).median() for each in frames])
-table = mean.assign(seconds=total.median(), ratio=total.div(total["none"], axis=0).mean(), median_factor=median.mean())
+ratio_of_times = total.div(total["none"], axis=0).mean()
+table = mean.assign(seconds=total.median(), ratio=ratio_of_times, median_factor=median.mean())
 record.table("table_rules", table.reset_index())
 print(f"none: {total['none'].median():.2f} s")
 print(table.to_string(float_format="{:.3f}".format))
 
 
+# %%
 def halves(name):
     """Return the mean rates of a rule in the two halves of the path, a row a draw."""
     paths = [each.loc[each["method"] == name, "path_rate"].to_numpy()[1:] for each in frames]
@@ -306,11 +335,14 @@ def halves(name):
 
 
 def added_over_saved(ball):
-    """Return the seconds that the semidefinite rule adds over those that the ball saves, if it saves any."""
+    """Return the seconds that the semidefinite rule adds over those that the ball saves."""
     saved = total["none"] - total[ball]
-    return {ball: (total[f"{ball}+semidefinite"] - total[ball]) / saved} if (saved > 0.0).all() else {}
+    return (
+        {ball: (total[f"{ball}+semidefinite"] - total[ball]) / saved} if (saved > 0.0).all() else {}
+    )
 
 
+# %% tags=["nbval-ignore-output"]
 values = {}
 if {"GB", "PGB"} <= set(names):
     falling = halves("GB") - halves("PGB")
@@ -330,7 +362,9 @@ tables = {
 as_printed = (dataset, k, fraction, gamma, ratio, n_lams) == ("segment", 0, 0.9, 0.05, 0.9, 0)
 of = dataset if fraction == 0.9 else f"{dataset}, {fraction:g} of its instances"
 facts = {name: (row["holds"], row["note"]) for name, row in facts.iterrows()}
-conclusions = judging.judge("52-bounds-and-rules", of, tables, facts=facts, whose=path_runs.whose(as_printed, rtol, tol))
+conclusions = judging.judge(
+    "52-bounds-and-rules", of, tables, facts=facts, whose=path_runs.whose(as_printed, rtol, tol)
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -67,7 +67,7 @@ names = [name.strip() for name in methods.split(",")]
 # of the loss at the solution. Seconds are processor seconds of one thread.
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def rounds_of(path, grid):
     """Return the screening rate after each round of screening, a row a round and lam."""
     rates = pd.DataFrame(path_runs.dynamic_rates(path, grid.removable, freq), columns=grid.lams)
@@ -81,8 +81,11 @@ def half_way_of(rounds):
     return float(np.mean([rates[(len(rates) - 1) // 2] for rates in solves]))
 
 
+# %%
 def of_draw(draw):
-    """Return the tables of a draw: rows of each method and lam, rates half-way through the solves, and of the first draw all rounds."""
+    """Return the tables of a draw: rows of each method and lam, rates half-way through the solves,
+    and of the first draw all rounds.
+    """
     X, y = path_runs.draw(dataset, fraction, seed + draw)
     terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
     problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
@@ -93,13 +96,17 @@ def of_draw(draw):
     warm = 8 if record.is_cold else 0
     measured = path_runs.measure(problem, options, grid, freq=freq, warm=warm, **accuracy)
     rounds = {name: rounds_of(measured.paths[name], grid) for name in names}
-    half_way = [{"draw": draw, "method": name, "half_way": half_way_of(of)} for name, of in rounds.items()]
-    tables = {"results": measured.frame.assign(draw=draw, n_triplets=len(problem)), "half_way": pd.DataFrame(half_way)}
+    half_way = [
+        {"draw": draw, "method": name, "half_way": half_way_of(of)} for name, of in rounds.items()
+    ]
+    results = measured.frame.assign(draw=draw, n_triplets=len(problem))
+    tables = {"results": results, "half_way": pd.DataFrame(half_way)}
     if draw == 0:
         tables["dynamic"] = pd.concat([of.assign(method=name) for name, of in rounds.items()])
     return tables
 
 
+# %% tags=["nbval-ignore-output"]
 if record.computes:
     tables = record.parts(of_draw, draw=range(draws))
     frame = tables["results"].assign(dataset=dataset, threads=1, seed=seed)
@@ -126,7 +133,7 @@ print(mean.to_string(float_format="{:.2f}".format))
 # From left to right $\lambda$ falls, upwards rounds of screening follow one another; white is where the solve
 # had ended. The few longest solves (3 %) reach beyond the top.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def draw_maps(maps):
     """Return the figure of the maps, a panel a ball."""
     ends = [rates.notna().sum().to_numpy() for rates in maps.values()]
@@ -146,6 +153,7 @@ def draw_maps(maps):
     return figure
 
 
+# %% tags=["nbval-ignore-output"]
 dynamic = record.read("dynamic", optional=True)
 if dynamic is None:
     print("These rows come from a version that kept none of the maps: the figure stays as it was.")
@@ -157,9 +165,10 @@ else:
         maps[name] = rates.sort_index(axis=1, ascending=False)
     record.figure("dynamic", draw_maps(maps))
     figures.show(
-        "Each map shows the screening rate of a method while solving: lambda falls to the right, rounds of "
-        "screening go upwards, yellow is a rate of 1 and dark blue a rate of 0, white is where a solve had "
-        f"ended. Mean rates: {figures.listed({name: rates.to_numpy() for name, rates in maps.items()})}."
+        "Each map shows the screening rate of a method while solving: lambda falls to the right, "
+        "rounds of screening go upwards, yellow is a rate of 1 and dark blue a rate of 0, white "
+        "is where a solve had ended. Mean rates: "
+        f"{figures.listed({name: rates.to_numpy() for name, rates in maps.items()})}."
     )
 
 # %% [markdown]
@@ -221,17 +230,23 @@ median = pd.DataFrame([one.median() for one in by_lam])
 first = pd.DataFrame([one.iloc[: len(one) // 2].median() for one in by_lam])
 latter = pd.DataFrame([one.iloc[len(one) // 2 :].median() for one in by_lam])
 total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()
-table = mean.assign(ratio=(total[names].div(total["none"], axis=0)).mean(), median_ratio=median.mean(), latter_half=latter.mean())
+table = mean.assign(
+    ratio=(total[names].div(total["none"], axis=0)).mean(),
+    median_ratio=median.mean(),
+    latter_half=latter.mean(),
+)
 record.table("table_spheres", table.reset_index())
 print(table.to_string(float_format="{:.3f}".format))
 
 
+# %%
 def halves(name, column):
-    """Return the means of a column in the two halves of the path, without its first lam, a row a draw."""
+    """Return the means of a column in the halves of the path, but its first lam, a row a draw."""
     paths = [one.loc[one["method"] == name, column].to_numpy()[1:] for one in frames]
     return np.array([[part.mean() for part in np.array_split(values, 2)] for values in paths])
 
 
+# %%
 iterations = np.divide(*halves("none", "n_iter").T[::-1])
 tables = {
     "falls": {name: -np.diff(halves(name, "path_rate")).ravel() for name in names},
@@ -244,9 +259,21 @@ tables = {
 }
 if {"PGB", "RRPB"} <= set(names):
     tables["values"]["PGB and RRPB apart"] = (rate["PGB"] - rate["RRPB"]).abs()
-as_printed = (dataset, k, fraction, gamma, ratio, n_lams, freq) == ("phishing", 0, 0.9, 0.05, 0.9, 0, 10)
+
+# %% tags=["nbval-ignore-output"]
+as_printed = (dataset, k, fraction, gamma, ratio, n_lams, freq) == (
+    "phishing",
+    0,
+    0.9,
+    0.05,
+    0.9,
+    0,
+    10,
+)
 whose = path_runs.whose(as_printed, rtol, tol)
-conclusions = judging.judge("53-spheres-along-the-path", dataset, tables, facts={"optimum": (same, agreement)}, whose=whose)
+conclusions = judging.judge(
+    "53-spheres-along-the-path", dataset, tables, facts={"optimum": (same, agreement)}, whose=whose
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -63,6 +63,7 @@ def accuracy(gap):
     return {"rtol": gap, "tol": 0.0} if relative else {"rtol": 0.0, "tol": gap}
 
 
+# %% tags=["nbval-ignore-output"]
 if record.computes:
     problems = []
     grids = []
@@ -102,6 +103,7 @@ def as_rows(rates, lams, name, value):
     return pd.DataFrame(rates, columns=[f"{lam:.6g}" for lam in lams]).assign(**{name: value})
 
 
+# %%
 def every_third(rates, lams, gap):
     """Return the rates at every third lam from every third reference, a row each."""
     at = np.arange(0, len(lams), 3)
@@ -110,7 +112,9 @@ def every_third(rates, lams, gap):
 
 
 def rates_of_R(problem, path, grid):
-    """Return the rates of R alone: of the triplets in R at the solution for a lam, the share that a reference proves there."""
+    """Return the rates of R alone: of the triplets in R at the solution for a lam, the share that
+    a reference proves there.
+    """
     in_R = [np.count_nonzero(problem.terms.margins(s.x) > 1.0) for s in path]
     none = np.full(len(problem), np.nan)
     columns = []
@@ -121,6 +125,7 @@ def rates_of_R(problem, path, grid):
     return np.column_stack(columns) / np.maximum(in_R, 1)[:, None]
 
 
+# %%
 if record.computes:
     maps = []  # of each draw, by gap
     of_R = []  # of each draw, R alone, at the smallest gap
@@ -128,8 +133,8 @@ if record.computes:
     for problem, grid in zip(problems, grids, strict=True):
         of_draw = {}
         for gap in gaps:
-            options = {"screening": ("RRPB", "PGB"), "keep_masks": False, **accuracy(gap), **path_runs.algorithm(problem)}
-            path = ss.path(problem, grid.lams, **options)
+            options = {"screening": ("RRPB", "PGB"), "keep_masks": False, **accuracy(gap)}
+            path = ss.path(problem, grid.lams, **options, **path_runs.algorithm(problem))
             of_draw[gap] = rates_of((relaxed_path(problem, s) for s in path), grid)
         maps.append(of_draw)
         of_R.append(rates_of_R(problem, path, grid))
@@ -195,9 +200,9 @@ if record.computes:
     record.rows("reach", pd.concat(curves))
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def steps_both_ways(rates, share):
-    """Return, for each reference, over how many steps of the path, below and above it, the rate stays above a share."""
+    """Return how many steps below and above each reference the rate stays above a share."""
     out = np.zeros(rates.shape[1])
     for j in range(rates.shape[1]):
         for way in (rates[j + 1 :, j], rates[:j, j][::-1]):
@@ -206,6 +211,7 @@ def steps_both_ways(rates, share):
     return out
 
 
+# %%
 def draw_reach(curves):
     """Return the figure of the reach of each reference, a line a gap and share."""
     colours = {0.5: figures.OTHERS[0], 0.9: figures.OTHERS[4]}
@@ -229,15 +235,20 @@ def draw_reach(curves):
     return figure
 
 
+# %% tags=["nbval-ignore-output"]
 curves = record.read("reach", optional=True)
 if curves is None:
     print("These rows are of a version that kept no reach: the figure stays as it was.")
 else:
     record.figure("reach", draw_reach(curves))
+    reach_of = {
+        f"above {share}, gap {gap:.0e}": part["reach"]
+        for (gap, share), part in curves.groupby(["gap", "share"])
+    }
     figures.show(
-        "Curves show how far below the lambda of the reference a share of the triplets is still decided, "
-        "against that lambda, one for each share and duality gap; the smallest gap has full colour. Means: "
-        f"{figures.listed({f'above {share}, gap {gap:.0e}': part['reach'] for (gap, share), part in curves.groupby(['gap', 'share'])})}."
+        "Curves show how far below the lambda of the reference a share of the triplets is still "
+        "decided, against that lambda, one for each share and duality gap; the smallest gap has "
+        f"full colour. Means: {figures.listed(reach_of)}."
     )
 
 # %% [markdown]
@@ -331,7 +342,7 @@ else:
 # evaluate the rules that they replace, as long as nine tenths are decided?
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def seconds_of(work, times=5):
     """Return the mean processor seconds of some calls."""
     started = time.process_time()
@@ -346,6 +357,7 @@ def screen_next(problem, s):
     return ss.rules.sphere(problem, ball)
 
 
+# %%
 def measures(problem, grid, of_draw, path, rates_in_R):
     """Return what the conclusions need of a draw."""
     rates = of_draw[gaps[-1]]
@@ -369,6 +381,7 @@ def measures(problem, grid, of_draw, path, rates_in_R):
     }
 
 
+# %% tags=["nbval-ignore-output"]
 if record.computes:
     of_draws = zip(problems, grids, maps, references, of_R, strict=True)
     measured = pd.DataFrame([measures(*of_draw) for of_draw in of_draws])

@@ -61,6 +61,7 @@ if record.computes:
 SCREENING = {"none": (), "RRPB+PGB": ("RRPB", "PGB"), "product": ()}
 
 
+# %%
 def last_lam(problem):
     """Return the last lam of the paper's path."""
     grid = path_runs.paper_grid(problem, rtol=1e-5, tol=0.0, screening=("RRPB", "PGB"))
@@ -87,7 +88,11 @@ def problems_of(draw, share=fraction):
 def solve(problems, at, name, active):
     """Return the solution of a row and the processor seconds it took."""
     target = problems["product" if name == "product" else "list"]
-    options = {"screening": SCREENING.get(name, (name,)), "active_set": active, **path_runs.algorithm(target)}
+    options = {
+        "screening": SCREENING.get(name, (name,)),
+        "active_set": active,
+        **path_runs.algorithm(target),
+    }
     started = time.process_time()
     solution = ss.solve(target, at, rtol=rtol, tol=tol, max_iter=100_000, **options)
     return solution, time.process_time() - started
@@ -105,8 +110,11 @@ def row_of(solution):
     }
 
 
+# %%
 def progress_of(problem, solutions):
-    """Return how screening proceeds without active set, and what can be screened: triplets outside the quadratic piece at the optimum."""
+    """Return how screening proceeds without active set, and how many triplets can be screened:
+    those outside the quadratic piece at the optimum.
+    """
     margins = problem.terms.margins(solutions[names[0]].x)
     removable = np.count_nonzero((margins > 1.0) | (margins < 1.0 - gamma))
     if "MGB" in names:
@@ -118,32 +126,47 @@ def progress_of(problem, solutions):
         for name, solution in solutions.items()
         for state in solution.history
     ]
-    return {"progress": pd.DataFrame(states), "removable": pd.DataFrame([{"draw": 0, "removable": removable}])}
+    counts = pd.DataFrame([{"draw": 0, "removable": removable}])
+    return {"progress": pd.DataFrame(states), "removable": counts}
 
 
+# %%
+PAIRS = [(name, False) for name in names]
+PAIRS += [(name, True) for name in names if name != "product"]
+
+
+def compile_all(draw, at):
+    """Call everything once on half of the rows, so that no clock sees its compilation."""
+    few = problems_of(draw, fraction / 2)
+    for name, active in PAIRS:
+        solve(few, at, name, active)
+
+
+# %%
 def of_draw(draw):
-    """Return the tables of a draw: a row for each solve, and of the first draw how screening proceeds."""
+    """Return the tables of a draw: a row for each solve, and of the first draw how screening
+    proceeds.
+    """
     problems = problems_of(draw)
     at = lam or last_lam(problems["list"])
     print(f"{problems['list'].terms}, lam = {at:.2e}")
-    listed = [name for name in names if name != "product"]
-    pairs = [(name, False) for name in names] + [(name, True) for name in listed]
-    if record.is_cold:  # compile, on half of the rows
-        few = problems_of(draw, fraction / 2)
-        for name, active in pairs:
-            solve(few, at, name, active)
+    if record.is_cold:
+        compile_all(draw, at)
     labels = {"lam": at, "n_triplets": len(problems["list"]), "threads": 1, "seed": seed}
     rows = []
     solutions = {}
     for repeat in range(repeats):
-        for name, active in pairs:
+        for name, active in PAIRS:
             solution, seconds = solve(problems, at, name, active)
             if not active:
                 solutions.setdefault(name, solution)
             which = {"dataset": dataset, "method": name, "active_set": active}
             which |= {"draw": draw, "repeat": repeat, "seconds": seconds}
             rows.append(which | row_of(solution) | labels)
-    return {"results": pd.DataFrame(rows)} | ({} if draw else progress_of(problems["list"], solutions))
+    tables = {"results": pd.DataFrame(rows)}
+    if draw == 0:
+        tables |= progress_of(problems["list"], solutions)
+    return tables
 
 
 # %% [markdown]
@@ -223,6 +246,8 @@ table = pd.DataFrame(
 )
 record.table("table_fixed", table.reset_index(names="method"))
 print(table.to_string(float_format="{:.3f}".format, na_rep="-"))
+
+# %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, width=9.5, height=3.3)
 figures.bars(
     median[False].to_dict(),
@@ -232,12 +257,14 @@ figures.bars(
     number="{:.3f}",
 )
 both = {"none, no active set": median.loc["none", False]} | median[True].dropna().to_dict()
-figures.bars(both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}")
+figures.bars(
+    both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}"
+)
 record.figure("seconds", figure)
 figures.show(
     "Bars show CPU seconds. Left, they are for dynamic screening alone: "
-    f"{figures.listed(median[False].to_dict(), '{:.3f}')}. Right, they are for screening with the active "
-    f"set: {figures.listed(both, '{:.3f}')}."
+    f"{figures.listed(median[False].to_dict(), '{:.3f}')}. Right, they are for screening with the "
+    f"active set: {figures.listed(both, '{:.3f}')}."
 )
 
 # %% [markdown]
