@@ -24,8 +24,8 @@ from safescreen_book import figures
 #
 # One dimension and seven terms. The objective $P$ is strongly convex: it lies above a parabola with the same lowest point
 # (dotted). We stand at $x$ and know $P(x)$, but not where the lowest point is, nor how low it is. A dual point gives a value $D$ that is
-# not above it. So the parabola may rise from its lowest point to our height by at most the gap $P(x) - D$. A parabola of
-# known width that rises by at most this much has not come far: the solution lies within $\sqrt{2(P - D)/\lambda}$ of $x$
+# not above it. So the parabola may rise from its lowest point to our height by at most the gap $P(x) - D$. We know the
+# width of the parabola. So the solution lies within $\sqrt{2(P - D)/\lambda}$ of $x$
 # (the bar below).
 
 # %%

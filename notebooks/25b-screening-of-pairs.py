@@ -12,7 +12,7 @@
 # * the screening in plain numpy; compiled loops put as many triplets into L and R, all of them rightly;
 # * what is lost against the rule for single triplets, and why nobody needs it: where screening pays,
 #   listed triplets are faster;
-# * a bound that separates as well, loses nothing, and is false.
+# * another bound that splits into a part of each pair: it would lose nothing, and is false.
 
 # %%
 import time
@@ -317,8 +317,8 @@ figures.show(
 # ## When it does not pay
 #
 # What can be saved at all? A pair can leave if *all* its triplets are certain. At the optimum itself these
-# are the pairs whose every triplet is on one side, and no ball decides more. For all triplets of the digits
-# and the metric of a solution for a small $\lambda$, in a sample of anchors:
+# are the pairs whose every triplet is on one side, and no ball decides more. The next cell counts them for a
+# sample of anchors, with all triplets of the digits and the metric of a solution for a small $\lambda$:
 
 # %%
 X, y = digits

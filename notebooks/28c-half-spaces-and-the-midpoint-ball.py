@@ -154,7 +154,7 @@ assert 0.2 < np.mean(clouds) < 0.8
 # $\langle X\beta, z\rangle \le \mu\|\beta\|_1$, which is Hölder's inequality. Together: the dome of Tran, Elvira, Herzet and Dang (2022).
 #
 # It is also the region of Dynamic Sasvi (Yamada and Yamada, 2021). That paper starts from the duality of Fenchel and Rockafellar, which offers two inequalities. The dual objective
-# $D(z) = \langle y, z\rangle - \frac12\|z\|^2$ is strongly concave, so its largest feasible value is at least $D(\theta) + \frac12\|z - \theta\|^2$. Since $D$ is quadratic, this is
+# $D(z) = \langle y, z\rangle - \frac12\|z\|^2$ is strongly concave. Let $z$ be its feasible maximiser: then $D(z) \ge D(\theta) + \frac12\|z - \theta\|^2$. Since $D$ is quadratic, this is
 # $\langle y - z, z - \theta\rangle \ge 0$, the ball of (1) and not only a ball of Gap Safe. Fenchel's inequality for $\mu\|\cdot\|_1$ at any $\beta$ is (2). Sasvi (Liu et al., 2014) is
 # the case of an exact $\beta$ for another $\mu_0$, scaled: both are checked below.
 # DGB is the Gap Safe sphere ([`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb)), MGB the sum of the two.

@@ -390,8 +390,8 @@ print(f"{'free':>21} {free.intercept_[0]:13.3f} {np.sum(y != free.predict(moved)
 # find a ball from the strong convexity in $w$; in the direction of $b$ there is none, so no ball holds $b$. Notebook
 # [`39b-free-intercept`](39b-free-intercept.ipynb) mends both.
 #
-# It is not only that the proof fails. Ball test 1, computed on the moved points as if there were no intercept,
-# and judged by the solution of LIBSVM, which has a free one:
+# It is not only that the proof fails. We compute ball test 1 on the moved points without an intercept,
+# and compare it with the solution of LIBSVM, which has a free intercept:
 
 # %%
 moved_samples = ss.Samples(moved, y)

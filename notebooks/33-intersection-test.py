@@ -550,7 +550,7 @@ assert kappa_square == 0 and apart == 0
 
 
 # %% [markdown]
-# The formula is right here too, and exact. But $\kappa^2$ is 0, so the computed one is a rounding error of either sign.
+# The formula is correct and exact in this case too. But $\kappa^2$ is 0, so the computed one is a rounding error of either sign.
 # If it is negative, the bound is NaN. If a program takes $\max(\kappa^2, 0)$ in its place, the bound is
 # $\langle z_i, w_0\rangle$ as computed, which for a *support vector* is 1 up to the last digit. When it comes out as
 # $1 + 2^{-52}$, the rule says R, and a sample that carries the solution is thrown away.

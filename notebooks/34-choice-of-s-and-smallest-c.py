@@ -443,7 +443,7 @@ assert np.all(gains >= 0)
 # %% [markdown]
 # ## The smallest C
 #
-# Optimality of $\alpha = C\mathbf 1$ (all in L, or on the corner) asks that no margin of $w = C\sum_j z_j$ be above
+# $\alpha = C\mathbf 1$ is optimal (all samples are in L or at the kink) if no margin of $w = C\sum_j z_j$ is above
 # 1: $C\,(Q\mathbf 1)_i \le 1$ for all $i$. That is the lemma, if the maximum is not negative, which the paper infers from
 #
 # $$\frac1n\sum_i (Q\mathbf 1)_i = \frac1n \Big\|\sum_j z_j\Big\|^2 \ge 0 . \tag{3}$$

@@ -184,7 +184,7 @@ print("and for", start, "< C/C0 <= 1")
 
 # %% [markdown]
 # So a sample that is certain to be in R at $C_0$ stays certain up to $C_0\,(h + mn - 2)/(mn - h + 2\varepsilon n)$, and down to
-# $C_0\,(2 - h + mn + 2\varepsilon n)/(h + mn)$. If its vector is nearly parallel to $w_0$ ($mn \approx h$), the upper end is very far. For L put $-h$ for $h$ and $-(1-\gamma)$ for 1. MGB has a range
+# $C_0\,(2 - h + mn + 2\varepsilon n)/(h + mn)$. If its vector is nearly parallel to $w_0$ ($mn \approx h$), the upper end is very far. For L replace $h$ by $-h$ and the threshold 1 of the test by $-(1-\gamma)$: the summand 2 becomes $-2(1-\gamma)$. MGB has a range
 # as well: from the pair, its center is $\frac12(w_0 + t\,w(\alpha_0))$ and its radius has
 # $r^2 = \frac14\|w_0 - t\,w(\alpha_0)\|^2 + t\,C_0\varphi$, and the rule can be solved for $t$ again
 # ([`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb)).

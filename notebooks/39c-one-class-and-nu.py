@@ -49,7 +49,7 @@ from safescreen_book import datasets, figures
 #
 # **ν.** The ν-machine minimises $\frac12\|w\|^2 + \sum_i\max(0, \rho - y_i(\langle w,x_i\rangle + b)) - \nu n\rho$. Put $w = \rho\tilde w$, $b = \rho\tilde b$: this is $\rho$ times
 # $\frac\rho2\|\tilde w\|^2 + \sum_i\max(0, 1 - y_i(\langle \tilde w,x_i\rangle + \tilde b)) - \nu n$. For a fixed $\rho$ its minimum is $\rho\,(P^\star(\rho) - \nu n)$, with $P^\star(\lambda)$ the minimum of $P$. The derivative of $P^\star$ is
-# $\frac12\|\tilde w\|^2$, and $P^\star(\lambda) = D = \sum_i\alpha^\star_i - \frac\lambda2\|\tilde w\|^2$. So the derivative by $\rho$ is $P^\star + \frac\rho2\|\tilde w\|^2 - \nu n = \sum_i\alpha^\star_i(\rho) - \nu n$. It is 0 at the optimum; and $\rho P^\star(\rho)$
+# $\frac12\|\tilde w\|^2$, and $P^\star(\lambda) = D = \sum_i\alpha^\star_i - \frac\lambda2\|\tilde w\|^2$. So the derivative of this minimum with respect to $\rho$ is $P^\star + \frac\rho2\|\tilde w\|^2 - \nu n = \sum_i\alpha^\star_i(\rho) - \nu n$. It is 0 at the optimum; and $\rho P^\star(\rho)$
 # is convex, as a minimum over $w$ and $b$ of a function convex in all three, so the sum does not fall. In L the slope is 1, in R it is 0, elsewhere between. The intercept makes the slopes of both classes sum to the same number, which is at most $\min(n_+, n_-)$. So
 # $\sum_i\alpha^\star_i \le 2\min(n_+, n_-)$. The ν-machine with a larger ν has no minimum: with $w = 0$, and $b = \pm\rho$ for the larger class, its objective is $(2\min(n_+, n_-) - \nu n)\rho$.
 #

@@ -539,7 +539,7 @@ figures.show(
 # With the line search over all triplets a bad direction does no harm: the step has size 0, the
 # objective never rises, and the next iteration draws another batch. So the error falls below the
 # floor, but more and more iterations bring nothing. Neither this book nor the paper proves a rate for
-# it. Learning stops early anyway, and there it may be enough.
+# it. Learning stops early anyway. This search may be enough up to that point.
 #
 # ## The feature heuristic finds the best atom with probability 2/d at least
 #

@@ -245,8 +245,8 @@ assert min(above[0.0005][:2]) > delta and max(above[0.05]) == 0.0
 #   its average varies with the number of admissible triplets. No bound proportional to $\lambda$ can cover
 #   that. This is (11).
 # * **The expectation.** For $k = 1$ the printed proof says $\mathbb{E} \sup \le 2R \le 0$. It is positive
-#   in every row. The theorem does not break there for larger $\lambda B_X$, because its second term is
-#   several times what it must be.
+#   in every row. The theorem still holds for larger $\lambda B_X$, because the second term of its bound is
+#   several times larger than necessary.
 #
 # When $k^{16} \ge d(d-1)$ and $\ell(0) \le 20 \lambda B_X$, the printed theorem follows from the corrected
 # one.

@@ -204,7 +204,7 @@ figures.show(
 # %% [markdown]
 # ## One system
 #
-# A curve above jumps up where an iterate is worse than the one before: each ball is judged alone. What an earlier ball has decided stays decided.
+# A curve of the figure jumps up where an iterate is worse than the one before, because each ball is judged alone. What an earlier ball has decided stays decided.
 #
 # From the first ball that decides all terms and signs we solve equation (1), with margins and weighted sums, which all families of terms offer. Newton's method begins at the
 # slopes of the center.

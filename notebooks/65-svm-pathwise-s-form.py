@@ -576,8 +576,8 @@ if record.computes and method == "hybrid":
 # %% [markdown]
 # ## Table 1
 #
-# Seconds of the whole path; the same over those $C$ only at which every way reached the gap (all of them, as a rule, with
-# the default solver); at how many it was not reached; and at how many a solve ran out of sweeps. Savings of the paper's solver are
+# The columns are: seconds of the whole path; seconds at the $C$ where every way reached the gap (usually all $C$ with the
+# default solver); the number of $C$ where some way missed it; the number of $C$ where a solve ran out of sweeps. Savings of the paper's solver are
 # from the first column, as in the paper, those of the default solver from the second.
 
 # %% tags=["nbval-ignore-output"]

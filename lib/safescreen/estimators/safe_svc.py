@@ -349,8 +349,8 @@ class SafeSVC(ClassifierMixin, Estimator):
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return f(x) of the points X, shape (n,). With more than two classes shape (n, n_classes):
         decision values against the others, or of pairs the votes for each class and, as a part of
-        less than 1/3, how sure they are. With ``decision_function_shape="ovo"`` the decision values
-        of the pairs, shape (n, n_classes (n_classes - 1)/2).
+        less than 1/3, how sure they are. ``decision_function_shape="ovo"`` returns the decision
+        values of the pairs, shape (n, n_classes (n_classes - 1)/2).
         """
         check_is_fitted(self)
         return self._decide(read(self, X))

@@ -212,8 +212,8 @@ class KernelRows:
         return block
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples
-        `at`, all if left out, and NaN elsewhere.
+        """Return ``K c``, where c has the coefficients `values` at the samples `used`. Entries
+        outside the samples `at` are NaN; left out, `at` is all of them.
         """
         n = self.squares.size
         at = np.arange(n) if at is None else at

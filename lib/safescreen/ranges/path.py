@@ -95,8 +95,8 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
     The rule is ``2 lam (min - tau) > 0``, and ``2 lam (min - tau)`` is
     ``h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``. It falls in ``n m``
-    and in ``n``, and rises in h. So it stays true with upper bounds of the norms and a lower bound
-    of h. On each side of lam0 it is linear in lam, and its root is rounded towards lam0. Both
+    and in ``n``, and rises in h. So the rule stays safe with upper bounds of the norms and a lower
+    bound of h. On each side of lam0 it is linear in lam, and its root is rounded towards lam0. Both
     numerators are non-negative, because ``n m >= |h|``.
 
     Examples

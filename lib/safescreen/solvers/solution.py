@@ -149,8 +149,8 @@ class Solution:
 
     @property
     def alpha(self) -> NDArray:
-        """Dual point, shape (T,), that the gap belongs to. Where it is ``alpha(x)`` it is computed
-        on demand.
+        """Dual point, shape (T,), that the gap belongs to. If the point is ``alpha(x)``,
+        this property computes it on demand.
         """
         if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()
