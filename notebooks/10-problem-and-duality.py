@@ -50,14 +50,15 @@ u, alpha_star = problem.terms.margins(solution.x), problem.alpha(solution.x)
 parts = ss.rules.Screened(u < 1.0 - loss.gamma, u > 1.0)
 figure, axes = figures.panels(2, height=3.2)
 figures.terms_on_loss(loss, u, parts, ax=axes[0], title="at the solution: L, C and R")
-order = np.argsort(u)
-axes[1].plot(u[order], alpha_star[order], "o", color="#333333", markersize=4)
-axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$")
-axes[1].set_title("their dual variables", loc="left", fontsize=10)
+grid = np.linspace(0.85, 1.1, 200)
+axes[1].plot(grid, loss.alpha(grid), color="#BBBBBB")
+axes[1].plot(u, alpha_star, "o", color="#333333", markersize=5)
+axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$", xlim=(grid[0], grid[-1]))
+axes[1].set_title("dual variables, near the corner", loc="left", fontsize=11)
 axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
 figures.show(
     f"Left, dots are the {len(u)} triplets on the loss, a hinge with a rounded corner, at their margins at the solution: {parts.n_L} lie on the "
-    f"falling line, L, {parts.n_R} on the flat part, R, and {len(u) - parts.n_L - parts.n_R} in the corner. Right, dots are their dual variables: "
+    f"falling line, L, {parts.n_R} on the flat part, R, and {len(u) - parts.n_L - parts.n_R} in the corner. Right, dots are their dual variables at margins near the corner: "
     f"1 for margins below {1.0 - loss.gamma:g}, 0 above 1, and fractions between."
 )
 

@@ -115,13 +115,13 @@ for (name, rtol), (_, rates) in curves.items():
     assert abs(mean["MGB"] - mean["PGB"]) < 0.02
 
 # %% tags=["nbval-ignore-output"]
-figure, axes = figures.panels(4, width=12.0, height=3.2)
+figure, axes = figures.panels(2, nrows=2, width=7.6, height=5.4)
 means = []
-for ax, name in zip(axes, sets, strict=True):
+for ax, name in zip(axes.flat, sets, strict=True):
     grid, rates = curves[name, 1e-3]
     means.append(f"{name}: {figures.listed(rates)}")
-    ylabel = "share screened" if ax is axes[0] else ""
-    figures.lines(rates, grid, ax=ax, title=name, ylabel=ylabel, path=True, share=True)
+    labels = {"title": name, "ylabel": "share screened"}
+    figures.lines(rates, grid, ax=ax, path=True, share=True, marks="apart", **labels)
 figures.show(
     "Curves show the share of the triplets screened along a path with rough references, a panel for each data set; lambda falls to the right. Means: "
     f"{'. '.join(means)}."
@@ -158,22 +158,22 @@ for name, rates in dynamic.items():
     )
 
 # %% tags=["nbval-ignore-output"]
-figure, axes = figures.panels(4, width=12.0, height=3.2)
+figure, axes = figures.panels(2, nrows=2, width=7.6, height=5.4)
 means = []
 last = []
-for ax, (name, rates) in zip(axes, dynamic.items(), strict=True):
+for ax, (name, rates) in zip(axes.flat, dynamic.items(), strict=True):
     means.append(f"{name}: {figures.listed(rates)}")
     last.append(f"{name}: {figures.listed({ball: curve[-1] for ball, curve in rates.items()})}")
-    ylabel = "share screened" if ax is axes[0] else ""
-    figures.lines(rates, ax=ax, title=name, xlabel="iteration", ylabel=ylabel, share=True)
+    labels = {"title": name, "xlabel": "iteration", "ylabel": "share screened"}
+    figures.lines(rates, ax=ax, share=True, marks="apart", **labels)
 figures.show(
     "Curves show the share of the triplets screened at the iterates of a solve, a panel for each data set; RRPB is a horizontal line. Means over the iterations: "
     f"{'. '.join(means)}. In the end: {'. '.join(last)}."
 )
 
 # %% [markdown]
-# MGB screens at least what DGB screens at *every* iterate, because its ball is inside. Its curve is hidden
-# below that of PGB.
+# MGB screens at least what DGB screens at *every* iterate, because its ball is inside. Its curve lies on
+# the curve of PGB.
 #
 # ## What it costs
 #

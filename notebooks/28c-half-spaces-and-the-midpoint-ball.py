@@ -47,7 +47,7 @@ def parts(problem, x, alpha, lam):
 
 # %%
 loss_x, conjugates, H = parts(machine, x, alpha, lam)
-fig, ax = plt.subplots(figsize=(5.2, 5.0))
+figure, ax = figures.panels(1, width=5.2, height=5.0)
 ball = ss.spheres.midpoint_gap_bound(machine, x, lam, alpha)
 around = ball.radius * np.linspace(-1.6, 1.6, 500)
 U, V = np.meshgrid(ball.center[0] + around, ball.center[1] + around)
@@ -60,9 +60,10 @@ values = np.linspace(lowest[inside].min(), highest[inside].max(), 11)[1:-1]
 for v, color in zip(values, plt.cm.viridis(np.linspace(0, 0.9, 9)), strict=True):
     dome = (v <= highest) & (v >= lowest)
     ax.contourf(U, V, dome.astype(float), [0.5, 1.5], colors=[color], alpha=0.35)
-ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
-ax.plot(*star.x, "*", markersize=12, color="tab:red")
-ax.set_aspect("equal")
+ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2, label="midpoint ball"))
+ax.plot(*star.x, "*", markersize=12, color="tab:red", label="solution")
+ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
+ax.legend()
 figures.show(
     f"A circle is the midpoint ball. In it lie {len(values)} overlapping coloured domes, one for each value of the loss at the solution, dark for small "
     "values and light for large ones. None reaches beyond the circle. A red star, the solution, lies inside."

@@ -54,19 +54,21 @@ def total(problem, alpha):
 
 
 # %%
-figure, ax = figures.panels(1, width=5.2, height=4.4)
+figure, ax = figures.panels(1, width=6.0, height=4.4)
 for number in range(4):
     weights = rng.choice([0.05, 1.0, 2.0], len(index))
     changed = ss.Problem(ss.Triplets(X, index, diagonal=True, weights=weights), LOSS)
     center, radius = ball_of_change(plane, old, changed, lam)
     new = ss.solve(changed, lam, tol=1e-12).x
     assert np.linalg.norm(new - center) <= radius
-    ax.add_patch(plt.Circle(center, radius, fill=False, color=figures.OTHERS[number]))
-    ax.plot(*new, "*", color=figures.OTHERS[number], markersize=10)
+    colour = figures.OTHERS[number]
+    ax.add_patch(plt.Circle(center, radius, fill=False, color=colour, label=f"ball of change {number + 1}"))
+    ax.plot(*new, "*", color=colour, markersize=10)
+ax.plot([], [], "*", color="gray", markersize=10, label="solution after a change")
 ax.plot(*old.x, "ko", label="old solution")
-ax.axhline(0.0, color="gray", linewidth=1.0, zorder=0)
+ax.axhline(0.0, color="gray", linewidth=1.0, zorder=0, label="edge of the cone")
 ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
-ax.legend()
+ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 figures.show(
     "In the plane of diagonal metrics circles pass through a dot, the old solution; in each lies a star of "
     "the same colour, the solution after a change of weights. No star is below the grey line, where the cone ends."

@@ -15,7 +15,6 @@
 # * that a handful of machines with a penalised intercept, each solved from the last one, finds the one with a free intercept.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 from sklearn.svm import SVC
@@ -42,13 +41,17 @@ print("b:", round(one.intercept, 4), "and", round(other.intercept, 4))
 assert abs(one.x[0] - other.x[0]) < 1e-4
 
 # %%
-fig, ax = plt.subplots(figsize=(7, 2.2))
-ax.scatter(X[:, 0], 0.0 * X[:, 0], c=np.where(y > 0, "tab:orange", "tab:blue"), s=60, zorder=3)
+CLASSES = {-1: "tab:blue", 1: "tab:orange"}
+figure, ax = figures.panels(1, width=6.0, height=3.0)
+for label, name in ((-1, "class -1"), (1, "class +1")):
+    points = X[y == label, 0]
+    ax.plot(points, 0.0 * points, "o", color=CLASSES[label], markersize=8, zorder=3, label=name)
 line = np.linspace(0.0, 8.0, 2)
 ax.plot(line, one.x[0] * line + one.intercept, color="black", label="free intercept")
 alone = ss.solve(ss.Problem(ss.Samples(X, y), ss.Hinge()), 1.0, rtol=1e-10)
 ax.plot(line, alone.x[0] * line, color="gray", linestyle="--", label="no intercept")
 ax.axhline(0.0, color="lightgray", zorder=0)
+ax.set(xlabel="position of a point", ylabel="decision function")
 ax.legend()
 figures.show(
     f"Dots are {len(X)} points on a line, from {X.min():g} to {X.max():g}, blue to the left, orange to the right, one of each on the wrong side. The decision "
@@ -158,13 +161,15 @@ print("200 sums of hinges: the order statistic is a best intercept")
 kinks = y - X[:, 0] * one.x[0]
 bs = np.linspace(kinks.min() - 0.5, kinks.max() + 0.5, 300)
 costs = np.maximum(0.0, y[:, None] * (kinks[:, None] - bs)).sum(axis=0)
-fig, ax = plt.subplots(figsize=(7, 2.6))
-ax.plot(bs, costs, color="black")
+figure, ax = figures.panels(1, width=6.0, height=2.8)
+ax.plot(bs, costs, color="black", label="total loss")
 for k, label in zip(kinks, y, strict=True):
-    ax.axvline(k, color="tab:orange" if label > 0 else "tab:blue", linewidth=0.8, linestyle=":")
-ax.plot(best_intercept(kinks, y, np.ones(6)), costs.min(), "o", color="tab:red")
-ax.set_xlabel("intercept b")
-ax.set_ylabel("total loss")
+    ax.axvline(k, color=CLASSES[label], linewidth=1.2, linestyle=":")
+for label, name in ((-1, "kinks of class -1"), (1, "kinks of class +1")):
+    ax.plot([], [], color=CLASSES[label], linewidth=1.2, linestyle=":", label=name)
+ax.plot(best_intercept(kinks, y, np.ones(6)), costs.min(), "o", color="tab:red", label="best intercept")
+ax.set(xlabel="intercept b", ylabel="total loss")
+ax.legend()
 figures.show(
     "The total loss as a function of b is a convex chain of straight pieces, with a bend at each dotted line, the "
     "kinks, in the colours of the classes. A red dot marks its lowest point, which is at a kink."

@@ -160,6 +160,9 @@ def _mark(ax, points):
     """Mark and name points: the optimum to the right, those above it above, those below it
     below, so that near ones stay apart.
     """
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
     level = points["optimum"][1] if "optimum" in points else -np.inf
     for label, place in points.items():
         star = label == "optimum"
@@ -174,7 +177,10 @@ def _mark(ax, points):
         shift, side = (0, 7 if place[1] > level else -15), "center"
         if star:
             shift, side = (8, 3), "left"
-        ax.annotate(label, place, xytext=shift, textcoords="offset points", ha=side, zorder=5)
+        text = ax.annotate(
+            label, place, xytext=shift, textcoords="offset points", ha=side, zorder=5
+        )
+        text.set_path_effects(halo)
 
 
 def _shade_cone(ax, cone, plane, low, high):

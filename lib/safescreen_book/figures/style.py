@@ -144,14 +144,14 @@ def canvas(ax, figsize):
         yield plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
 
 
-def panels(ncols=2, width=9.0, height=3.2, **options):
-    """Return ``(figure, axes)`` of a row of panels; sizes in inches, `options` as for
-    ``plt.subplots``.
+def panels(ncols=2, width=9.0, height=3.2, *, nrows=1, **options):
+    """Return ``(figure, axes)`` of panels side by side; sizes of the figure in inches, `options` as
+    for ``plt.subplots``.
     """
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
-        return plt.subplots(1, ncols, figsize=(width, height), layout="constrained", **options)
+        return plt.subplots(nrows, ncols, figsize=(width, height), layout="constrained", **options)
 
 
 def _draws(shell):

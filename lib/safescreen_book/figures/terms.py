@@ -27,11 +27,13 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
         ax.plot(grid, loss.value(grid), color="#BBBBBB", linewidth=1.2, zorder=1)
         for key, mask in (("C", ~(in_L | in_R)), ("L", in_L), ("R", in_R)):
             inside = mask & (margins >= low) & (margins <= high)
-            style = {"s": 26, "color": COLOURS[key], "alpha": 0.55, "linewidths": 0, "zorder": 2}
+            order = 3 if key == "C" else 2  # few, and between the others
+            style = {"s": 26, "color": COLOURS[key], "alpha": 0.55, "linewidths": 0}
             ax.scatter(
                 margins[inside],
                 loss.value(margins[inside]),
                 label=f"{NAMES[key]}: {np.count_nonzero(mask)}",
+                zorder=order,
                 **style,
             )
         for edge in {1.0 - loss.gamma, 1.0}:
