@@ -62,10 +62,13 @@ limits = threadpool_limits(1)
 options = {"rtol": rtol, "tol": 0.0, "screening": ()}
 
 
+# %%
 def two_classes(mean, sd, n, draw):
     """n points of either class around -mean and +mean (both coordinates), in turn."""
     y = np.tile([-1, 1], n)
-    return sd * np.random.default_rng(seed + draw).standard_normal((2 * n, 2)) + mean * y[:, None], y
+    return sd * np.random.default_rng(seed + draw).standard_normal((2 * n, 2)) + mean * y[
+        :, None
+    ], y
 
 
 def solved(samples, *Cs):
@@ -76,11 +79,15 @@ def solved(samples, *Cs):
 
 
 def mistakes(samples, found, solution):
-    """Decisions that a solution known to its eps contradicts: by the margin; where that is 1 up to eps by the dual variable, 0 in R, 1 in L."""
-    margins, slack, alpha = samples.margins(solution.x), solution.eps * samples.norms, solution.alpha
-    wrong = found.in_R & ((margins <= 1.0 - slack) | (margins <= 1.0 + slack) & (alpha > 1e-3))
-    wrong |= found.in_L & ((margins >= 1.0 + slack) | (margins >= 1.0 - slack) & (alpha < 1.0 - 1e-3))
-    return int(wrong.sum())
+    """Decisions that a solution known to its eps contradicts: by the margin; where that is 1 up
+    to eps by the dual variable, 0 in R, 1 in L.
+    """
+    margins = samples.margins(solution.x)
+    slack = solution.eps * samples.norms
+    alpha = solution.alpha
+    not_R = (margins <= 1.0 - slack) | (margins <= 1.0 + slack) & (alpha > 1e-3)
+    not_L = (margins >= 1.0 + slack) | (margins >= 1.0 - slack) & (alpha < 1.0 - 1e-3)
+    return int((found.in_R & not_R | found.in_L & not_L).sum())
 
 
 # %% [markdown]
@@ -118,17 +125,18 @@ def overlapping(draw):
 
 # %%
 def met(up_low, down_high):
-    """Whether ranges of lam = 1/C, one around 1/C_low, one around 1/C_high, together cover what is between."""
+    """Whether ranges of lam = 1/C, around 1/C_low and 1/C_high, together cover what is between."""
     return (up_low < 1.0 / C_high) | (down_high > 1.0 / C_low) | (up_low < down_high)
 
 
 def closer_than_kept(samples, solution, found):
-    """How many samples in R are closer to the line they have to clear than the kept one that is farthest beyond it."""
+    """How many samples in R are closer to the line than the kept one that is farthest beyond it."""
     margins = samples.margins(solution.x)
     kept = margins[~(found.in_L | found.in_R)]
     return int(np.count_nonzero(margins[found.in_R] < kept.max(initial=-np.inf)))
 
 
+# %%
 def touching(draw, sd):
     """Points of the second toy, its solutions, the dome test, the ranges, and what is counted."""
     X, y = two_classes(apart, sd, apart_n, draw)
@@ -215,6 +223,7 @@ def nearest(counts, column, number):
     return counts[int(np.argmin([abs(row[column] - number) for row in counts]))]["draw"]
 
 
+# %%
 if record.computes:
     typical = nearest(first, "IT: share", np.mean([row["IT: share"] for row in first]))
     (X, y, samples, reference, best, found), _, _ = overlapping(typical)
@@ -316,6 +325,7 @@ def ball(shapes, name):
     )
 
 
+# %%
 def shade(ax, decide, size=161):
     """Shade where a point of either class would be in R; `decide` maps samples to masks."""
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
@@ -325,7 +335,8 @@ def shade(ax, decide, size=161):
     positive, negative = decide(both).in_R.reshape(2, size, size)
     for region, opacity in ((positive, 0.35), (negative, 0.15)):
         if region.any():
-            ax.contourf(a, b, region.astype(float), levels=[0.5, 1.5], colors=[figures.COLOURS["R"]], alpha=opacity, zorder=0)
+            style = {"colors": [figures.COLOURS["R"]], "alpha": opacity, "zorder": 0}
+            ax.contourf(a, b, region.astype(float), levels=[0.5, 1.5], **style)
 
 
 # %%
@@ -398,34 +409,37 @@ print(
 )
 
 # %%
+def titled(words):
+    """Return a function from masks to the title of their picture."""
+    return lambda masks: f"{words}: {masks.n_R + masks.n_L} of {len(masks.in_R)}"
+
+
+def in_dome(shapes):
+    """Return a function from samples to what the dome of a picture decides."""
+    region, half = ball(shapes, "ball"), shapes.loc["half-space"]
+    normal = half[["x1", "x2"]].to_numpy(dtype=float)
+    return lambda points: ss.rules.halfspace(
+        ss.Problem(points, ss.Hinge()), region, normal, float(half["size"])
+    )
+
+
+# %%
 if points_of is None:
     print(older)
 else:
     with plt.rc_context(figures.STYLE):
         figure, axes = plt.subplots(2, 1, figsize=(6.4, 7.6), layout="constrained")
     of_C = f"as SSS13 Figure 4: C in [{C_low:g}, {C_high:g}]"
-    shapes = picture(
-        "dome", axes[0], lambda masks: f"{of_C}: {masks.n_R + masks.n_L} of {len(masks.in_R)}"
-    )
-    region, half = ball(shapes, "ball"), shapes.loc["half-space"]
-    normal = half[["x1", "x2"]].to_numpy(dtype=float)
-    shade(
-        axes[0],
-        lambda points: ss.rules.halfspace(
-            ss.Problem(points, ss.Hinge()), region, normal, float(half["size"])
-        ),
-    )
-    picture(
-        "ranges",
-        axes[1],
-        lambda masks: f"ranges of the same solutions: {masks.n_R + masks.n_L} of {len(masks.in_R)}",
-    )
+    shapes = picture("dome", axes[0], titled(of_C))
+    shade(axes[0], in_dome(shapes))
+    picture("ranges", axes[1], titled("ranges of the same solutions"))
     for points in [*axes[0].collections, *axes[1].collections]:
         points.set_rasterized(True)
     record.figure("touching", figure)
     figures.show(
-        "Both panels show points of classes that hardly touch, in the plane. Above, what the dome test screens is coloured and shaded; below, what the ranges of "
-        "the same solutions decide is coloured. Points near the boundary of the machine stay undecided in both."
+        "Both panels show points of classes that hardly touch, in the plane. Above, what the dome "
+        "test screens is coloured and shaded; below, what the ranges of the same solutions decide "
+        "is coloured. Points near the boundary of the machine stay undecided in both."
     )
 
 # %% [markdown]

@@ -61,7 +61,7 @@ widths = [name.strip() for name in kernels.split(",")]
 # sizes of the last three the library can make up sparse data of any size (`sparse_classification`; the
 # notebook on a single training uses it).
 
-# %% tags=["SSS14-B2"]
+# %%
 TABLE = [
     ("D01", "breast-cancer", (569, 30)),
     ("D02", "dna", (2000, 180)),
@@ -78,18 +78,24 @@ TABLE = [
 ]
 HERE = {"gisette": "gisette_valid"}
 known = datasets.names()
+
+# %% tags=["SSS14-B2"]
 rows = []
 for number, name, size in TABLE:
     entry = datasets.info(HERE.get(name, name)) if HERE.get(name, name) in known else None
     shape = next(iter(entry.parts.values())).shape if entry else None
     same = shape == size
-    remark = "as in the paper" if same else "not to be had" if entry is None else "validation rows only"
-    rows.append((number, name, *size, *(shape or ("-", "-")), entry.classes if entry else "-", remark))
+    remark = (
+        "as in the paper" if same else "not to be had" if entry is None else "validation rows only"
+    )
+    classes = entry.classes if entry else "-"
+    rows.append((number, name, *size, *(shape or ("-", "-")), classes, remark))
 sets = pd.DataFrame(rows, columns=["", "data set", "n, paper", "d, paper", "n", "d", "classes", ""])
 print(sets.to_string(index=False))
 here = [row[1] for row in rows if row[-1] == "as in the paper"]
 assert here == ["breast-cancer", "dna", "digit1", "satimage", "mushrooms", "shuttle"]
-assert [row[1] for row in rows if row[-1] == "not to be had"] == ["news20", "acoustic", "url", "kdd-a", "kdd-b"]
+absent = [row[1] for row in rows if row[-1] == "not to be had"]
+assert absent == ["news20", "acoustic", "url", "kdd-a", "kdd-b"]
 
 # %% [markdown]
 # dna, satimage and shuttle have three, six and seven classes, and the paper does not say how it made two of
@@ -150,37 +156,42 @@ def check(screened, truth, both, solution):
 # %%
 fractions = np.linspace(0.0, 1.0, n_references + 1)[1:]
 fractions[-1] = 0.99
+
+
+def samples_of(width):
+    """Return the name of a kernel and the samples with it."""
+    if width == "linear":
+        return "linear", ss.Samples(X, y)
+    return f"RBF {width}/d", ss.KernelSamples.from_points(X, y, "rbf", float(width) / d)
+
+
+# %%
+def rates_of(width):
+    """Return the rows of a kernel, one for each reference and test; assert that all are safe."""
+    name, terms = samples_of(width)
+    prob = ss.Problem(terms, ss.Hinge())
+    path = accurate_path(prob)
+    solution = path[-1]
+    ball = ss.spheres.midpoint_gap_bound(prob, solution.x, solution.lam, solution.alpha)
+    truth = ss.rules.sphere(prob, ball)
+    rows = []
+    for fraction, before in zip(fractions, path, strict=False):
+        found = tests_of(terms, before)
+        removable = int(np.sum(truth.in_L | truth.in_R | found["IT"].in_L | found["IT"].in_R))
+        for test, screened in found.items():
+            check(screened, truth, found["IT"], solution)
+            counts = {"n_L": screened.n_L, "n_R": screened.n_R, "removable": removable}
+            rate = (screened.n_L + screened.n_R) / max(removable, 1)
+            which = {"dataset": dataset, "kernel": name, "C_ref/C": fraction, "test": test}
+            rows.append(which | {"rate": rate} | counts)
+    return rows
+
+
+# %%
 if record.computes:
     computed, started = [], time.process_time()
     for width in widths:
-        name = "linear" if width == "linear" else f"RBF {width}/d"
-        terms = (
-            ss.Samples(X, y)
-            if width == "linear"
-            else ss.KernelSamples.from_points(X, y, "rbf", float(width) / d)
-        )
-        prob = ss.Problem(terms, ss.Hinge())
-        path = accurate_path(prob)
-        solution = path[-1]
-        ball = ss.spheres.midpoint_gap_bound(prob, solution.x, solution.lam, solution.alpha)
-        truth = ss.rules.sphere(prob, ball)
-        for fraction, before in zip(fractions, path, strict=False):
-            found = tests_of(terms, before)
-            removable = int(np.sum(truth.in_L | truth.in_R | found["IT"].in_L | found["IT"].in_R))
-            for test, screened in found.items():
-                check(screened, truth, found["IT"], solution)
-                counts = {"n_L": screened.n_L, "n_R": screened.n_R, "removable": removable}
-                rate = (screened.n_L + screened.n_R) / max(removable, 1)
-                computed.append(
-                    {
-                        "dataset": dataset,
-                        "kernel": name,
-                        "C_ref/C": fraction,
-                        "test": test,
-                        "rate": rate,
-                        **counts,
-                    }
-                )
+        computed += rates_of(width)
     seconds = time.process_time() - started
     record.rows("results", pd.DataFrame(computed))
     record.rows("set", pd.DataFrame([{"dataset": dataset, "n": n, "d": d, "seconds": seconds}]))
@@ -245,30 +256,56 @@ print(on_margin.to_string(float_format="{:.2f}".format))
 # four panels are breast-cancer, dna, digit1 and satimage; for its other sets it says that the tests behave alike.
 
 # %%
-wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)[["BT1", "BT2", "IT"]]
+wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)[
+    ["BT1", "BT2", "IT"]
+]
 safe = judging.told(record.read("facts"))["safe"][0]
 size = next((size for _, name, size in TABLE if name == dataset), None)
 whose = {"sets": "paper", "panel": "paper" if dataset in here[:4] and C == 10.0 else "own"}
 facts = {"size": ((n, d) == size, f"{n} x {d}, in the paper {size[0]} x {size[1]}")} if size else {}
 frames = [judging.judge("61-svm-screening-rates", dataset, {}, facts=facts, whose=whose)]
-comparison = []
-for name, rate in wide.groupby("kernel", sort=False):
-    best, steps = rate[["BT1", "BT2"]].max(axis=1), rate.diff().iloc[1:]
-    never, more, gain = bool((rate["IT"] >= best).all()), int((rate["IT"] > best).sum()), float((rate["IT"] - best).max())
-    falls, second = int((steps < 0.0).sum().sum()), int((rate["BT2"] > rate["BT1"]).sum())
+
+
+# %%
+def facts_of(rate):
+    """Return what the rates of a kernel show, and a note on each fact."""
+    best = rate[["BT1", "BT2"]].max(axis=1)
+    never = bool((rate["IT"] >= best).all())
+    more = int((rate["IT"] > best).sum())
+    gain = float((rate["IT"] - best).max())
+    steps = rate.diff().iloc[1:]
+    falls = int((steps < 0.0).sum().sum())
     largest = max(0.0, -float(steps.min().min()))
-    facts = {
-        "more": (never and more > 0, f"higher at {more} of {len(rate)} references, by up to {gain:.2f}"),
-        "rise": (falls <= 0.1 * steps.size, f"{falls} of {steps.size} steps fall, the largest by {largest:.2f}"),
+    second = int((rate["BT2"] > rate["BT1"]).sum())
+    higher = f"higher at {more} of {len(rate)} references, by up to {gain:.2f}"
+    falling = f"{falls} of {steps.size} steps fall, the largest by {largest:.2f}"
+    return {
+        "more": (never and more > 0, higher),
+        "rise": (falls <= 0.1 * steps.size, falling),
         "safe": (safe, f"{len(rate)} references, three tests, samples on the margin included"),
         "second": (second < len(rate), f"better at {second}"),
     }
+
+
+# %%
+comparison = []
+for name, rate in wide.groupby("kernel", sort=False):
+    facts = facts_of(rate)
     if dataset in here[4:] and C == 10.0:
-        note = "the intersection test above either ball test somewhere and below neither, rates rising with the reference"
+        note = (
+            "the intersection test above either ball test somewhere and below neither, rates "
+            "rising with the reference"
+        )
         facts["alike"] = facts["more"][0] and facts["rise"][0], note
-    frames.append(judging.judge("61-svm-screening-rates", f"{dataset}, {name}", {}, facts=facts, whose=whose))
+    of = f"{dataset}, {name}"
+    frames.append(judging.judge("61-svm-screening-rates", of, {}, facts=facts, whose=whose))
     comparison += [
-        {"quantity": f"{name}: {row.conclusion}", "paper": "yes" if row.whose == "paper" else "-", "ours": row.verdict, "note": row.note}
+        {
+            "quantity": f"{name}: {row.conclusion}",
+            "paper": "yes" if row.whose == "paper" else "-",
+            "ours": row.verdict,
+            "note": row.note,
+        }
         for row in frames[-1].itertuples()
     ]
 conclusions = pd.concat(frames, ignore_index=True)
