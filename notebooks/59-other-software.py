@@ -97,6 +97,7 @@ def flat(minimize):
     return call
 
 
+# %%
 def load_metric_learn():
     """Return the module metric_learn."""
     import metric_learn
@@ -109,7 +110,10 @@ def load_metric_learn():
 
 def load_pylmnn():
     """Return the module pylmnn."""
-    for name in ("GPyOpt", "GPyOpt.methods"):  # only for its search over hyper-parameters, not used here
+    for name in (
+        "GPyOpt",
+        "GPyOpt.methods",
+    ):  # only for its search over hyper-parameters, not used here
         sys.modules.setdefault(name, types.ModuleType(name)).BayesianOptimization = None
     import pylmnn
     from pylmnn import lmnn
@@ -125,6 +129,7 @@ def load_mlpack():
     return mlpack
 
 
+# %%
 def attempt(name, load):
     """Load a package, or say in `missing` why it is not there."""
     try:
@@ -170,15 +175,17 @@ STEPS = np.unique(np.geomspace(5, max_iter, 6).astype(int)).tolist()
 TARGETS = (1, 3, 5, 10)
 
 
+# %%
 def ours(step=-0.75, lowest=-4.5, screening=("RRPB", "PGB"), **options):
     """Return a function from training data to the metrics of a path and its certificates."""
 
     def learn(X, y, judge):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # not converged: the gap says so; k too large for a class
-            model = ss.TripletMetric(
-                lam_ratio=10**lowest, with_path=True, path_ratio=10**step, tol=1e-4, screening=screening, **options
-            ).fit(X, y)
+            warnings.simplefilter(
+                "ignore"
+            )  # not converged: the gap says so; k too large for a class
+            grid = {"lam_ratio": 10**lowest, "path_ratio": 10**step, "with_path": True}
+            model = ss.TripletMetric(tol=1e-4, screening=screening, **grid, **options).fit(X, y)
         return candidates_of(model.path_)
 
     return learn
@@ -194,6 +201,7 @@ def candidates_of(path):
     return kept
 
 
+# %%
 def of_each_k(X, y, judge):
     """Return the metrics of a path for each number of neighbours."""
     found = []
@@ -203,11 +211,14 @@ def of_each_k(X, y, judge):
 
 
 def second_round(X, y, judge):
-    """Return the metrics of a path from the triplets of neighbours in the metric that `judge` likes best on the first path."""
+    """Return the metrics of a path from the triplets of neighbours in the metric that `judge`
+    likes best on the first path.
+    """
     first = ours(k=targets)(X, y, judge)
     errors = [judge(M) for _, M, _, _ in first]
     L = factor(first[int(np.argmin(errors))][1])
-    problem = ss.Problem(ss.Triplets.from_labels(X @ L, y, targets, coordinates=X), ss.SmoothedHinge(0.05))
+    triplets = ss.Triplets.from_labels(X @ L, y, targets, coordinates=X)
+    problem = ss.Problem(triplets, ss.SmoothedHinge(0.05))
     lams = problem.lam_max() * 10.0 ** np.arange(0.0, -4.6, -0.75)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # not converged: the gap says so
@@ -220,16 +231,18 @@ def factor(M):
     return np.sqrt(np.maximum(values, 0.0)) * vectors
 
 
+# %%
 def theirs(package, make, candidates):
-    """Return a function from training data to the metrics of an estimator, one for each candidate; None without the package.
-    `make` returns the estimator of a candidate.
+    """Return a function from training data to the metrics of an estimator, one for each
+    candidate; None without the package. `make` returns the estimator of a candidate.
     """
 
     def learn(X, y, judge):
         found = []
         for candidate in candidates:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # not converged, fewer bases than features: what they do is judged by the error
+                # not converged, fewer bases than features: what they do is judged by the error
+                warnings.simplefilter("ignore")
                 L = make(candidate).fit(X, y).components_
             found.append((f"{candidate:g}", L.T @ L, np.nan, np.nan))
         return found
@@ -241,35 +254,51 @@ def of_mlpack(X, y, judge):
     """Return the metrics of mlpack's LMNN, one for each weight of pushing."""
     found = []
     for push in WEIGHTS:
-        options = {"k": targets, "regularization": push, "optimizer": "lbfgs", "max_iterations": max_iter, "seed": 1}
-        L = mlpack.lmnn(X, labels=y, **options)["output"]
+        options = {"k": targets, "regularization": push, "max_iterations": max_iter, "seed": 1}
+        L = mlpack.lmnn(X, labels=y, optimizer="lbfgs", **options)["output"]
         found.append((f"{push:g}", L.T @ L, np.nan, np.nan))
     return found
 
 
+# %%
+def nca_of_scikit_learn(steps):
+    """Return an estimator that stops after some steps."""
+    return NeighborhoodComponentsAnalysis(init="identity", max_iter=steps, random_state=0)
+
+
+def nca_of_metric_learn(steps):
+    """Return an estimator that stops after some steps."""
+    return metric_learn.NCA(init="identity", max_iter=steps, random_state=0)
+
+
+def lmnn_of_metric_learn(push):
+    """Return an estimator with a weight of pushing."""
+    options = {"max_iter": max_iter, "random_state": 0}
+    return metric_learn.LMNN(n_neighbors=targets, regularization=push, **options)
+
+
+def scml_of_metric_learn(beta):
+    """Return an estimator with a weight of its regulariser."""
+    options = {"k_genuine": targets, "k_impostor": 10, "random_state": 0}
+    return metric_learn.SCML_Supervised(beta=beta, **options)
+
+
+def lmnn_of_pylmnn(push):
+    """Return an estimator with a weight of pushing."""
+    options = {"n_neighbors": targets, "max_iter": max_iter, "random_state": 0}
+    return pylmnn.LargeMarginNearestNeighbor(init="identity", weight_push_loss=push, **options)
+
+
+# %%
 LEARN = {
     "Euclid": lambda X, y, judge: [("-", np.eye(X.shape[1]), np.nan, np.nan)],
-    "NCA (scikit-learn)": theirs(
-        True, lambda steps: NeighborhoodComponentsAnalysis(init="identity", max_iter=steps, random_state=0), STEPS
-    ),
-    "NCA (metric-learn)": theirs(metric_learn, lambda steps: metric_learn.NCA(init="identity", max_iter=steps, random_state=0), STEPS),
-    "LMNN (metric-learn)": theirs(
-        metric_learn,
-        lambda push: metric_learn.LMNN(n_neighbors=targets, regularization=push, max_iter=max_iter, random_state=0),
-        WEIGHTS,
-    ),
+    "NCA (scikit-learn)": theirs(True, nca_of_scikit_learn, STEPS),
+    "NCA (metric-learn)": theirs(metric_learn, nca_of_metric_learn, STEPS),
+    "LMNN (metric-learn)": theirs(metric_learn, lmnn_of_metric_learn, WEIGHTS),
     "SCML (metric-learn)": theirs(
-        metric_learn,
-        lambda beta: metric_learn.SCML_Supervised(k_genuine=targets, k_impostor=10, beta=beta, random_state=0),
-        (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
+        metric_learn, scml_of_metric_learn, (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
     ),
-    "LMNN (PyLMNN)": theirs(
-        pylmnn,
-        lambda push: pylmnn.LargeMarginNearestNeighbor(
-            n_neighbors=targets, init="identity", weight_push_loss=push, max_iter=max_iter, random_state=0
-        ),
-        WEIGHTS,
-    ),
+    "LMNN (PyLMNN)": theirs(pylmnn, lmnn_of_pylmnn, WEIGHTS),
     "LMNN (mlpack)": of_mlpack if mlpack is not None else None,
     "TripletMetric": ours(k=targets),
     "TripletMetric all triplets": ours(k=None, product=True, screening="auto"),
@@ -277,12 +306,21 @@ LEARN = {
     "TripletMetric finer lam": ours(k=targets, step=-0.375, lowest=-6.0),
     "TripletMetric second round": second_round,
 }
+
+# %% [markdown]
+# Each method has words for what it certifies and for its stop.
+
+# %%
 CERTIFIES = {
     "Euclid": "nothing to certify",
     "NCA (scikit-learn)": "nothing: not convex, a stationary point at best",
     "NCA (metric-learn)": "nothing: not convex, a stationary point at best",
-    "LMNN (metric-learn)": "nothing: gradient steps on a factor, stopped by the change of the objective",
-    "SCML (metric-learn)": "nothing: convex, but sampled triplets and a fixed number of steps, no gap",
+    "LMNN (metric-learn)": (
+        "nothing: gradient steps on a factor, stopped by the change of the objective"
+    ),
+    "SCML (metric-learn)": (
+        "nothing: convex, but sampled triplets and a fixed number of steps, no gap"
+    ),
     "LMNN (PyLMNN)": "nothing: L-BFGS on a factor, stopped by a gradient norm",
     "LMNN (mlpack)": "nothing: L-BFGS on a factor, stopped by a gradient norm",
     "TripletMetric": "a bound of the distance to the optimum, and which triplets do not matter",
@@ -297,15 +335,23 @@ CHANGED = {
     "TripletMetric finer lam": "a finer path of lam",
     "TripletMetric second round": "a second round with neighbours by the learned metric",
 }
+
+# %%
+of_candidate = f"the iterations of the candidate, {STEPS[0]} to {STEPS[-1]}"
 STOPS = {
     "Euclid": "-",
-    "NCA (scikit-learn)": f"tolerance 1e-5 of L-BFGS, or the iterations of the candidate, {STEPS[0]} to {STEPS[-1]}",
-    "NCA (metric-learn)": f"default of L-BFGS, or the iterations of the candidate, {STEPS[0]} to {STEPS[-1]}",
+    "NCA (scikit-learn)": f"tolerance 1e-5 of L-BFGS, or {of_candidate}",
+    "NCA (metric-learn)": f"default of L-BFGS, or {of_candidate}",
     "LMNN (metric-learn)": f"objective changes by less than 1e-3, or {max_iter} iterations",
     "SCML (metric-learn)": "10,000 steps",
     "LMNN (PyLMNN)": f"gradient 1e-5, or {max_iter} iterations",
     "LMNN (mlpack)": f"gradient 1e-7, or {max_iter} iterations",
 } | dict.fromkeys((*OURS, *CHANGED), "relative duality gap 1e-4")
+
+# %% [markdown]
+# The run takes the methods that its parameter names.
+
+# %%
 asked = [name.strip() for name in methods.split(",")]
 unknown = sorted(set(asked) - set(LEARN))
 if unknown:
@@ -346,6 +392,7 @@ def error(M, train, other):
     return float(np.mean(nearest.predict(other[0] @ L) != other[1]))
 
 
+# %%
 def learned(name, train, validation, test):
     """Return the columns of a method: its time, the candidate that is chosen, and its errors."""
     judge = functools.partial(error, train=train, other=validation)
@@ -369,6 +416,7 @@ def learned(name, train, validation, test):
     }
 
 
+# %%
 @functools.cache
 def compile_first(name):
     """Learn iris with a method once, so that no clock sees its compilation."""
@@ -381,8 +429,11 @@ def of_method(draw, method):
     parts = split(draw)
     which = {"dataset": dataset, "method": method, "draw": draw}
     labels = {"d": X_all.shape[1], "threads": 1, "seed": seed + draw}
-    sizes = pd.DataFrame([[len(labels) for _, labels in parts]], columns=["train", "validation", "test"])
-    return {"results": pd.DataFrame([which | learned(method, *parts) | labels]), "sizes": sizes}
+    sizes = [[len(classes) for _, classes in parts]]
+    return {
+        "results": pd.DataFrame([which | learned(method, *parts) | labels]),
+        "sizes": pd.DataFrame(sizes, columns=["train", "validation", "test"]),
+    }
 
 
 if record.computes:
@@ -401,12 +452,13 @@ if record.computes:
 # narrow for data not seen at all. `slower` is the median over the splits of the seconds, divided by those of `TripletMetric` on the
 # same split: it compares methods that were run side by side, each to its own stop.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def interval(values):
-    """Return the half width of Student's 95 % interval of a mean; NaN for fewer than three values."""
+    """Return the half width of Student's 95 % interval; NaN for fewer than three values."""
     return stats.t.ppf(0.975, len(values) - 1) * stats.sem(values) if len(values) > 2 else np.nan
 
 
+# %%
 results = record.read("results")
 names = results["method"].unique().tolist()
 seconds = results.pivot(index="draw", columns="method", values="seconds")
@@ -431,9 +483,15 @@ if "TripletMetric" in names:
 table["stops"] = [STOPS[name] for name in table.index]
 table["certifies"] = [CERTIFIES[name] for name in table.index]
 record.table("table_software", table.reset_index())
+
+# %% tags=["nbval-ignore-output"]
 print(
     table.drop(columns=["certifies", "stops"]).to_string(
-        formatters={"relative_gap": "{:.0e}".format, "rank": "{:.0f}".format, "slower": "{:.1f}".format},
+        formatters={
+            "relative_gap": "{:.0e}".format,
+            "rank": "{:.0f}".format,
+            "slower": "{:.1f}".format,
+        },
         float_format="{:.3f}".format,
         na_rep="-",
     )

@@ -138,6 +138,17 @@ if record.computes:
 # a first call that compiles it and computes the norms of the samples. The columns take turns.
 
 # %%
+def row_of(solution):
+    """The columns of a solution."""
+    return {
+        "sweeps": solution.n_iter,
+        "relative_gap": solution.gap / solution.primal,
+        "primal": solution.primal,
+        "converged": solution.converged,
+        "threads": 1,
+    }
+
+
 def timed_columns():
     """The columns: options of their solver, and the test that comes first, if any."""
     BT1, IT = tests["BT1"], tests["IT"]
@@ -154,6 +165,7 @@ def timed_columns():
     }
 
 
+# %%
 if record.computes:
     solves = []
     for repeat in range(repeats):
@@ -164,23 +176,14 @@ if record.computes:
             rule_seconds[test] = time.process_time() - began
         for column, (options, test) in timed_columns().items():
             solution, seconds = solve(C, rtol, **options)
-            solves.append(
-                {
-                    "dataset": dataset or "made up",
-                    "n": len(prob),
-                    "d": X.shape[1],
-                    "method": column,
-                    "repeat": repeat,
-                    "seconds": seconds + rule_seconds[test],
-                    "rule_seconds": rule_seconds[test],
-                    "rate": rate_of.get(test, 0.0),
-                    "sweeps": solution.n_iter,
-                    "relative_gap": solution.gap / solution.primal,
-                    "primal": solution.primal,
-                    "converged": solution.converged,
-                    "threads": 1,
-                }
-            )
+            which = {"dataset": dataset or "made up", "n": len(prob), "d": X.shape[1]}
+            which |= {"method": column, "repeat": repeat}
+            spent = {
+                "seconds": seconds + rule_seconds[test],
+                "rule_seconds": rule_seconds[test],
+                "rate": rate_of.get(test, 0.0),
+            }
+            solves.append(which | spent | row_of(solution))
     record.rows("results", pd.DataFrame(solves))
     print("solves:", len(solves))
 

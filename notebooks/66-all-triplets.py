@@ -67,14 +67,18 @@ loss = ss.SmoothedHinge(gamma)
 parts = [float(text) for text in fractions.split(",")]
 
 
+# %%
 def split(draw):
-    """Return the points, reduced by the training part if asked for, and the numbers of the test and of the training part."""
+    """Return the points, reduced by the training part if asked for, and the numbers of the test
+    and of the training part.
+    """
     order = np.random.default_rng(seed + draw).permutation(len(y))
     test, train = np.split(order, [round(held_out * len(y))])
     if not n_components:
         return everything, test, train
     centred = everything - everything[train].mean(axis=0)
-    return centred @ np.linalg.eigh(centred[train].T @ centred[train])[1][:, : -n_components - 1 : -1], test, train
+    _, directions = np.linalg.eigh(centred[train].T @ centred[train])
+    return centred @ directions[:, : -n_components - 1 : -1], test, train
 
 
 if record.computes:
@@ -237,28 +241,49 @@ def solved(problem, lam, x0=None):
     """Return a metric, and what it took."""
     started = time.process_time()
     s = ss.solve(problem, lam, tol=0.0, rtol=rtol, x0=x0)
-    return s.x, {"lam": lam, "triplets": len(problem), "iterations": s.n_iter, "relative_gap": s.gap / s.primal,
-                 "screened": s.screening_rate, "seconds": time.process_time() - started}  # fmt: skip
+    took = {
+        "lam": lam,
+        "triplets": len(problem),
+        "iterations": s.n_iter,
+        "relative_gap": s.gap / s.primal,
+        "screened": s.screening_rate,
+        "seconds": time.process_time() - started,
+    }
+    return s.x, took
 
 
+def nca_of(X, some):
+    """Return the metric of NCA on some points, and what it took."""
+    started = time.process_time()
+    nca = NeighborhoodComponentsAnalysis(init="identity", max_iter=nca_iter, random_state=0)
+    nca.fit(X[some], y[some])
+    took = {"triplets": 0, "iterations": nca.n_iter_, "seconds": time.process_time() - started}
+    return nca.components_.T @ nca.components_, took
+
+
+# %%
 def learn(X, train):
     """Return the metrics of a split by name, each with what it took."""
     found = {"Euclid": (np.eye(X.shape[1]), {"triplets": 0})}
     neighbours = ss.ProductTriplets(X[train], y[train], k)
-    for kind, terms in ("all triplets", ss.ProductTriplets(X[train], y[train])), (f"k = {k}", neighbours):
+    families = {
+        "all triplets": ss.ProductTriplets(X[train], y[train]),
+        f"k = {k}": neighbours,
+    }
+    for kind, terms in families.items():
         problem, x = ss.Problem(terms, loss), None
         for part in parts:
             x, _ = found[f"{kind}, {part:g}"] = solved(problem, part * problem.lam_max(), x)
     targets = np.unique(neighbours.index[:, :2], axis=0)
-    pulled = ss.Problem(neighbours, loss, linear=ss.pull(X[train], targets, weights=np.ones(len(targets))))
+    pull = ss.pull(X[train], targets, weights=np.ones(len(targets)))
+    pulled = ss.Problem(neighbours, loss, linear=pull)
     found[f"LMNN, k = {k}"] = solved(pulled, 1e-3 * problem.lam_max())
-    started, some = time.process_time(), train[:nca_max]
-    nca = NeighborhoodComponentsAnalysis(init="identity", max_iter=nca_iter, random_state=0).fit(X[some], y[some])
-    took = {"triplets": 0, "iterations": nca.n_iter_, "seconds": time.process_time() - started}
-    found["NCA" if len(some) == len(train) else f"NCA, {len(some)} points"] = nca.components_.T @ nca.components_, took
+    some = train[:nca_max]
+    found["NCA" if len(some) == len(train) else f"NCA, {len(some)} points"] = nca_of(X, some)
     return found
 
 
+# %%
 def error(M, X, test, train):
     """Return the share of the held-out points that the vote gets wrong in the metric M."""
     values, vectors = np.linalg.eigh(M)

@@ -159,20 +159,22 @@ SHOWN = [20.0 if 20.0 in shares else shares[0], shares[-1]]
 """Shares of which Figure 2 has the matrices, of the first draw."""
 
 
-def checks_of(curve, solver):
-    """Rows of the checks of one training."""
+def checks_of(curve, solver, which):
+    """Rows of the checks of one training; `which` are the columns that name it."""
     rows = []
     last = solver.n_iter_
     for k, (found, n_features, n_atoms) in enumerate(curve, 1):
         iteration = min(k * every, last)
         row = {"iteration": iteration, "features": found.features, "entries": found.entries}
-        row |= {"n_features": n_features, "n_atoms": n_atoms, "objective": solver.history_[iteration - 1].objective}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        row |= {"n_features": n_features, "n_atoms": n_atoms}
+        row["objective"] = solver.history_[iteration - 1].objective
+        rows.append(which | row)
+    return pd.DataFrame(rows).assign(threads=1, seed=seed)
 
 
+# %%
 def of_draw(draw):
-    """Tables of a draw: checks, counted entries, seconds; of the first one, atoms of the matrices that are shown."""
+    """Tables of a draw: checks, counted entries, seconds; of the first one, atoms as shown."""
     truth, points, judged, rng = drawn(draw)
     results = []
     entries = []
@@ -183,18 +185,21 @@ def of_draw(draw):
         started = time.process_time()
         solver, curve = learn(points, truth, triplets, seed + draw)
         seconds += time.process_time() - started
-        checks = checks_of(curve, solver).assign(threads=1, seed=seed)
-        checks.insert(0, "draw", draw)
-        checks.insert(0, "alpha", share)
-        results.append(checks)
+        results.append(checks_of(curve, solver, {"alpha": share, "draw": draw}))
         entries.append((draw, share, *compared(solver.similarity_, truth)))
         if share in SHOWN:
             atoms.append(lab.table_of(solver.similarity_).assign(matrix=f"alpha {share:.0f}"))
-    tables = {"results": pd.concat(results), "entries": pd.DataFrame(entries, columns=["draw", "alpha", *columns])}
-    tables["timings"] = pd.DataFrame([{"run": seconds}])
-    return tables | ({} if draw else {"atoms": pd.concat(atoms)})
+    tables = {
+        "results": pd.concat(results),
+        "entries": pd.DataFrame(entries, columns=["draw", "alpha", *columns]),
+        "timings": pd.DataFrame([{"run": seconds}]),
+    }
+    if draw == 0:
+        tables["atoms"] = pd.concat(atoms)
+    return tables
 
 
+# %%
 if record.computes:
     tables = record.parts(of_draw, draw=range(draws))
     record.rows("results", tables["results"])

@@ -138,7 +138,8 @@ def learn(points, triplets, validation, number):
     """Best of the scales on the validation links."""
     best = None
     for scale in grid:
-        solver = hdsl.FrankWolfe(scale, max_iter=max_iter, check_every=every, patience=patience, random_state=number)
+        options = {"max_iter": max_iter, "check_every": every, "patience": patience}
+        solver = hdsl.FrankWolfe(scale, random_state=number, **options)
         solver.fit(points, triplets, lambda similarity: 1.0 - auc(similarity, points, validation))
         found = auc(solver.similarity_, points, validation)
         if best is None or found > best[0]:
@@ -146,8 +147,11 @@ def learn(points, triplets, validation, number):
     return best
 
 
+# %%
 def of_draw(dimension, draw):
-    """Tables of a draw of some dimension: a row for each number of triplets a link, and the seconds of learning."""
+    """Tables of a draw of some dimension: a row for each number of triplets a link, and the
+    seconds of learning.
+    """
     truth, points, (training, validation, test), signs, rng = drawn(dimension, draw)
     common = {"d": dimension, "draw": draw, "threads": 1, "seed": seed, "nnz": points.nnz}
     common |= {"dot": auc(None, points, test), "truth": auc(truth, points, test)}
@@ -159,13 +163,15 @@ def of_draw(dimension, draw):
         found, scale, solver = learn(points, triplets, validation, draw)
         seconds += time.process_time() - started
         similarity = solver.similarity_
-        row = {"per_link": count, "n_triplets": len(triplets), "scale": scale, "iterations": solver.n_iter_}
-        row |= {"validation": found, "test": auc(similarity, points, test), "n_features": similarity.features.size}
+        row = {"per_link": count, "n_triplets": len(triplets), "scale": scale}
+        row |= {"iterations": solver.n_iter_, "validation": found}
+        row |= {"test": auc(similarity, points, test), "n_features": similarity.features.size}
         row["right_features"] = float(np.isin(similarity.features, truth.features).mean())
         learned.append(common | row)
     return {"results": pd.DataFrame(learned), "timings": pd.DataFrame([{"run": seconds}])}
 
 
+# %%
 if record.computes:
     from sklearn.metrics import roc_auc_score
 
@@ -241,14 +247,18 @@ print(costs.to_string(index=False, float_format="{:.3g}".format))
 # $10^4$ or over $10^6$ features, only the number of features that occur at all differs, up to nnz(X). Medians of
 # five pairs of trainings, one after the other.
 
+# %%
+def equally_full(d):
+    """Points of 30 entries or so, spread over d features, and triplets of them."""
+    points = lab.sparse_points(500, np.full(d, 30 / d), random_state=seed)
+    order = np.random.default_rng(seed)
+    return points, np.array([order.choice(500, 3, replace=False) for _ in range(5000)])
+
+
 # %% tags=["nbval-ignore-output"]
 if record.computes:
-    equal, times = {}, {}
-    for d in (10**4, 10**6):
-        points = lab.sparse_points(500, np.full(d, 30 / d), random_state=seed)
-        order = np.random.default_rng(seed)
-        equal[d] = points, np.array([order.choice(500, 3, replace=False) for _ in range(5000)])
-        times[d] = []
+    equal = {d: equally_full(d) for d in (10**4, 10**6)}
+    times = {d: [] for d in equal}
     for repeat in range(6):
         for d, (points, triplets) in equal.items():
             started = time.process_time()
@@ -261,12 +271,8 @@ if record.computes:
             f"{1e6 * np.median(times[d][1:]):.0f} microseconds an iteration"
         )
     pairs = np.divide(times[10**6], times[10**4])[1:]
-    record.rows(
-        "ratios",
-        pd.DataFrame(
-            [{"of": "an iteration at d = 10^6 over one at d = 10^4"} | spread.kept_ratios(pairs)]
-        ),
-    )
+    of = "an iteration at d = 10^6 over one at d = 10^4"
+    record.rows("ratios", pd.DataFrame([{"of": of} | spread.kept_ratios(pairs)]))
     print(f"an iteration at d = 10^6 / at d = 10^4: {np.median(pairs):.2f}")
 
 # %% [markdown]
