@@ -86,3 +86,12 @@ def balls_of_a_plane():
 
     ball = ss.Sphere(np.zeros(2), 1.0)
     return ss.cones.FreeSpace(2), {"GB": ball, "PGB": ball}, {}
+
+
+def test_rows_of_a_shared_legend_are_of_equal_length():
+    figure, axes = figures.panels(2, width=6.0)
+    for ax in axes:
+        figures.lines({f"a rather long entry {k}": [0.0, 1.0] for k in range(4)}, ax=ax)
+    tidy(figure)
+    (legend,) = figure.legends
+    assert legend._ncols == 2

@@ -59,3 +59,10 @@ def test_numbers_of_a_logarithmic_axis_do_not_stand_over_each_other(span):
     assert len(shown) > 1
     shown.sort(key=lambda box: box.x0)
     assert all(left.x1 < right.x0 for left, right in zip(shown[:-1], shown[1:], strict=True))
+
+
+def test_the_line_at_one_is_drawn_above_the_grid():
+    ax = figures.lines({"GB": [0.5, 2.0]}, ratio=True)
+    grid = ax.yaxis.get_gridlines()[0]
+    assert grid.get_visible() and ax.get_axisbelow() is True
+    assert ax.lines[-1].get_zorder() > ax.yaxis.get_zorder()  # the axis draws its grid
