@@ -98,6 +98,7 @@ numba.set_num_threads(1)
 limits = threadpool_limits(1)
 warnings.simplefilter("ignore", ss.ConvergenceWarning)  # counted below
 
+# %%
 if scaling not in ("", "unit", "standard"):
     raise ValueError(f"scaling: must be '', unit or standard, found {scaling!r}")
 if method not in ("hybrid", "coordinate"):
@@ -113,6 +114,7 @@ remarks = [
 label = ", ".join(filter(None, remarks))
 
 
+# %%
 def draw(number, points):
     """Rows of a repeat, of some points."""
     if not rows:
@@ -152,7 +154,9 @@ if record.computes:
 # %%
 @dataclass
 class Found:
-    """A solution of what was left, with the gap of the whole problem, which nothing asks for while the clock runs."""
+    """A solution of what was left, with the gap of the whole problem, which nothing asks for while
+    the clock runs.
+    """
 
     x: Any
     alpha: Any
@@ -173,6 +177,7 @@ class Found:
         return self.value.gap
 
 
+# %%
 def nothing(n=None):
     """No sample is certain, or believed to be."""
     none = np.zeros(len(prob) if n is None else n, dtype=bool)
@@ -194,14 +199,18 @@ def as_liblinear(C, masks):
     return Found(C * H, alpha, 1.0 / C, masks, cut=difference > violation)
 
 
+# %%
 def to_the_gap(C, masks, *start):
-    """Solve what the masks leave by the hybrid solver to the gap, of that alone; `start` is a point and a dual point of all samples."""
+    """Solve what the masks leave by the hybrid solver to the gap, of that alone; `start` is a
+    point and a dual point of all samples.
+    """
     left = ~(masks.in_L | masks.in_R)
     alpha = masks.in_L.astype(float)
     if not left.any():
         return Found(prob.x_of(alpha, 1.0 / C), alpha, 1.0 / C, masks)
     start = (start[0], start[1][left]) if start else ()
-    inner = solve_screened(prob.reduce(masks.in_L, masks.in_R), 1.0 / C, nothing(int(left.sum())), *start, **OPTIONS)
+    smaller = prob.reduce(masks.in_L, masks.in_R)
+    inner = solve_screened(smaller, 1.0 / C, nothing(int(left.sum())), *start, **OPTIONS)
     alpha[left] = inner.alpha
     return Found(inner.x, alpha, 1.0 / C, masks)
 
@@ -212,6 +221,7 @@ def believed(solution):
     return ss.Screened((alpha == 1.0) & (margins < 1.0), (alpha == 0.0) & (margins > 1.0))
 
 
+# %%
 def heuristic(C, before, warm):
     """Solution for C; how many solves, and seconds of those that had to be repeated."""
     masks, began, wasted, solves = believed(before), time.process_time(), 0.0, 0
@@ -247,7 +257,7 @@ def clock(function):
 
 
 def one_by_one(solve):
-    """Solutions and seconds for each C; `solve` gets the number of the C and the solution before."""
+    """Solutions and seconds for each C; `solve` gets the number of the C and the last solution."""
     found, seconds = [None], np.empty(n_C)
     for k in range(n_C):
         after, seconds[k] = clock(lambda k=k: solve(k, found[-1]))
@@ -258,18 +268,23 @@ def one_by_one(solve):
 def library():
     """The library's own path, and the seconds for each C."""
     ticks = [time.process_time()]
-    gap = rtol if method == "hybrid" else 1e-2 * rtol  # no way of its own there, only what the others are held against
-    return svm.path(samples, Cs, rtol=gap, callback=lambda _: ticks.append(time.process_time())), np.diff(ticks)
+    # with LIBLINEAR's stop it is no way of its own, only what the others are held against
+    gap = rtol if method == "hybrid" else 1e-2 * rtol
+    path = svm.path(samples, Cs, rtol=gap, callback=lambda _: ticks.append(time.process_time()))
+    return path, np.diff(ticks)
 
 
+# %%
 def whole(k, before, screened=None):
     """A solve of all samples but those screened, from the solution before if there is one."""
     C, screened = float(Cs[k]), nothing() if screened is None else screened
     if method == "coordinate":
         return as_liblinear(C, screened)
-    return solve_screened(prob, 1.0 / C, screened, *(() if before is None else (before.x, before.alpha)), **OPTIONS)
+    start = () if before is None else (before.x, before.alpha)
+    return solve_screened(prob, 1.0 / C, screened, *start, **OPTIONS)
 
 
+# %%
 def dome_between(a, b):
     """The dome of SSS13, from two solutions taken for exact: for every C between theirs."""
     ball = ss.Sphere(np.zeros_like(a.x), float(np.linalg.norm(b.x)))
@@ -277,20 +292,25 @@ def dome_between(a, b):
 
 
 def trusted_path():
-    """The path of the trusted rules, every solve from nothing: solutions, seconds for each C, of its rule, and rates."""
-    found, seconds, of_rule, share = [None] * n_C, np.empty(n_C), np.zeros(n_C), np.zeros(n_C)
+    """The path of the trusted rules, every solve from nothing: solutions, seconds for each C, of
+    its rule, and rates.
+    """
+    found, seconds = [None] * n_C, np.empty(n_C)
+    of_rule, share = np.zeros(n_C), np.zeros(n_C)
     for end in (0, n_C - 1):
         found[end], seconds[end] = clock(lambda end=end: whole(end, None))
     for start in range(1, n_C - 1, M):
         far = min(start + M, n_C - 1) - 1
         found[far], seconds[far] = clock(lambda far=far: whole(far, None))
-        masks, of_rule[far] = clock(lambda start=start, far=far: dome_between(found[start - 1], found[far]))
+        ends = found[start - 1], found[far]
+        masks, of_rule[far] = clock(lambda ends=ends: dome_between(*ends))
         for k in range(start, far):
             found[k], seconds[k] = clock(lambda k=k, masks=masks: whole(k, None, masks))
             share[k] = masks.rate
     return found, seconds, of_rule, share
 
 
+# %%
 tally = {True: [], False: []}
 
 
@@ -304,55 +324,88 @@ def guessed(k, before, warm):
     return found
 
 
+# %%
 def all_ways():
-    """Solutions and seconds of every way; the seconds of rules for each C, and the rates: trusted, and certified."""
+    """Solutions and seconds of every way; the seconds of rules for each C, and the rates: trusted,
+    and certified.
+    """
     out = {
         "naive, cold": one_by_one(lambda k, before: whole(k, None)),
         "heuristic, cold": one_by_one(lambda k, before: guessed(k, before, warm=False)),
     }
     found, seconds, of_rule, share = trusted_path()
-    out["trusted, cold"], of_rules, shares = (found, seconds + of_rule), {"trusted": of_rule}, {"trusted": share}
+    out["trusted, cold"] = found, seconds + of_rule
+    of_rules, shares = {"trusted": of_rule}, {"trusted": share}
     if method == "coordinate":
         return out, of_rules, shares, library()[0]
     out["naive, warm"] = one_by_one(whole)
     out["heuristic, warm"] = one_by_one(lambda k, before: guessed(k, before, warm=True))
-    safe, total = clock(lambda: pathwise.safe_screening_path(samples, Cs, M=M, **OPTIONS))
-    out["certified, cold"] = one_by_one(lambda k, before: whole(k, None, safe[k].screened))
-    out["certified, warm"] = one_by_one(lambda k, before: whole(k, safe[k - 1] if k else None, safe[k].screened))
-    of_rules["certified"], shares["certified"] = np.zeros(n_C), np.array(safe.path_rates)
-    of_rules["certified"][1:-1] = max(total - float(out["certified, warm"][1].sum()), 0.0) / (n_C - 2)
-    for start in ("cold", "warm"):
-        out[f"certified, {start}"][1][:] += of_rules["certified"]
+    certified, of_rules["certified"], shares["certified"] = certified_path()
+    out |= certified
     out["ours"] = library()
     return out, of_rules, shares, out["ours"][0]
 
 
-def against(runs, ours):
-    """What the solutions of a repeat are worth: where each way reached the gap, how far off it is there, and wrong decisions.
+# %%
+def certified_path():
+    """The certified path: solutions and seconds, cold and warm; the seconds of its rules; rates."""
+    out = {}
+    safe, total = clock(lambda: pathwise.safe_screening_path(samples, Cs, M=M, **OPTIONS))
+    out["certified, cold"] = one_by_one(lambda k, before: whole(k, None, safe[k].screened))
+    out["certified, warm"] = one_by_one(
+        lambda k, before: whole(k, safe[k - 1] if k else None, safe[k].screened)
+    )
+    of_rule = np.zeros(n_C)
+    of_rule[1:-1] = max(total - float(out["certified, warm"][1].sum()), 0.0) / (n_C - 2)
+    for _, seconds in out.values():
+        seconds += of_rule
+    return out, of_rule, np.array(safe.path_rates)
 
-    A decision is refuted if the ball of the library's own solution proves the other side, and wrong also if the dual variable of a much
-    more accurate one lies inside, or at the other end.
+
+# %%
+def against(runs, ours):
+    """What the solutions of a repeat are worth: where each way reached the gap, and how far off it
+    is there.
     """
-    lowest = np.array([s.primal - s.gap for s in ours])  # certified lower bounds of the optimal values
+    # certified lower bounds of the optimal values
+    lowest = np.array([s.primal - s.gap for s in ours])
     exact = np.array([s.gap <= rtol * s.primal for s in ours])
     good, off, cut = {}, {}, {}
     for name, (found, _) in runs.items():
         values, gaps = np.array([s.primal for s in found]), np.array([s.gap for s in found])
-        good[name], cut[name] = gaps <= rtol * values, sum(getattr(s, "cut", False) for s in found)
+        good[name] = gaps <= rtol * values
+        cut[name] = sum(getattr(s, "cut", False) for s in found)
         off[name] = float((values / lowest - 1.0)[good[name] & exact].max(initial=0.0))
-    screened = {way.partition(",")[0]: runs[way][0] for way in ("trusted, cold", "certified, cold") if way in runs}
-    refuted, wrong, at = dict.fromkeys(screened, 0), dict.fromkeys(screened, 0), dict.fromkeys(screened, 0)
+    return {"good": good, "off": off, "cut": cut}
+
+
+# %%
+def wrong_decisions(runs, ours):
+    """How many decisions of each rule are refuted or wrong, and at how many C one is wrong.
+
+    A decision is refuted if the ball of the library's own solution proves the other side, and
+    wrong also if the dual variable of a much more accurate one lies inside, or at the other end.
+    """
+    ways = ("trusted, cold", "certified, cold")
+    screened = {way.partition(",")[0]: runs[way][0] for way in ways if way in runs}
+    counts = {name: {"refuted": 0, "wrong": 0, "at": 0} for name in screened}
     for k, known in enumerate(ours):
         if not any(found[k].screened.rate for found in screened.values()):
             continue
-        truth = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, known.x, known.lam, known.alpha))
-        sharp = solve_screened(prob, known.lam, nothing(), known.x, known.alpha, rtol=1e-4 * min(rtol, 1e-5)).alpha
+        start = known.x, known.alpha
+        ball = ss.spheres.midpoint_gap_bound(prob, known.x, known.lam, known.alpha)
+        truth = ss.rules.sphere(prob, ball)
+        accuracy = 1e-4 * min(rtol, 1e-5)
+        sharp = solve_screened(prob, known.lam, nothing(), *start, rtol=accuracy).alpha
         for name, found in screened.items():
             in_L, in_R = found[k].screened.in_L, found[k].screened.in_R
             opposite = (in_L & truth.in_R) | (in_R & truth.in_L)
-            unsafe = opposite | (in_R & ~truth.in_R & (sharp > 1e-3)) | (in_L & ~truth.in_L & (sharp < 1.0 - 1e-3))
-            refuted[name], wrong[name], at[name] = refuted[name] + opposite.sum(), wrong[name] + unsafe.sum(), at[name] + unsafe.any()
-    return {"good": good, "off": off, "cut": cut, "refuted": refuted, "wrong": wrong, "at": at}
+            unsafe = opposite | (in_R & ~truth.in_R & (sharp > 1e-3))
+            unsafe |= in_L & ~truth.in_L & (sharp < 1.0 - 1e-3)
+            counts[name]["refuted"] += int(opposite.sum())
+            counts[name]["wrong"] += int(unsafe.sum())
+            counts[name]["at"] += int(unsafe.any())
+    return counts
 
 
 # %%
@@ -366,19 +419,37 @@ def compile_all():
 
 
 def checks_of(repeat, runs, ours):
-    """Tables of what the solutions of a repeat are worth, see `against`."""
+    """Tables of what the solutions of a repeat are worth."""
     check = against(runs, ours)
-    ways = [{"repeat": repeat, "way": name, "cut": check["cut"][name], "off": check["off"][name]} for name in runs]
-    rules = [
-        {"repeat": repeat, "rule": name} | {what: int(check[what][name]) for what in ("refuted", "wrong", "at")}
-        for name in check["wrong"]
+    ways = [
+        {"repeat": repeat, "way": name, "cut": check["cut"][name], "off": check["off"][name]}
+        for name in runs
     ]
+    counts = wrong_decisions(runs, ours)
+    rules = [{"repeat": repeat, "rule": name} | of_rule for name, of_rule in counts.items()]
     good = pd.DataFrame({"repeat": repeat, "k": np.arange(n_C), **check["good"]})
     return {"good": good, "ways": pd.DataFrame(ways), "decisions": pd.DataFrame(rules)}
 
 
+# %%
+def solved_again():
+    """Rows of the heuristic: how many solves it repeated, and the seconds wasted."""
+    return [
+        {
+            "start": "warm" if warm else "cold",
+            "again": sum(solves - 1 for solves, _ in counts),
+            "wasted": sum(lost for _, lost in counts),
+        }
+        for warm, counts in tally.items()
+        if counts
+    ]
+
+
+# %%
 def of_repeat(repeat):
-    """Tables of a repeat: the seconds of each C by every way, what was screened there, and what the solutions are worth."""
+    """Tables of a repeat: the seconds of each C by every way, what was screened there, and what
+    the solutions are worth.
+    """
     global X, y, samples, prob
     X, y, samples, prob = problem_of(repeat if rows else 0)
     if record.is_cold:
@@ -386,32 +457,34 @@ def of_repeat(repeat):
     runs, spent, shares, ours = all_ways()
     removable = [np.mean((s.alpha == 0.0) | (s.alpha == 1.0)) for s in ours]
     at = {"repeat": repeat, "k": np.arange(n_C)}
-    again = [
-        {"start": "warm" if warm else "cold", "again": sum(solves - 1 for solves, _ in counts), "wasted": sum(lost for _, lost in counts)}
-        for warm, counts in tally.items()
-        if counts
-    ]
+    shares = {"repeat": repeat, "C": Cs, **shares, "what is off the margin": removable}
     tables = {
         "seconds": pd.DataFrame({**at, **{name: seconds for name, (_, seconds) in runs.items()}}),
         "of_rules": pd.DataFrame({**at, **spent}),
-        "shares": pd.DataFrame({"repeat": repeat, "C": Cs, **shares, "what is off the margin": removable}),
-        "again": pd.DataFrame(again),
+        "shares": pd.DataFrame(shares),
+        "again": pd.DataFrame(solved_again()),
     }
     if rows or repeat == 0:  # the same samples give the same solutions
         tables |= checks_of(repeat, runs, ours)
     return tables
 
 
+# %%
 def by_repeat(table):
     """Columns of a table as arrays: a row a repeat, a column a C."""
-    return {name: table.pivot(index="repeat", columns="k", values=name).to_numpy() for name in table if name not in ("repeat", "k")}
+    return {
+        name: table.pivot(index="repeat", columns="k", values=name).to_numpy()
+        for name in table
+        if name not in ("repeat", "k")
+    }
 
 
 if record.computes:
     tables = record.parts(of_repeat, repeat=range(repeats))
     X, y, samples, prob = problem_of(repeats - 1 if rows else 0)
     spans, of_rules = by_repeat(tables["seconds"]), by_repeat(tables["of_rules"])
-    shares = tables["shares"][tables["shares"]["repeat"] == repeats - 1].drop(columns="repeat").reset_index(drop=True)
+    is_last = tables["shares"]["repeat"] == repeats - 1
+    shares = tables["shares"][is_last].drop(columns="repeat").reset_index(drop=True)
     seconds = {f"seconds {name}": np.median(each, axis=0) for name, each in spans.items()}
     record.rows("per_C", shares.assign(**seconds))
     print("ways:", len(spans), " rules:", -(-(n_C - 2) // M))
@@ -486,40 +559,33 @@ for name, rule in rules.iterrows():
 # %% [markdown]
 # ### As Figures 5 to 8 of the paper, one a data set: the share of samples screened, and the time of each solve
 
-# %% tags=["nbval-ignore-output"]
-with plt.rc_context(figures.STYLE):
-    figure, axes = plt.subplots(2, 1, figsize=(6.6, 6.4), layout="constrained", sharex=True)
-labels = {"xlabel": "$C$", "marks": True}
-figures.lines(
-    share,
-    per_C["C"],
-    ax=axes[0],
-    title=f"{label}: screened",
-    ylabel="share",
-    log="x",
-    share=True,
-    **labels,
-)
+# %%
 cold = [
     name
     for name in ("naive", "heuristic", "trusted", "certified")
     if f"seconds {name}, cold" in per_C
 ]
 lines = {name: per_C[f"seconds {name}, cold"] * 1e3 for name in cold}
-figures.lines(
-    lines,
-    per_C["C"],
-    ax=axes[1],
-    log="xy",
-    ylabel="CPU milliseconds",
-    title="time of each solve, cold",
-    **labels,
-)
-record.figure("along", figure)
+
+
+def draw_along():
+    """Return the figure of the shares screened and of the time of each solve, over C."""
+    with plt.rc_context(figures.STYLE):
+        figure, axes = plt.subplots(2, 1, figsize=(6.6, 6.4), layout="constrained", sharex=True)
+    labels = {"xlabel": "$C$", "marks": True}
+    screened = labels | {"title": f"{label}: screened", "ylabel": "share"}
+    figures.lines(share, per_C["C"], ax=axes[0], log="x", share=True, **screened)
+    spent = labels | {"title": "time of each solve, cold", "ylabel": "CPU milliseconds"}
+    figures.lines(lines, per_C["C"], ax=axes[1], log="xy", **spent)
+    return figure
+
+
+# %% tags=["nbval-ignore-output"]
+record.figure("along", draw_along())
 figures.show(
-    "Curves go over C, on a logarithmic axis. Above, they show the share of the samples screened by each "
-    f"method, with means {figures.listed(share)}. Below, they show the CPU milliseconds of each cold "
-    f"solve, with means {figures.listed(lines)}."
+    "Curves go over C, on a logarithmic axis. Above, they show the share of the samples screened "
+    f"by each method, with means {figures.listed(share)}. Below, they show the CPU milliseconds of "
+    f"each cold solve, with means {figures.listed(lines)}."
 )
 
 # %% [markdown]
@@ -536,9 +602,11 @@ figures.show(
 # rules for references of different accuracy. Both are about solutions, whatever found them, and are left to the runs of the default solver.
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def exact_rules(A, accuracy=1e-9):
-    """Mean rate of the rules between solutions `M` values of C apart, and the growth of the norm over a rule."""
+    """Mean rate of the rules between solutions `M` values of C apart, and the growth of the norm
+    over a rule.
+    """
     terms, ends = ss.Samples(A, y), Cs[::M]
     path = svm.path(terms, ends, rtol=accuracy)
     found = [svm.dome_test(terms, a, b).rate for a, b in zip(path[:-1], path[1:], strict=True)]
@@ -561,6 +629,7 @@ def scalings():
     }
 
 
+# %% tags=["nbval-ignore-output"]
 if record.computes and method == "hybrid":
     scaled = {"as used": X} | scalings()
     scaled = pd.DataFrame(
@@ -569,9 +638,13 @@ if record.computes and method == "hybrid":
     )
     record.rows("scalings", scaled)
     print(scaled.to_string(index=False, float_format="{:.2f}".format))
-    by_gap = pd.DataFrame([(gap, exact_rules(X, gap)[0]) for gap in (1e-5, 1e-7, 1e-9, 1e-11)], columns=["relative gap", "mean rate"])
+    by_gap = pd.DataFrame(
+        [(gap, exact_rules(X, gap)[0]) for gap in (1e-5, 1e-7, 1e-9, 1e-11)],
+        columns=["relative gap", "mean rate"],
+    )
     record.rows("accuracy", by_gap)
-    print("\n" + by_gap.to_string(index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.2f}".format))
+    formats = {"relative gap": "{:.0e}".format, "mean rate": "{:.2f}".format}
+    print("\n" + by_gap.to_string(index=False, formatters=formats))
 
 # %% [markdown]
 # ## Table 1
@@ -580,9 +653,15 @@ if record.computes and method == "hybrid":
 # default solver); the number of $C$ where some way missed it; the number of $C$ where a solve ran out of sweeps. Savings of the paper's solver are
 # from the first column, as in the paper, those of the default solver from the second.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 PAPER = {"breast-cancer": 65, "pcmac_asu": 36, "pcmac_20news": 36, "magic": 32, "ijcnn1": 41}
-READING = {"breast-cancer": ("standard", 0), "magic": ("standard", 0), "ijcnn1": ("", 19990)}  # PCMAC is another tokenisation
+READING = {
+    "breast-cancer": ("standard", 0),
+    "magic": ("standard", 0),
+    "ijcnn1": ("", 19990),
+}  # PCMAC is another tokenisation
+
+# %%
 if record.computes:
     path = pd.DataFrame({name: each.sum(axis=1) for name, each in spans.items()})
     common = pd.DataFrame({name: each[:, same_gap].sum(axis=1) for name, each in spans.items()})
@@ -600,12 +679,12 @@ if record.computes:
             table[f"saved of naive, {start}"] = (
                 1.0 - (totals.div(totals[f"naive, {start}"], axis=0)).median()
             )
-    record.rows(
-        "results",
-        table.reset_index(names="way").assign(
-            dataset=dataset, n=len(prob), d=X.shape[1], method=method, threads=1
-        ),
-    )
+    sizes = {"dataset": dataset, "n": len(prob), "d": X.shape[1]}
+    table = table.reset_index(names="way").assign(**sizes, method=method, threads=1)
+    record.rows("results", table)
+
+# %% tags=["nbval-ignore-output"]
+if record.computes:
     record.rows("repeats", totals.rename_axis("repeat").reset_index())
     record.rows(
         "totals",
@@ -617,7 +696,10 @@ if record.computes:
     for name, each in of_rules.items():
         print(f"of the path, rules: {name} {each.sum(axis=1).mean():.4f} s")
     for start, of_start in tables["again"].groupby("start"):
-        print(f"heuristic, {start}: solved again {of_start['again'].iloc[-1]} times, wasting {of_start['wasted'].iloc[-1]:.3f} s")
+        print(
+            f"heuristic, {start}: solved again {of_start['again'].iloc[-1]} times, wasting "
+            f"{of_start['wasted'].iloc[-1]:.3f} s"
+        )
 
 # %% [markdown]
 # What is not the seconds of a whole path, and is judged below all the same: ratios, one a repeat, of which the mean and the standard
@@ -665,24 +747,29 @@ print(
 # * "Negligible" is a twentieth. The last $C$ of a rule is compared with the $C$ before and after it, which cancels that time grows along
 #   the path; the seconds of the rule itself are left out.
 
-# %% tags=["nbval-ignore-output"]
-totals, seconds = record.read("repeats").set_index("repeat"), record.read("totals").loc[0]
+# %%
+totals = record.read("repeats").set_index("repeat")
+seconds = record.read("totals").loc[0]
 missed, cut = results["not converged"], results["out of sweeps"]
 ratios_of = {row["of"]: spread.again_ratios(row) for _, row in record.read("ratios").iterrows()}
-usual = n_C == 100 and (C_low, C_high, M) == (1e-2, 1e2, 5) and READING.get(dataset) == (scaling, rows)
-timed = "paper" if usual and method == "coordinate" and (violation, max_sweeps) == (0.1, 1000) else "own"
+usual = (
+    n_C == 100 and (C_low, C_high, M) == (1e-2, 1e2, 5) and READING.get(dataset) == (scaling, rows)
+)
+is_timed = usual and method == "coordinate" and (violation, max_sweeps) == (0.1, 1000)
+timed = "paper" if is_timed else "own"
 safe = "own" if not usual else "paper" if method == "hybrid" else "program"
 common = f"over {int(seconds['same gap']) or n_C} C" if seconds["same gap"] < n_C else ""
 
 
 def about(slow, fast):
-    """Return how many solves of two ways are short of their stop, or over how many C they are compared."""
+    """Return how many solves of two ways are short of their stop, or at how many C they count."""
     if method != "coordinate":
         return {"note": common}
     stops = f"out of sweeps at {cut[slow]} and {cut[fast]} C"
     return {"note": f"{stops}, short of a gap of {rtol:g} at {missed[slow]} and {missed[fast]}"}
 
 
+# %%
 values = {"rules over the path": ratios_of[RULES]}
 words = {"common": common}
 tables = {"values": values, "seconds": totals}
@@ -694,22 +781,36 @@ if dataset.startswith("pcmac"):
     tables["seconds of PCMAC"] = totals
 if LAST in ratios_of:
     values[LAST] = ratios_of[LAST]
-gaps = f"short of a gap of {rtol:g} on all samples at {missed['trusted, cold']} C, naive at {missed['naive, cold']}"
+gaps = (
+    f"short of a gap of {rtol:g} on all samples at {missed['trusted, cold']} C, "
+    f"naive at {missed['naive, cold']}"
+)
 if method == "coordinate":
     values |= {name: ratios for name, ratios in ratios_of.items() if name.endswith(COMMON)}
 else:
     tables["seconds at one gap"] = totals
     wrong = int(rules.loc["certified", "wrong"])
-    facts["whole problem"] = record.read("facts").set_index("fact").loc["whole problem", "holds"], gaps
+    facts["whole problem"] = (
+        record.read("facts").set_index("fact").loc["whole problem", "holds"],
+        gaps,
+    )
     facts["certified"] = wrong == 0, f"{wrong} decisions against a more accurate solution"
+
+# %% tags=["nbval-ignore-output"]
 trusted = rules.loc["trusted"]
 draws_of = f", over {trusted['draws']:.0f} draws" if trusted["draws"] > 1 else ""
 served = [k for group in groups for k in range(group.start, group.stop - 1)]
-rate = f"mean share at the C that rules serve {share['trusted'][served].mean():.2f}" if served else "no C is served"
+rate = (
+    f"mean share at the C that rules serve {share['trusted'][served].mean():.2f}"
+    if served
+    else "no C is served"
+)
 note = f"{trusted['wrong']:.0f} wrong decisions, at {trusted['at']:.0f} C{draws_of}; {rate}; {gaps}"
 facts["trusted"] = trusted["wrong"] == 0, note
 whose = {"time": timed, "safety": safe}
-conclusions = judging.judge("65-svm-pathwise-s-form", label, tables, facts=facts, whose=whose, words=words, about=about)
+conclusions = judging.judge(
+    "65-svm-pathwise-s-form", label, tables, facts=facts, whose=whose, words=words, about=about
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
