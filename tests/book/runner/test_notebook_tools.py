@@ -10,6 +10,7 @@ from PIL import Image
 
 from safescreen_book.figures.style import METHODS, OTHERS
 from safescreen_book.runner import notebooks
+from safescreen_book.runner.png import small_png
 
 pytestmark = pytest.mark.slow
 
@@ -61,13 +62,13 @@ def pixels(png):
 
 def test_a_picture_becomes_small_and_its_colours_stay_apart():
     raw = picture(2.0)
-    made = notebooks.small_png(raw)
-    assert made == notebooks.small_png(raw) and len(made) < 0.5 * len(raw)
+    made = small_png(raw)
+    assert made == small_png(raw) and len(made) < 0.5 * len(raw)
     assert np.abs(pixels(made) - pixels(raw)).max() <= 20
     assert [tuple(colour) for colour in pixels(made)[60, [-60, -10]].tolist()] == list(SURFACES)
     few = picture(0.0)
     assert len(
-        {tuple(colour) for colour in pixels(notebooks.small_png(few))[0, : 6 * len(LINES)].tolist()}
+        {tuple(colour) for colour in pixels(small_png(few))[0, : 6 * len(LINES)].tolist()}
     ) == len(LINES)
 
 
@@ -77,7 +78,7 @@ def test_a_tagged_picture_is_written_for_pages(tmp_path):
     (tmp_path / "a.py").write_text(f'# %%\n{cell}\n# %% tags=["figure:shown", "STS19-T1"]\n{cell}')
     nb = notebooks.read(notebooks.refresh(tmp_path, "a"))
     (written,) = (tmp_path / "figures").iterdir()
-    assert written.name == "shown.png" and written.read_bytes() == notebooks.small_png(picture(2.0))
+    assert written.name == "shown.png" and written.read_bytes() == small_png(picture(2.0))
     assert notebooks.pictures(nb) == {"shown": written.read_bytes()}
 
 
