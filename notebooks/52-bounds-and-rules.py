@@ -155,7 +155,7 @@ def from_reference(reference_of):
     return {"shares": pd.DataFrame(rows)}
 
 
-# %%
+# %% tags=["STS19-F6a", "nbval-ignore-output"]
 if record.computes:
     shares = record.parts(from_reference, reference_of=[0])["shares"]
     chain = bool(shares.pop("chain").all())

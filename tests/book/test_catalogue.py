@@ -36,7 +36,7 @@ def test_credits_are_of_entries_and_no_text_is_cut():
     assert ENTRIES["spheres.midpoint_gap_bound"].first.startswith("very likely Tran")
     assert ENTRIES["spheres.projected_gradient_bound"].sources == ("STS19 Theorems 2 and 3",)
     whole = ENTRIES["rules.halfspace"].rounding
-    assert whole.startswith("Safe in floating point") and whole.endswith("leaves the ball rule")
+    assert whole.startswith("Safe in floating point") and whole.endswith("the ball alone decides")
 
 
 @pytest.mark.slow
