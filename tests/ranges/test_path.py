@@ -18,6 +18,7 @@ from safescreen.ranges.path import Ranges, interval_kernel
 from safescreen.rounding import norm_upper
 from safescreen.rules import sphere
 from safescreen.spheres import relaxed_path_bound
+from safescreen.terms.base import Margins, Thresholds
 
 
 def rule_holds(side, a, x0, eps, lam0, threshold, lam):
@@ -179,9 +180,10 @@ def test_no_rounding_is_forgotten(length):
         for sign in (1.0, -1.0):
             high = tau if sign > 0.0 else gamma - tau
             ends = np.empty((4, 1))
-            arguments = (np.array([sign * q]), np.array([error]), np.array([n]), m, eps, lam0)
+            margins = Margins(np.array([sign * q]), np.array([error]))
             limits = np.array([high - gamma]), np.array([high])
-            interval_kernel(*arguments, *limits, int(rng.integers(2)), *ends)
+            thresholds = Thresholds(*limits, int(rng.integers(2)))
+            interval_kernel(margins, np.array([n]), m, eps, lam0, thresholds, ends)
             low, high_end = ends[2:, 0] if sign > 0.0 else ends[:2, 0]
             if np.isnan(low):
                 continue
@@ -297,9 +299,9 @@ def test_kernels_work_in_chunks(per_term, make_samples):
     products, ends = terms.inner_products(x0), np.empty((4, 50))
     for start, stop in ((0, 7), (7, 30), (30, 50)):
         high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
-        args = (*products.chunk(start, stop), terms.norms[start:stop], norm_upper(x0), 0.01, 2.0)
-        limits = (high - 0.2, high, int(per_term))
-        interval_kernel(*args, *limits, *ends[:, start:stop])
+        args = (products.chunk(start, stop), terms.norms[start:stop], norm_upper(x0), 0.01, 2.0)
+        limits = Thresholds(high - 0.2, high, int(per_term))
+        interval_kernel(*args, limits, ends[:, start:stop])
     np.testing.assert_array_equal(ends, [whole.L_low, whole.L_high, whole.R_low, whole.R_high])
 
 

@@ -13,6 +13,7 @@ from mpmath import mpf
 
 from safescreen.ranges import quartic
 from safescreen.ranges.quartic import (
+    MovingRadius,
     _around,
     _coefficients,
     _interval,
@@ -23,6 +24,7 @@ from safescreen.ranges.quartic import (
     first_root,
 )
 from safescreen.rounding import FLOOR, UNIT
+from safescreen.terms.base import Margins, Thresholds
 
 U = Fraction(UNIT)
 
@@ -75,7 +77,7 @@ def test_coefficients_of_a_square_less_another_polynomial():
         sizes[2] = exact[1] ** 2 + abs(2 * exact[0] * exact[2])
         if trial % 2:  # the difference is a few units
             r = np.array([float(s) / nn for s in squares])
-        for k, low in enumerate(_coefficients(*a.tolist(), nn, *r.tolist())):
+        for k, low in enumerate(_coefficients(tuple(a.tolist()), nn, tuple(r.tolist()))):
             other = Fraction(nn) * Fraction(r[k])
             units = U * (sizes[k] + abs(other))
             assert low <= squares[k] - other - 2 * units, (a, nn, r, k)
@@ -288,8 +290,10 @@ def test_intervals_of_terms(shares):
         form = (c0 + c1 + c2, -c1 - 2.0 * c2, c2, -c1 - 2.0 * c0, c0, f)
         ends = np.empty((4, T))
         limits = (low, high) if step else (low[:1], high[:1])
-        numbers = (h, h_errors, k, k_errors, norms, shares, steady, rising, scale, form, lam0)
-        ball_interval_kernel(*numbers, *limits, step, ends)
+        margins = Margins(h, h_errors), Margins(k, k_errors)
+        radius = MovingRadius(form, steady, rising, scale)
+        thresholds = Thresholds(*limits, step)
+        ball_interval_kernel(*margins, norms, shares, radius, lam0, thresholds, ends)
         for t in range(T):
             n = scale * norms[t]
             A, A_error = shares[0] * h[t], shares[0] * h_errors[t] + n * steady
@@ -400,13 +404,14 @@ def test_sums_near_a_threshold_are_not_above_it_by_rounding(part):
             h, h_error, k_error, steady = (0.001 * rng.uniform(size=4)).tolist()
             b = 0.5 * (h + k - h_error - k_error) - n * steady + off * 2.0**-53
         for side in (1.0, -1.0):
-            numbers = (np.array([v]) for v in (side * h, h_error, side * k, k_error, n))
+            at_x = Margins(np.array([side * h]), np.array([h_error]))
+            at_w = Margins(np.array([side * k]), np.array([k_error]))
+            radius = MovingRadius((0.0,) * 6, steady, rising, 1.0)
             ends, limits = np.empty((4, 1)), np.array([side * b])
             other = np.zeros(1) if part == "A and B" else limits
             both = (other, limits) if side > 0.0 else (limits, other)
-            ball_interval_kernel(
-                *numbers, (0.5, 0.5), steady, rising, 1.0, (0.0,) * 6, 1.0, *both, 0, ends
-            )
+            fixed = (np.array([n]), (0.5, 0.5), radius, 1.0, Thresholds(*both, 0))
+            ball_interval_kernel(at_x, at_w, *fixed, ends)
             margin = side * ((Fraction(h) + Fraction(k)) / 2 - Fraction(b))
             reach = (Fraction(h_error) + Fraction(k_error)) / 2 + Fraction(n) * (
                 Fraction(steady) + Fraction(rising)

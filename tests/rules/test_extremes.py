@@ -11,12 +11,15 @@ from mpmath import mpf
 
 from safescreen.rounding import UNIT
 from safescreen.rules._extremes import (
+    Cap,
+    TwoBalls,
     _over_halfspace,
     _over_two_balls,
     halfspace_kernel,
     intersection_kernel,
 )
 from safescreen.rules.ball import ball_kernel
+from safescreen.terms.base import Margins, Thresholds
 
 SIZES = (1.0, 1e8, 1e20)
 """By which factors arguments are larger or smaller than each other."""
@@ -101,7 +104,10 @@ def two_balls_case(rng, length):
     square = distance * distance * (1.0 - 4.0 * UNIT)
     t0 = 0.5 * (1.0 + (r1 - r2) / distance * ((r1 + r2) / distance))
     h = float(np.sqrt(max((r1 - distance * t0) * (r1 + distance * t0), 0.0)))
-    arguments = (q1, e1, q2, e2, n, r1 * r1, r2 * r2, distance, square, t0, h)
+    balls = TwoBalls(
+        square1=r1 * r1, square2=r2 * r2, distance=distance, distance_square=square, t0=t0, h=h
+    )
+    arguments = (q1, e1, q2, e2, n, balls)
     low1, low2 = mpf(q1) - mpf(e1), mpf(q2) - mpf(e2)
     f = (low2 - low1) / (N * D)
     if abs(f) >= 1:
@@ -122,12 +128,13 @@ def test_over_two_balls(length):
             continue
         arguments, least = case
         with np.errstate(all="ignore"):
-            bound = _over_two_balls(*map(np.float64, arguments))
+            bound = _over_two_balls(*arguments)
         assert mpf(float(bound)) <= least, arguments
         if np.isfinite(bound):
             finite += 1
-            q1, e1, q2, e2, n, square1, square2, distance = arguments[:8]
-            size = abs(q1) + abs(q2) + n * np.sqrt(square1 + square2 + distance**2) + 1e-290
+            q1, e1, q2, e2, n, balls = arguments
+            squares = balls.square1 + balls.square2 + balls.distance**2
+            size = abs(q1) + abs(q2) + n * np.sqrt(squares) + 1e-290
             if length == 1.0 and max(e1, e2) < 1e-12 * size:
                 assert least - mpf(float(bound)) <= 1e-7 * size, arguments
     assert finite > (200 if length == 1.0 else 20)
@@ -137,12 +144,16 @@ def decide(kernel, arguments, low, high):
     """Return ``(in_L, in_R)`` of one term."""
     in_L, in_R = np.zeros(1, dtype=bool), np.zeros(1, dtype=bool)
     with np.errstate(all="ignore"):
-        kernel(*arguments, np.array([low]), np.array([high]), 0, in_L, in_R)
+        kernel(*arguments, Thresholds(np.array([low]), np.array([high]), 0), in_L, in_R)
     return bool(in_L[0]), bool(in_R[0])
 
 
 def kernel_cases(rng):
     """Yield ``(kernel, its arguments, the same for minus the term, the bound, the exact one)``."""
+
+    def one_margin(value, error):
+        return Margins(np.array([value]), np.array([error]))
+
     (q, e, s, s_error, n, r, delta, root), _ = halfspace_case(rng, 1.0)
     scale = float(rng.choice([0.6, 1.0, 5.3]))
     s, s_error = s * scale, s_error * scale
@@ -155,20 +166,19 @@ def kernel_cases(rng):
         bound = _over_halfspace(
             *map(np.float64, (q, e, s / scale, s_error / scale, n, r, delta, root))
         )
-    fixed = (r, delta, root, scale)
+    fixed = (np.array([n]), Cap(r, delta, root, scale))
     one, minus = (
-        (*(np.array([v]) for v in (sign * q, e, sign * s, s_error, n)), *fixed)
-        for sign in (1.0, -1.0)
+        (one_margin(sign * q, e), one_margin(sign * s, s_error), *fixed) for sign in (1.0, -1.0)
     )
     yield halfspace_kernel, one, minus, float(bound), least
     case = two_balls_case(rng, 1.0)
     if case is not None:
-        (q1, e1, q2, e2, n, *fixed), least = case
+        (q1, e1, q2, e2, n, balls), least = case
         with np.errstate(all="ignore"):
-            bound = _over_two_balls(*map(np.float64, (q1, e1, q2, e2, n, *fixed)))
+            bound = _over_two_balls(q1, e1, q2, e2, n, balls)
+        fixed = (np.array([n]), balls)
         one, minus = (
-            (*(np.array([v]) for v in (sign * q1, e1, sign * q2, e2, n)), *fixed)
-            for sign in (1.0, -1.0)
+            (one_margin(sign * q1, e1), one_margin(sign * q2, e2), *fixed) for sign in (1.0, -1.0)
         )
         yield intersection_kernel, one, minus, float(bound), least
 
@@ -228,10 +238,10 @@ def test_the_ball_kernel_at_exact_thresholds(shared):
         high = sign * (nearest + float(rng.integers(-2, 9)) * np.spacing(abs(nearest)))
         if sign < 0.0:
             high += width
-        thresholds = np.array([high - width]), np.array([high])
+        thresholds = Thresholds(np.array([high - width]), np.array([high]), 0 if shared else 1)
         in_L, in_R = np.zeros(1, dtype=bool), np.zeros(1, dtype=bool)
-        one = np.array([sign * q]), np.array([e]), np.array([n])
-        ball_kernel(*one, r, *thresholds, 0 if shared else 1, in_L, in_R)
+        margins = Margins(np.array([sign * q]), np.array([e]))
+        ball_kernel(margins, np.array([n]), r, thresholds, in_L, in_R)
         if sign > 0.0:
             assert not in_R[0] or low > mpf(high)
         else:

@@ -29,8 +29,9 @@ from numpy.typing import ArrayLike
 from safescreen._checks import check_scalar
 from safescreen.problem import Problem, evaluated
 from safescreen.ranges.path import Ranges
-from safescreen.ranges.quartic import ball_interval_kernel
+from safescreen.ranges.quartic import MovingRadius, ball_interval_kernel
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
+from safescreen.terms.base import Thresholds
 
 
 def gradient(
@@ -190,7 +191,7 @@ def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
     for the center.
     """
     accuracy = check_scalar(accuracy, "accuracy", low=0.0)
-    form, steady, rising, scale = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)
+    radius = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)
     shares = (1.0, 0.0) if kappa == 1.0 else (0.5, 0.5)
     terms = prob.terms
     norms = prob.terms.norms
@@ -198,23 +199,17 @@ def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
     x_products = terms.inner_products(e.x)
     w_products = terms.inner_products(w) if shares[1] else None
     for start, stop, low, high in terms.regions(prob.loss):
-        products = x_products.chunk(start, stop)
-        others = w_products.chunk(start, stop) if w_products else products
-        fixed = (shares, steady, rising, scale, form, e.lam, low, high, int(high.size > 1))
-        ball_interval_kernel(*products, *others, norms[start:stop], *fixed, ends[:, start:stop])
+        at_x = x_products.chunk(start, stop)
+        at_w = w_products.chunk(start, stop) if w_products else at_x
+        fixed = (norms[start:stop], shares, radius, e.lam, Thresholds.of(low, high))
+        ball_interval_kernel(at_x, at_w, *fixed, ends[:, start:stop])
     if not prob.loss.has_linear_region:
         ends[:2] = np.nan
     return Ranges(*ends)
 
 
 def _form(cone, e, kappa, w, w_error, linear, accuracy):
-    """Return ``((q0, up1, up2, down1, down2, f), steady, rising, scale)``, the radius in two
-    variables.
-
-    With ``y = 1 - t`` the square of the radius is ``q0 + up1 y + up2 y^2``. With ``y = 1 - 1/t``
-    the square divided by ``t^2`` is ``q0 + down1 y + down2 y^2``. All lengths are divided by
-    `scale`, a power of two.
-    """
+    """Return the :class:`MovingRadius` of the ball."""
     enlargement = sqrt_upper(upper(2.0 * accuracy / e.lam, 4)) if accuracy > 0.0 else 0.0
     lengths = (
         cone.largest(e.x),
@@ -257,4 +252,4 @@ def _form(cone, e, kappa, w, w_error, linear, accuracy):
         steady += error * (2.0 * x_norm + root)
         rising += error * (2.0 * w_norm + root)
     form = tuple(map(float, (q0, up1, up2, down1, down2, f)))
-    return form, upper(steady, 8), upper(rising, 8), math.ldexp(1.0, exponent)
+    return MovingRadius(form, upper(steady, 8), upper(rising, 8), math.ldexp(1.0, exponent))

@@ -13,6 +13,7 @@ from safescreen._repr import brief_repr
 from safescreen.problem import Problem, check_problem
 from safescreen.rounding import FLOOR, UNIT, ElementLike, norm_upper
 from safescreen.rules.base import Screened
+from safescreen.terms.base import Thresholds
 
 
 @dataclass(frozen=True)
@@ -112,16 +113,16 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
     lam0 = check_lam(lam0, "lam0")
     terms = prob.terms
     m = norm_upper(x0)
-    ends = [np.empty(len(terms)) for _ in range(4)]
+    ends = np.empty((4, len(terms)))
     products = terms.inner_products(x0)
     norms = terms.norms
     for start, stop, low, high in terms.regions(prob.loss):
-        fixed = (m, eps, lam0, low, high, int(high.size > 1))
-        chunk = products.chunk(start, stop)
-        interval_kernel(*chunk, norms[start:stop], *fixed, *(end[start:stop] for end in ends))
+        margins = products.chunk(start, stop)
+        thresholds = Thresholds.of(low, high)
+        part = ends[:, start:stop]
+        interval_kernel(margins, norms[start:stop], m, eps, lam0, thresholds, part)
     if not prob.loss.has_linear_region:  # no term is ever linear
-        ends[0][:] = np.nan
-        ends[1][:] = np.nan
+        ends[:2] = np.nan
     return Ranges(*ends)
 
 
@@ -148,15 +149,16 @@ def _interval(h, nm, en, tau, lam0):
 
 
 @njit
-def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_high, R_low, R_high):
-    """Write both ends of both intervals of a run of terms, from their margins at x0 and
+def interval_kernel(margins, norms, m, eps, lam0, thresholds, ends):
+    """Write both ends of both intervals of a run of terms into the rows
+    ``L_low, L_high, R_low, R_high`` of `ends`, shape (4, T), from their margins at x0 and
     ``m >= ||x0||``.
-
-    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one per term
-    (``step = 1``). The last four arguments are overwritten."""
+    """
+    q, errors = margins
+    low, high, step = thresholds
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
         nm = norms[t] * m
         en = eps * norms[t]
-        L_low[t], L_high[t] = _interval(-q[t] - errors[t], nm, en, -a, lam0)
-        R_low[t], R_high[t] = _interval(q[t] - errors[t], nm, en, b, lam0)
+        ends[0, t], ends[1, t] = _interval(-q[t] - errors[t], nm, en, -a, lam0)
+        ends[2, t], ends[3, t] = _interval(q[t] - errors[t], nm, en, b, lam0)

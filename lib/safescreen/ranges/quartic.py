@@ -13,12 +13,35 @@ a polynomial with smaller coefficients is a lower bound. So all roundings are su
 coefficients, and the root of the polynomial that remains is approached from the left only.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from safescreen._numba import njit
 from safescreen.rounding import FLOOR, UNIT
 
 STEPS = 60
+
+
+class MovingRadius(NamedTuple):
+    """The radius of a ball as a function of ``t = lam0/lam``; all lengths are divided by `scale`, a
+    power of two.
+
+    Attributes
+    ----------
+    form : tuple of float
+        ``(q0, up1, up2, down1, down2, f)`` stands for ``sqrt(q(t)) + f sqrt(t)``. With
+        ``y = 1 - t`` the square ``q(t)`` is ``q0 + up1 y + up2 y^2``. With ``y = 1 - 1/t`` the
+        square divided by ``t^2`` is ``q0 + down1 y + down2 y^2``.
+    steady, rising : float
+        The radius is larger by ``steady + rising t``.
+    scale : float
+    """
+
+    form: tuple
+    steady: float
+    rising: float
+    scale: float
 
 
 @njit
@@ -112,10 +135,12 @@ def _below(s, size, r):
 
 
 @njit
-def _coefficients(a0, a1, a2, nn, r0, r1, r2, r3, r4):
+def _coefficients(a, nn, r):
     """Return lower bounds of the coefficients of
     ``(a0 + a1 z + a2 z^2)^2 - nn (r0 + r1 z + ... + r4 z^4)``, every number rounded once.
     """
+    a0, a1, a2 = a
+    r0, r1, r2, r3, r4 = r
     s1 = 2.0 * a0 * a1
     s3 = 2.0 * a1 * a2
     d0 = _below(a0 * a0, a0 * a0, nn * r0)
@@ -160,7 +185,7 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
         r4 = q2
     if not a0 > 0.0:
         return np.nan
-    d0, d1, d2, d3, d4 = _coefficients(a0, a1, a2, nn, r0, r1, r2, r3, r4)
+    d0, d1, d2, d3, d4 = _coefficients((a0, a1, a2), nn, (r0, r1, r2, r3, r4))
     if not d0 > 0.0:
         return np.nan
     complement = 1.0 - first_root(d0, d1, d2, d3, d4)
@@ -185,33 +210,18 @@ def _interval(A, B, n, form, lam0):
 
 
 @njit
-def ball_interval_kernel(
-    h,
-    h_errors,
-    k,
-    k_errors,
-    norms,
-    shares,
-    steady,
-    rising,
-    scale,
-    form,
-    lam0,
-    low,
-    high,
-    step,
-    ends,
-):
+def ball_interval_kernel(at_x, at_w, norms, shares, radius, lam0, thresholds, ends):
     """Write both ends of both intervals of a run of terms into the rows
     ``L_low, L_high, R_low, R_high`` of `ends`, shape (4, T).
 
-    The center of the ball is ``share_A x + share_B t w``. `h` and `k` are the inner products of the
-    terms with x and w, `h_errors` and `k_errors` bounds of their errors. The shares are 1 or 1/2,
-    and 0 or 1/2, without an error; k is not read if ``share_B = 0``. The radius of the ball is
-    larger by ``steady + rising t``, both in units of `scale`, the power of two by which the lengths
-    in `form` are divided. `form` is the radius as :func:`_interval` takes it. ``low = tau - gamma``
-    and ``high = tau`` have one entry (``step = 0``) or one per term (``step = 1``)."""
+    The center of the ball is ``share_A x + share_B t w``. The shares are 1 or 1/2, and 0 or 1/2,
+    without an error. `at_x` and `at_w` are the margins of the terms at x and w; the latter are not
+    read if ``share_B = 0``."""
+    h, h_errors = at_x
+    k, k_errors = at_w
     share_A, share_B = shares
+    form, steady, rising, scale = radius
+    low, high, step = thresholds
     for t in range(h.size):
         a, b = low[t * step], high[t * step]
         n = norms[t] * scale

@@ -5,10 +5,37 @@ Weak duality is what makes them safe: the multiplier only decides how tight a bo
 rounding does not matter; the value at it is evaluated with every rounding added. A maximum is minus
 the minimum for ``-a``. ``-inf`` means "no better than the ball"."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from safescreen._numba import njit
 from safescreen.rounding import FLOOR, UNIT
+
+
+class Cap(NamedTuple):
+    """The part of a ball, ``||x - Q|| <= r``, in a half-space ``<p, x - Q> >= delta``. Here p is a
+    normal divided by `scale`, which is at least its length, and ``root = sqrt(r^2 - delta^2)``.
+    """
+
+    r: float
+    delta: float
+    root: float
+    scale: float
+
+
+class TwoBalls(NamedTuple):
+    """Two balls with the squared radii `square1` and `square2`. Their centers are `distance` apart,
+    and at least ``D = sqrt(distance_square)``. Their surfaces meet at the distance `h` from
+    ``(1-t0) Q1 + t0 Q2``.
+    """
+
+    square1: float
+    square2: float
+    distance: float
+    distance_square: float
+    t0: float
+    h: float
 
 
 @njit
@@ -32,14 +59,15 @@ def _over_halfspace(q, e, s, s_error, n, r, delta, root):
 
 
 @njit
-def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_square, t0, h):
-    """Lower bound over two balls whose centers are at least ``D = sqrt(distance_square)`` apart.
+def _over_two_balls(q1, e1, q2, e2, n, balls):
+    """Lower bound over two balls.
 
     It is the lower bound over the ball with center ``(1-t) Q1 + t Q2`` and squared radius
     ``(1-t) r1^2 + t r2^2 - t (1-t) D^2``.
 
     Best is ``t = t0 + h f/(D sqrt(1 - f^2))`` with ``f = (q2 - q1)/(n D)``; outside (0, 1) one ball
     alone is best."""
+    square1, square2, distance, distance_square, t0, h = balls
     f = (q2 - q1) / (n * distance)
     root = np.sqrt(max((1.0 - f) * (1.0 + f), 0.0))
     t = t0 + h * f / (distance * root) if root > 0.0 else -1.0
@@ -59,12 +87,12 @@ def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_squa
 
 
 @njit
-def halfspace_kernel(
-    q, q_errors, s, s_errors, norms, r, delta, root, scale, low, high, step, in_L, in_R
-):
-    """Decide terms still undecided; ``s`` are inner products with a normal of length at most
-    `scale`.
-    """
+def halfspace_kernel(at_center, at_normal, norms, cap, thresholds, in_L, in_R):
+    """Decide terms still undecided, by their margins at the center and at the normal."""
+    q, q_errors = at_center
+    s, s_errors = at_normal
+    r, delta, root, scale = cap
+    low, high, step = thresholds
     for t in range(q.size):
         if in_L[t] or in_R[t]:
             continue
@@ -79,20 +107,17 @@ def halfspace_kernel(
 
 
 @njit
-def intersection_kernel(
-    q1, e1, q2, e2, norms, square1, square2, D, D_square, t0, h, low, high, step, in_L, in_R
-):
-    """Decide terms still undecided by either of two balls at distance `D`."""
+def intersection_kernel(at_center1, at_center2, norms, balls, thresholds, in_L, in_R):
+    """Decide terms still undecided by either of two balls, by their margins at the centers."""
+    q1, e1 = at_center1
+    q2, e2 = at_center2
+    low, high, step = thresholds
     for t in range(q1.size):
         if in_L[t] or in_R[t]:
             continue
         n = norms[t]
         a = low[t * step]
         b = high[t * step]
-        in_R[t] = (
-            _over_two_balls(q1[t], e1[t], q2[t], e2[t], n, square1, square2, D, D_square, t0, h) > b
-        )
-        below = -_over_two_balls(
-            -q1[t], e1[t], -q2[t], e2[t], n, square1, square2, D, D_square, t0, h
-        )
+        in_R[t] = _over_two_balls(q1[t], e1[t], q2[t], e2[t], n, balls) > b
+        below = -_over_two_balls(-q1[t], e1[t], -q2[t], e2[t], n, balls)
         in_L[t] = below < a - 4.0 * UNIT * (abs(a) + abs(b))

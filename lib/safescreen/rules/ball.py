@@ -35,20 +35,21 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
     """
     center, radius = parts_of(prob, ball)
 
-    def decide(products, norms, low, high, in_L, in_R):
+    def decide(products, norms, thresholds, in_L, in_R):
         """Decide a chunk of terms."""
-        ball_kernel(*products[0], norms, radius, low, high, int(high.size > 1), in_L, in_R)
+        ball_kernel(products[0], norms, radius, thresholds, in_L, in_R)
 
     return apply(prob, (center,), (radius,), decide, prob.terms.spreads)
 
 
 @njit
-def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
-    """Decide terms by their margins at the center; thresholds have one entry (``step = 0``) or one
-    per term.
+def ball_kernel(margins, norms, radius, thresholds, in_L, in_R):
+    """Decide terms by their margins at the center.
 
     The rounding of ``tau - gamma`` needs no allowance of its own: where it could decide, it is at
     most one unit of ``|q| + allowance``."""
+    values, errors = margins
+    low, high, step = thresholds
     if step == 0:  # one pair of thresholds for all terms: the loop vectorizes
         a, b = low[0], high[0]
         for t in range(values.size):

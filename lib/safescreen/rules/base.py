@@ -15,6 +15,7 @@ from safescreen._repr import brief_repr
 from safescreen.problem import Problem, check_problem
 from safescreen.rounding import ElementLike
 from safescreen.spheres import Sphere
+from safescreen.terms.base import Thresholds
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,12 @@ def apply(
 ) -> Screened:
     """Run a rule over all terms, a chunk at a time.
 
-    ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products`
-    holds a ``(values, errors)`` pair of inner products with the terms for each of the `elements`.
-    The first elements are the centers of balls with these `radii`. `norms` are the norms of the
-    terms, or their :attr:`~Terms.spreads` for a rule that uses nothing but one ball;
-    ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk. For a loss
-    without a linear region L is empty: `low` is then ``tau``, and terms below it are dropped from
-    L."""
+    ``decide(products, norms, thresholds, in_L, in_R)`` fills the two masks of a chunk; `products`
+    holds the :class:`Margins` of the terms at each of the `elements`. The first elements are the
+    centers of balls with these `radii`. `norms` are the norms of the terms, or their
+    :attr:`~Terms.spreads` for a rule that uses nothing but one ball; the :class:`Thresholds` are
+    ``tau - gamma`` and ``tau``. For a loss without a linear region L is empty: the first threshold
+    is then ``tau``, and terms below it are dropped from L."""
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
     views = [terms.inner_products(element) for element in elements]
@@ -99,7 +99,8 @@ def apply(
     balls = views[: len(radii)]
     for start, stop, low, high in terms.regions_in(prob.loss, balls, radii, norms):
         products = [view.chunk(start, stop) for view in views]
-        decide(products, norms[start:stop], low, high, in_L[start:stop], in_R[start:stop])
+        thresholds = Thresholds.of(low, high)
+        decide(products, norms[start:stop], thresholds, in_L[start:stop], in_R[start:stop])
     if not prob.loss.has_linear_region:
         in_L[:] = False
     return Screened(in_L, in_R)

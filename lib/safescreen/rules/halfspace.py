@@ -9,7 +9,7 @@ import numpy as np
 from safescreen._checks import check_scalar
 from safescreen.problem import Problem, check_problem
 from safescreen.rounding import UNIT, ElementLike, upper
-from safescreen.rules._extremes import halfspace_kernel
+from safescreen.rules._extremes import Cap, halfspace_kernel
 from safescreen.rules.ball import ball_kernel, sphere
 from safescreen.rules.base import Screened, apply, needs, parts_of
 from safescreen.spheres import Sphere
@@ -80,12 +80,12 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     if not root > 0.0:
         return sphere(prob, ball)
 
-    def decide(products, norms, low, high, in_L, in_R):
+    cap = Cap(radius, delta, root, scale)
+
+    def decide(products, norms, thresholds, in_L, in_R):
         """Decide a chunk of terms: by the ball, then with the half-space."""
-        step = int(high.size > 1)
-        ball_kernel(*products[0], norms, radius, low, high, step, in_L, in_R)
-        fixed = (radius, delta, root, scale)
-        halfspace_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
+        ball_kernel(products[0], norms, radius, thresholds, in_L, in_R)
+        halfspace_kernel(*products, norms, cap, thresholds, in_L, in_R)
 
     return apply(prob, (center, normal), (radius,), decide)
 

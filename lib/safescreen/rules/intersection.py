@@ -4,7 +4,7 @@ import math
 
 from safescreen.problem import Problem, check_problem
 from safescreen.rounding import UNIT
-from safescreen.rules._extremes import intersection_kernel
+from safescreen.rules._extremes import TwoBalls, intersection_kernel
 from safescreen.rules.ball import ball_kernel, sphere
 from safescreen.rules.base import Screened, apply, parts_of
 from safescreen.spheres import Sphere
@@ -54,19 +54,24 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     h = math.sqrt(max((r1 - distance * t0) * (r1 + distance * t0), 0.0))
     # how far apart at least; the square is rounded within the 16 units of the kernel
     shortest = max(cone.norm_lower(apart) - 4.0 * UNIT * cone.magnitude(apart), 0.0)
-    D_square = shortest * shortest
+    balls = TwoBalls(
+        square1=r1 * r1,
+        square2=r2 * r2,
+        distance=distance,
+        distance_square=shortest * shortest,
+        t0=t0,
+        h=h,
+    )
 
-    def decide(products, norms, low, high, in_L, in_R):
+    def decide(products, norms, thresholds, in_L, in_R):
         """Decide a chunk of terms: by either ball, then by both together."""
-        step = int(high.size > 1)
-        ball_kernel(*products[0], norms, r1, low, high, step, in_L, in_R)
+        ball_kernel(products[0], norms, r1, thresholds, in_L, in_R)
         second_L, second_R = in_L.copy(), in_R.copy()
-        ball_kernel(*products[1], norms, r2, low, high, step, second_L, second_R)
+        ball_kernel(products[1], norms, r2, thresholds, second_L, second_R)
         both = _either(Screened(in_L, in_R), Screened(second_L, second_R))
         in_L[:] = both.in_L
         in_R[:] = both.in_R
-        fixed = (r1 * r1, r2 * r2, distance, D_square, t0, h)
-        intersection_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
+        intersection_kernel(*products, norms, balls, thresholds, in_L, in_R)
 
     return apply(prob, (Q1, Q2), (r1, r2), decide)
 

@@ -11,7 +11,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,15 +72,43 @@ class LossSums:
     __repr__ = brief_repr
 
 
+class Margins(NamedTuple):
+    """Inner products of some terms with one element: the `values` as computed, and bounds of their
+    rounding `errors`, both of shape (T,).
+    """
+
+    values: NDArray
+    errors: NDArray
+
+
+class Thresholds(NamedTuple):
+    """The pieces of the loss for some terms: a margin below `low` costs linearly, one above `high`
+    costs nothing. The entries of term t are ``low[t * step]`` and ``high[t * step]``, so the arrays
+    have the shape (1,) for ``step = 0``, and (T,) for ``step = 1``.
+    """
+
+    low: NDArray
+    high: NDArray
+    step: int
+
+    @classmethod
+    def of(cls, low: NDArray, high: NDArray) -> Self:
+        """Return the thresholds of two arrays that :meth:`Terms.regions` yields."""
+        return cls(low, high, int(high.size > 1))
+
+
 class InnerProducts:
     """Inner products ``<a_t, x>`` of all terms with one x, a chunk at a time.
 
-    ``chunk(start, stop)`` returns ``(values, errors)`` of the terms ``start:stop``: the inner
-    products as computed, and bounds of their rounding errors.
+    It is made from a function ``(start, stop) -> (values, errors)``.
     """
 
     def __init__(self, chunk: Callable[[int, int], tuple[NDArray, NDArray]]):
-        self.chunk = chunk
+        self._chunk = chunk
+
+    def chunk(self, start: int, stop: int) -> Margins:
+        """Return the :class:`Margins` of the terms ``start:stop``."""
+        return Margins(*self._chunk(start, stop))
 
     @classmethod
     def of(cls, values: NDArray, errors: NDArray) -> InnerProducts:
