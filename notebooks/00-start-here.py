@@ -80,8 +80,10 @@ figures.terms_on_loss(
     loss, margins, found, ax=axes[2], title="after: proved, and left out", span=span
 )
 figures.show(
-    "Left, dots are points of several classes in the plane, and an ellipse is the learned metric. Middle and right, dots are triplets along the loss, at their margins: "
-    f"before screening all are grey; after it {found.n_L} on the falling line and {found.n_R} on the flat part are coloured, as proved, and left out."
+    "Left, dots are points of several classes in the plane, and an ellipse is the learned metric. "
+    "Middle and right, dots are triplets along the loss, at their margins: "
+    f"before screening all are grey; after it {found.n_L} on the falling line and {found.n_R} on "
+    "the flat part are coloured, as proved, and left out."
 )
 
 # %% [markdown]
@@ -103,12 +105,16 @@ print(np.round(again.x, 4))
 # the iterates screen more of them:
 
 # %%
-path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, screening=("RRPB", "PGB"))
+path = ss.path(
+    problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, screening=("RRPB", "PGB")
+)
 assert all(solution.converged for solution in path)
 figures.shares(path, title="what is known at the end of each solve")
 figures.show(
-    "Stacked areas show the shares of the triplets along the path, on which lambda falls to the right: "
-    "those proved to be on the falling line (L), the undecided ones, and those proved to be on the flat part (R)."
+    "Stacked areas show the shares of the triplets along the path, on which lambda "
+    "falls to the right: "
+    "those proved to be on the falling line (L), the undecided ones, and those proved to be on "
+    "the flat part (R)."
 )
 
 # %% [markdown]

@@ -85,11 +85,11 @@ if is_example:
 
 # %%
 frame, notes = tables.read_any(file, sep=sep, encoding=encoding)
-table = tables.prepare(
-    frame, label, drop=drop, keep=keep, words=words, gaps=gaps, missing=missing, decimal=decimal, thousands=thousands
-)
+table = tables.prepare(frame, label, drop=drop, keep=keep, words=words, gaps=gaps, missing=missing,
+                       decimal=decimal, thousands=thousands)
 train, test, drawn = tables.split(table.y, validation, seed, most)
-print(*notes, *table.notes, *drawn, f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features", sep="\n")
+print(*notes, *table.notes, *drawn, f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features",
+      sep="\n")
 X, y, names = table.X, table.y, table.names
 pd.Series(y).value_counts().rename("rows").to_frame()
 
@@ -157,17 +157,28 @@ if path.reason == "time":
 
 # %%
 shown = sorted(pd.Series(y).value_counts().index[:8])
-planes = {"Scaled features": PCA(2 if A.shape[1] > 1 else 1).fit(A).components_, "Learned metric": L[:2]}
+planes = {
+    "Scaled features": PCA(2 if A.shape[1] > 1 else 1).fit(A).components_,
+    "Learned metric": L[:2],
+}
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")
 for ax, (title, plane) in zip(axes, planes.items(), strict=True):
     points = np.column_stack((B @ plane.T, np.zeros(len(B))))[:, :2]
-    for each, colour, marker in zip(shown, plt.color_sequences["petroff10"], "os^DvP<>", strict=False):
-        ax.scatter(*points[y[test] == each].T, s=16, color=colour, marker=marker, label=str(each)[:20])
+    for each, colour, marker in zip(
+        shown, plt.color_sequences["petroff10"], "os^DvP<>", strict=False
+    ):
+        ax.scatter(
+            *points[y[test] == each].T, s=16, color=colour, marker=marker, label=str(each)[:20]
+        )
     ax.set(title=title, xlabel="first direction", ylabel="second direction")
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", title=label, frameon=False)
+fig.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside right upper", title=label, frameon=False
+)
 figures.show(
-    f"Dots are the {len(test):,} rows for validation, coloured by class. Left, they lie along the leading directions in which the scaled features vary most. "
-    "Right, they lie along the leading directions to which the learned metric gives the largest weights."
+    f"Dots are the {len(test):,} rows for validation, coloured by class. Left, they lie along the "
+    "leading directions in which the scaled features vary most. "
+    "Right, they lie along the leading directions to which the learned metric gives "
+    "the largest weights."
 )
 
 # %%
@@ -176,16 +187,23 @@ left.semilogx(path.lams, errors, "o-", color=figures.OTHERS[0], label="learned m
 left.axhline(before, color="0.5", ls="--", label="scaled features")
 left.axvline(path.lams[best], color=figures.COLOURS["R"], lw=1, label="choice")
 left.set(xlabel=r"$\lambda$", ylabel=what, title="Choosing $\\lambda$")
-right.semilogx(path.lams, [s.n_L / len(prob) for s in path], color=figures.COLOURS["L"], label="proved linear (L)")
-right.semilogx(path.lams, [s.n_R / len(prob) for s in path], color=figures.COLOURS["R"], label="proved zero (R)")
+right.semilogx(path.lams, [s.n_L / len(prob) for s in path], color=figures.COLOURS["L"],
+               label="proved linear (L)")
+right.semilogx(path.lams, [s.n_R / len(prob) for s in path], color=figures.COLOURS["R"],
+               label="proved zero (R)")
 right.semilogx(path.lams, path.path_rates, "k:", label="both, before the start")
-right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="What never had to be looked at", ylim=(0, 1))
+right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="What never had to be looked at",
+          ylim=(0, 1))
 for ax in (left, right):
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False, fontsize=8, handlelength=1.5)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False, fontsize=8,
+              handlelength=1.5)
 figures.show(
-    f"Left, a curve shows the {what} against lambda; a dashed line marks the {what} with scaled features, "
-    f"{before:.3f}, and a vertical one the choice, {errors[best]:.3f}. Right, curves show the shares of "
-    "triplets that are proved linear and proved zero at the end of each solve, and a dotted one shows "
+    f"Left, a curve shows the {what} against lambda; a dashed line marks the {what} "
+    "with scaled features, "
+    f"{before:.3f}, and a vertical one the choice, {errors[best]:.3f}. Right, curves "
+    "show the shares of "
+    "triplets that are proved linear and proved zero at the end of each solve, and "
+    "a dotted one shows "
     "both before its first iteration."
 )
 
@@ -220,13 +238,18 @@ for row, method in enumerate(methods):
     ax.plot(methods[method], np.full(len(methods), row), "o", ms=4, color="0.75")
     ax.plot(methods[method].mean(), row, "D", ms=8, color=figures.COLOURS["L"])
 if constant < 1.2 * methods.to_numpy().max():
-    ax.axvline(constant, color="0.5", ls="--", lw=1)  # where the most frequent class is always answered
-ax.set(yticks=range(methods.shape[1]), yticklabels=methods, xlabel=f"{result.measure}, a grey dot a split")
-ax.set_title(f"The most frequent class as the answer every time: {constant:.3f}", fontsize=10, loc="left")
+    # where the most frequent class is always answered
+    ax.axvline(constant, color="0.5", ls="--", lw=1)
+ax.set(yticks=range(methods.shape[1]), yticklabels=methods,
+       xlabel=f"{result.measure}, a grey dot a split")
+ax.set_title(
+    f"The most frequent class as the answer every time: {constant:.3f}", fontsize=10, loc="left"
+)
 ax.invert_yaxis()
 ax.margins(y=0.15)
 figures.show(
-    f"A grey dot shows the {result.measure} of a method in a split, and a diamond their mean: {figures.listed(result.errors.mean().to_dict(), '{:.3f}')}."
+    f"A grey dot shows the {result.measure} of a method in a split, and a diamond their mean: "
+    f"{figures.listed(result.errors.mean().to_dict(), '{:.3f}')}."
 )
 print(result.verdict())
 
@@ -255,10 +278,15 @@ size = np.abs(M).max()
 image = ax.imshow(M, cmap="RdBu_r", vmin=-size, vmax=size)
 ax.set_xticks(range(len(largest)), [names[i][:30] for i in largest], rotation=90, fontsize=7)
 ax.set_yticks(range(len(largest)), [names[i][:30] for i in largest], fontsize=7)
-ax.set_title("The learned matrix M" + f", {len(largest)} largest of {len(names):,}" * (len(largest) < len(names)), fontsize=10)
+ax.set_title(
+    "The learned matrix M"
+    + f", {len(largest)} largest of {len(names):,}" * (len(largest) < len(names)),
+    fontsize=10,
+)
 fig.colorbar(image, shrink=0.7)
 figures.show(
-    f"A square of {len(largest)} by {len(largest)} coloured cells shows the learned matrix, red above zero and blue below, with the names of the features along both sides."
+    f"A square of {len(largest)} by {len(largest)} coloured cells shows the learned matrix, red "
+    "above zero and blue below, with the names of the features along both sides."
 )
 print("weighs most:", ", ".join(names[i] for i in order[:3]))
 print("weighs least:", ", ".join(sorted(names[i] for i in order[-3:])))
@@ -273,13 +301,19 @@ print("weighs least:", ", ".join(sorted(names[i] for i in order[-3:])))
 # %% tags=["nbval-ignore-output"]
 def own(P, Q):
     """Return, for each row of P, how many of its seven nearest rows of Q have its class."""
-    nearest = NearestNeighbors(n_neighbors=min(7, len(Q))).fit(Q).kneighbors(P, return_distance=False)
+    nearest = (
+        NearestNeighbors(n_neighbors=min(7, len(Q))).fit(Q).kneighbors(P, return_distance=False)
+    )
     return (y[train][nearest] == y[test][:, None]).sum(axis=1)
 
 
-shares = pd.DataFrame({"row": test, "class": y[test], "before": own(B, A), "after": own(B @ L.T, A @ L.T)})
+shares = pd.DataFrame(
+    {"row": test, "class": y[test], "before": own(B, A), "after": own(B @ L.T, A @ L.T)}
+)
 assert not is_example or shares["after"].mean() > shares["before"].mean()
-shares.assign(gain=shares["after"] - shares["before"]).sort_values(["gain", "row"], ascending=[False, True]).head(6)
+shares.assign(gain=shares["after"] - shares["before"]).sort_values(
+    ["gain", "row"], ascending=[False, True]
+).head(6)
 
 # %% [markdown]
 # ## The same as an estimator
@@ -294,12 +328,17 @@ n_neighbors = min(3, len(A))
 lam_ratio = float(chosen.lam / prob.lam_max())
 options = {"k": k, "n_neighbors": n_neighbors, "max_seconds": seconds / 12}
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of a class with fewer than k rows, and of a path that ends early
-    metric = ss.TripletMetric(lam_ratio=lam_ratio, with_path=True, screening=("RRPB", "PGB"), **options)
+    # of a class with fewer than k rows, and of a path that ends early
+    warnings.simplefilter("ignore")
+    metric = ss.TripletMetric(
+        lam_ratio=lam_ratio, with_path=True, screening=("RRPB", "PGB"), **options
+    )
     model = make_pipeline(MinMaxScaler(), metric).fit(X[train], y[train])
 solution = metric.solution_
 if np.isclose(solution.lam, chosen.lam):
-    assert np.linalg.norm(solution.x - chosen.x) <= chosen.eps + np.sqrt(2 * solution.gap / solution.lam)
+    assert np.linalg.norm(solution.x - chosen.x) <= chosen.eps + np.sqrt(
+        2 * solution.gap / solution.lam
+    )
 error = error_of(model.predict(X[test]), y[test], is_balanced=table.is_uneven)
 print(f"{what} {error:.3f}; {solution.screening_rate:.0%} of the triplets screened")
 
@@ -317,12 +356,19 @@ else:
     scoring = "balanced_accuracy" if table.is_uneven else "accuracy"
     search = ss.TripletMetricCV(ss.TripletMetric(**options), lams=9, cv=cv, scoring=scoring)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a class with fewer rows than folds, and of paths that end early
+        # of a class with fewer rows than folds, and of paths that end early
+        warnings.simplefilter("ignore")
         model = make_pipeline(MinMaxScaler(), search).fit(X[train], y[train])
     kind = "balanced errors" if table.is_uneven else "errors"
-    print(f"cross-validated {kind}:", " ".join(f"{1.0 - score:.3f}" for score in search.scores_.mean(axis=0)))
+    print(
+        f"cross-validated {kind}:",
+        " ".join(f"{1.0 - score:.3f}" for score in search.scores_.mean(axis=0)),
+    )
     error = error_of(model.predict(X[test]), y[test], is_balanced=table.is_uneven)
-    print(f"chosen: {search.lam_ / search.lams_[0]:.2g} lambda_max; {what} on the rows set aside {error:.3f}")
+    print(
+        f"chosen: {search.lam_ / search.lams_[0]:.2g} lambda_max; {what} on the rows "
+        f"set aside {error:.3f}"
+    )
 
 # %% [markdown]
 # ## When something is wrong
@@ -335,7 +381,9 @@ mistakes = {
     "one class only": lambda: ss.TripletMetric().fit(data, np.full(len(A), "red")),
     "a column of words": lambda: ss.TripletMetric().fit(data.assign(colour="red"), codes),
     "gaps": lambda: ss.TripletMetric().fit(data.mask(data > 0.99), codes),
-    "a column that is missing later": lambda: ss.TripletMetric(k=k).fit(data, codes).predict(data[names[1:]]),
+    "a column that is missing later": lambda: (
+        ss.TripletMetric(k=k).fit(data, codes).predict(data[names[1:]])
+    ),
 }
 if is_example:
     for mistake, run in mistakes.items():

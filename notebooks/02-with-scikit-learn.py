@@ -28,11 +28,15 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 # `screening_` says which samples were screened: their region of the loss is proved.
 
 # %% tags=["nbval-ignore-output"]
-search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(tol=1e-6, screening=("MGB",))), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
+search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(tol=1e-6, screening=("MGB", ))),
+                      {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
 search.fit(X, y)
 best = search.best_estimator_[-1]
 print("C =", best.C, f"accuracy {search.best_score_:.3f}")
-print(f"samples screened {best.screening_[0].rate:.0%}, support vectors {len(best.support_)} of {len(y)}")
+print(
+    f"samples screened {best.screening_[0].rate:.0%}, support vectors "
+    f"{len(best.support_)} of {len(y)}"
+)
 assert best.reason_ == "converged"  # the gap is at most tol times the objective
 
 # %% [markdown]
@@ -56,8 +60,13 @@ model = ss.SafeSVCCV(machine, Cs, cv=5).fit(X_scaled, y)
 print(f"C = {model.C_:.3g}, accuracy {model.best_score_:.3f}")
 
 exhaustive = GridSearchCV(machine, {"C": Cs}, cv=5).fit(X_scaled, y)
-apart = np.abs(model.cv_results_["mean_test_score"] - exhaustive.cv_results_["mean_test_score"]).max()
-print(f"the grid search chooses C = {exhaustive.best_params_['C']:.3g}; mean scores differ by less than 0.002")
+apart = np.abs(
+    model.cv_results_["mean_test_score"] - exhaustive.cv_results_["mean_test_score"]
+).max()
+print(
+    f"the grid search chooses C = {exhaustive.best_params_['C']:.3g}; mean scores differ "
+    "by less than 0.002"
+)
 assert apart < 0.002
 
 # %% tags=["nbval-ignore-output"]
@@ -65,18 +74,26 @@ fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 rough = ss.SafeSVCCV(ss.SafeSVC(tol=1e-3), Cs, cv=5, refit=False).fit(X_scaled, y)
 for tol, search, colour in ((1e-3, rough, "C1"), (1e-6, model, "C0")):
     low, high = search.score_bounds_.mean(axis=1)
-    ax.fill_between(Cs, low, high, step="mid", alpha=0.3, color=colour, label=f"certain at tol = {tol:g}")
+    ax.fill_between(
+        Cs, low, high, step="mid", alpha=0.3, color=colour, label=f"certain at tol = {tol:g}"
+    )
 ax.semilogx(Cs, model.scores_.mean(axis=0), "k.", label="scores")
 ax.axvline(model.C_, color="C3", lw=1)
 ax.set(xlabel="C", ylabel="accuracy", title="Bounds of the validation accuracy")
 ax.legend(loc="lower right")
 figures.show(
-    "Bands show between which bounds the accuracy of validation is certain, against C, and dots are the scores, which lie inside. "
-    f"The band is {np.mean(rough.score_bounds_[1] - rough.score_bounds_[0]):.1g} wide on average at a tolerance of {1e-3:g}, and {np.mean(model.score_bounds_[1] - model.score_bounds_[0]):.1g} at {1e-6:g}. "
+    "Bands show between which bounds the accuracy of validation is certain, against C, and dots "
+    "are the scores, which lie inside. "
+    f"The band is {np.mean(rough.score_bounds_[1] - rough.score_bounds_[0]):.1g} wide on average "
+    f"at a tolerance of {1e-3:g}, and "
+    f"{np.mean(model.score_bounds_[1] - model.score_bounds_[0]):.1g} at {1e-6:g}. "
     f"A vertical line marks the choice, C = {model.C_:.3g}."
 )
 low, high = model.score_bounds_.mean(axis=1)
-print(f"bounds at tol = 1e-6 are {np.mean(high - low):.4f} apart on average; certified: {model.certified_}")
+print(
+    f"bounds at tol = 1e-6 are {np.mean(high - low):.4f} apart on average; certified: "
+    f"{model.certified_}"
+)
 assert (low <= model.scores_.mean(axis=0)).all() and (model.scores_.mean(axis=0) <= high).all()
 
 # %% [markdown]
@@ -87,7 +104,9 @@ assert (low <= model.scores_.mean(axis=0)).all() and (model.scores_.mean(axis=0)
 # pickled and used in searches. They take data frames, and follow the conventions of scikit-learn.
 
 # %% tags=["nbval-ignore-output"]
-metric = ss.TripletMetricCV(ss.TripletMetric(k=3, screening=("RRPB", "PGB")), lams=5, cv=3).fit(X[::3], y[::3])
+metric = ss.TripletMetricCV(ss.TripletMetric(k=3, screening=("RRPB", "PGB")), lams=5, cv=3).fit(
+    X[::3], y[::3]
+)
 print(f"lambda = {metric.lam_ / metric.lams_[0]:.2g} lambda_max, accuracy {metric.best_score_:.3f}")
 print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
 
@@ -102,8 +121,14 @@ C0, C = 0.1, 0.105
 options = {"loss": "hinge", "tol": 1e-8, "max_iter": 1_000_000, "random_state": 0}
 first = LinearSVC(C=C0, **options).fit(X, y)
 certificate = ss.screen_fitted(first, X, y, C)
-print(f"certainly without influence: {certificate.in_R.mean():.0%}, certainly at the bound: {certificate.in_L.mean():.0%}")
-print(f"the proof: gap {certificate.gap:.2g}, of which rounding {certificate.gap_rounding:.0e}; ball of radius {certificate.balls[0].radius:.2f}")
+print(
+    f"certainly without influence: {certificate.in_R.mean():.0%}, certainly at the bound: "
+    f"{certificate.in_L.mean():.0%}"
+)
+print(
+    f"the proof: gap {certificate.gap:.2g}, of which rounding {certificate.gap_rounding:.0e}; "
+    f"ball of radius {certificate.balls[0].radius:.2f}"
+)
 assert certificate.in_R.mean() > 0.5
 
 # %% [markdown]
@@ -134,7 +159,9 @@ for C in (1.0, 1.02, 1.05):
     same = np.allclose(part.decision_function(X), whole.decision_function(X), atol=1e-5)
     low, high = certificate.intercept
     assert same and low <= whole.intercept_[0] + 1e-7 and whole.intercept_[0] - 1e-7 <= high
-    print(f"C = {C:.2f}: {certificate.in_R.mean():.0%} dropped, intercept in [{low:.2f}, {high:.2f}]")
+    print(
+        f"C = {C:.2f}: {certificate.in_R.mean():.0%} dropped, intercept in [{low:.2f}, {high:.2f}]"
+    )
 
 # %% [markdown]
 # ## What it saves
@@ -195,7 +222,10 @@ for name, function in {
 
 # %% tags=["nbval-ignore-output"]
 for name, (seconds, less) in times.items():
-    print(f"{name}: {seconds:.2f} s with all samples, {less:.2f} s with certificates: {seconds / less:.1f} times faster")
+    print(
+        f"{name}: {seconds:.2f} s with all samples, {less:.2f} s with certificates: "
+        f"{seconds / less:.1f} times faster"
+    )
 
 # %% [markdown]
 # A certificate saves time where a fit costs much more than the decision values of all samples, and where most samples lie outside the
@@ -211,12 +241,15 @@ for name, (seconds, less) in times.items():
 
 # %% tags=["nbval-ignore-output"]
 signs, C0, C = np.where(y == y.max(), 1, -1), 0.1, 0.105
-w = LinearSVC(C=C0, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=1_000_000, random_state=0).fit(X, y).coef_[0]
+w = LinearSVC(C=C0, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=1_000_000,
+              random_state=0).fit(X, y).coef_[0]
 certificate = ss.screen_samples(X, y, w, C, C0=C0, screening=("MGB&BT2",))
 prob = ss.Problem(ss.Samples(X, signs), ss.Hinge())
 reduced = prob.reduce(certificate.in_L, certificate.in_R)
 solution, full = (ss.solve(problem, 1 / C, tol=1e-300, rtol=1e-9) for problem in (reduced, prob))
-print(f"terms left {len(reduced)} of {len(prob)}; objectives differ by less than 1e-8 of their value")
+print(
+    f"terms left {len(reduced)} of {len(prob)}; objectives differ by less than 1e-8 of their value"
+)
 assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 
 # %% [markdown]
@@ -229,7 +262,9 @@ assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 # A bad reference costs screening, and never safety:
 
 # %% tags=["nbval-ignore-output"]
-rates = [ss.screen_samples(X, y, (1.0 + error) * w, C, C0=C0).rate for error in (0.0, 0.01, 0.1, 1.0)]
+rates = [
+    ss.screen_samples(X, y, (1.0 + error) * w, C, C0=C0).rate for error in (0.0, 0.01, 0.1, 1.0)
+]
 print("screened with a reference off by 0, 1, 10, 100 %:", [f"{rate:.2f}" for rate in rates])
 assert rates == sorted(rates, reverse=True)
 
@@ -237,7 +272,10 @@ assert rates == sorted(rates, reverse=True)
 # Error messages say what was found, and what to do about it:
 
 # %%
-for wrong in (lambda: ss.SafeSVC().fit(X, np.ones(len(y))), lambda: ss.screen_fitted(SVC().fit(X, y), X, y)):
+for wrong in (
+    lambda: ss.SafeSVC().fit(X, np.ones(len(y))),
+    lambda: ss.screen_fitted(SVC().fit(X, y), X, y),
+):
     try:
         wrong()
     except ValueError as message:

@@ -33,7 +33,10 @@ truth = B.T @ B  # what people see: two directions in four of the eight features
 
 def distances(M, triplets):
     """Squared distances from the anchors to the second and the third points."""
-    return [np.einsum("ti,ij,tj->t", D, M, D) for D in (X[triplets[:, 0]] - X[triplets[:, c]] for c in (1, 2))]
+    return [
+        np.einsum("ti,ij,tj->t", D, M, D)
+        for D in (X[triplets[:, 0]] - X[triplets[:, c]] for c in (1, 2))
+    ]
 
 
 # %% [markdown]
@@ -48,19 +51,28 @@ questions = np.array([rng.choice(n_things, 3, replace=False) for _ in range(n_ju
 judge = np.repeat(np.arange(n_judges), n_answers)
 near, far = distances(truth, questions)
 clarity = np.log(far / near)
-says_closer = rng.random(len(questions)) < np.where(careless[judge], 0.5, 1.0 / (1.0 + np.exp(-4.0 * clarity)))
+says_closer = rng.random(len(questions)) < np.where(
+    careless[judge], 0.5, 1.0 / (1.0 + np.exp(-4.0 * clarity))
+)
 answers = np.where(says_closer[:, None], questions, questions[:, [0, 2, 1]])
 
 # a tenth of the questions had been asked of another judge before
 again, before = rng.permutation(len(questions))[: 2 * (len(questions) // 10)].reshape(2, -1)
 asked = questions[before]
 near, far = distances(truth, asked)
-says_closer = rng.random(len(asked)) < np.where(careless[judge[again]], 0.5, 1.0 / (1.0 + np.exp(-4.0 * np.log(far / near))))
+says_closer = rng.random(len(asked)) < np.where(
+    careless[judge[again]], 0.5, 1.0 / (1.0 + np.exp(-4.0 * np.log(far / near)))
+)
 answers[again] = np.where(says_closer[:, None], asked, asked[:, [0, 2, 1]])
 
 different = np.unique(answers, axis=0)
-turned = {tuple(row) for row in different[:, [0, 2, 1]].tolist()} & {tuple(row) for row in different.tolist()}
-print(f"{len(answers)} answers of {n_judges} judges; {len(answers) - len(different)} repeat another, {len(turned)} are contradicted")
+turned = {tuple(row) for row in different[:, [0, 2, 1]].tolist()} & {
+    tuple(row) for row in different.tolist()
+}
+print(
+    f"{len(answers)} answers of {n_judges} judges; {len(answers) - len(different)} repeat "
+    f"another, {len(turned)} are contradicted"
+)
 assert len(turned) > 0
 
 # %% [markdown]
@@ -88,16 +100,26 @@ class Fixed(ss.TripletMetric):
 
     def of(self, M):
         values, vectors = np.linalg.eigh(M)
-        self.components_, self.n_features_in_ = (vectors * np.sqrt(np.maximum(values, 0.0))).T, len(M)
+        self.components_, self.n_features_in_ = (
+            (vectors * np.sqrt(np.maximum(values, 0.0))).T,
+            len(M),
+        )
         return self
 
 
-metrics = {"Euclid": Fixed().of(np.eye(8)), "learned": model.best_estimator_, "what people see": Fixed().of(truth)}
+metrics = {
+    "Euclid": Fixed().of(np.eye(8)),
+    "learned": model.best_estimator_,
+    "what people see": Fixed().of(truth),
+}
 sincere = test & ~careless[judge]
 table = {}
 for name, metric in metrics.items():
     all_, some = agreement(metric, test), agreement(metric, sincere)
-    table[name] = {"all judges of the test": f"{all_[0]:.3f} ± {all_[1]:.3f}", "those who look": f"{some[0]:.3f} ± {some[1]:.3f}"}
+    table[name] = {
+        "all judges of the test": f"{all_[0]:.3f} ± {all_[1]:.3f}",
+        "those who look": f"{some[0]:.3f} ± {some[1]:.3f}",
+    }
 pd.DataFrame(table).T
 
 # %% [markdown]
@@ -105,7 +127,10 @@ pd.DataFrame(table).T
 # with that row, not with 1. If the truth is not known, compare with how often a second judge gives the same answer.
 
 # %%
-gained, ceiling = agreement(metrics["learned"], sincere)[0], agreement(metrics["what people see"], sincere)[0]
+gained, ceiling = (
+    agreement(metrics["learned"], sincere)[0],
+    agreement(metrics["what people see"], sincere)[0],
+)
 plain, spread = agreement(metrics["Euclid"], sincere)
 assert gained > plain + spread
 assert gained <= ceiling + spread
@@ -122,13 +147,17 @@ right.bar(np.arange(8) + 0.2, shares[1], 0.4, label="learned")
 right.set(xlabel="feature", ylabel="share of the diagonal", title="What the metric looks at")
 right.legend()
 figures.show(
-    "Left, a dot stands for the agreement with the held-out judges of a fold at a lambda, and a line joins the means; a vertical line marks the choice. "
-    "Right, bars compare the shares of the features in the diagonal of the metric: what people see beside what was learned. "
-    f"The largest of what people see is {shares[0].max():.1f}, and the learned share of that feature is {shares[1][shares[0].argmax()]:.1f}."
+    "Left, a dot stands for the agreement with the held-out judges of a fold at a lambda, and a "
+    "line joins the means; a vertical line marks the choice. "
+    "Right, bars compare the shares of the features in the diagonal of the metric: what people "
+    "see beside what was learned. "
+    f"The largest of what people see is {shares[0].max():.1f}, and the learned share of that "
+    f"feature is {shares[1][shares[0].argmax()]:.1f}."
 )
 closeness = np.sum(M * truth) / np.linalg.norm(M) / np.linalg.norm(truth)
 print(
-    f"cosine of the learned matrix and the true one: {closeness:.3f}; of the identity: {np.trace(truth) / np.linalg.norm(truth) / np.sqrt(8):.3f}"
+    f"cosine of the learned matrix and the true one: {closeness:.3f}; of the identity: "
+    f"{np.trace(truth) / np.linalg.norm(truth) / np.sqrt(8):.3f}"
 )
 assert closeness > 0.9
 
@@ -146,7 +175,10 @@ for j in np.unique(judge[~test]):
     others = ss.TripletMetric(lam=lam).fit_triplets(X, answers[~test & (judge != j)])
     p, half = agreement(others, judge == j)
     trust[j] = max(p - 0.5, 0.0) if p - half > 0.5 else 0.0
-    print(f"judge {j:2d}: {p:.3f} ± {half:.3f}  weight {trust[j]:.2f}{'   (answers at random)' if careless[j] else ''}")
+    print(
+        f"judge {j:2d}: {p:.3f} ± {half:.3f}  weight "
+        f"{trust[j]:.2f}{'   (answers at random)' if careless[j] else ''}"
+    )
 known = np.unique(judge[~test])
 assert trust[known[careless[known]]].max() < trust[known[~careless[known]]].min()
 
@@ -170,7 +202,10 @@ problem = ss.Problem(ss.Triplets(X, answers[~test]), ss.SmoothedHinge(0.05))
 for part in (0.3, 0.03, 0.003):
     s = ss.solve(problem, part * problem.lam_max(), tol=0.0, rtol=1e-6, screening=("MGB",))
     found = ss.screen_triplets(X, answers[~test], s.x, s.lam)
-    print(f"lambda = {part:5} lambda_max: {found.in_L.mean():4.0%} linear, {found.in_R.mean():4.0%} zero of {len(problem)} answers")
+    print(
+        f"lambda = {part:5} lambda_max: {found.in_L.mean():4.0%} linear, {found.in_R.mean():4.0%} "
+        f"zero of {len(problem)} answers"
+    )
     assert found.in_L.any() and not (found.in_L & found.in_R).any()
 
 # %% [markdown]
@@ -180,7 +215,9 @@ for part in (0.3, 0.03, 0.003):
 mistakes = {
     "a row that is not there": lambda: ss.TripletMetric().fit_triplets(X, [[0, 1, n_things]]),
     "an anchor like itself": lambda: ss.TripletMetric().fit_triplets(X, [[0, 0, 1]]),
-    "no judge is believed": lambda: ss.TripletMetric().fit_triplets(X, answers, triplet_weight=np.zeros(len(answers))),
+    "no judge is believed": lambda: ss.TripletMetric().fit_triplets(
+        X, answers, triplet_weight=np.zeros(len(answers))
+    ),
     "predict": lambda: weighted.predict(X),
 }
 for mistake, run in mistakes.items():

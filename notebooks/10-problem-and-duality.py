@@ -53,12 +53,15 @@ figures.terms_on_loss(loss, u, parts, ax=axes[0], title="at the solution: L, C a
 grid = np.linspace(0.85, 1.1, 200)
 axes[1].plot(grid, loss.alpha(grid), color="#BBBBBB")
 axes[1].plot(u, alpha_star, "o", color="#333333", markersize=5)
-axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$", xlim=(grid[0], grid[-1]))
+axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$",
+            xlim=(grid[0], grid[-1]))
 axes[1].set_title("dual variables, near the corner", loc="left", fontsize=11)
 axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
 figures.show(
-    f"Left, dots are the {len(u)} triplets on the loss, a hinge with a rounded corner, at their margins at the solution: {parts.n_L} lie on the "
-    f"falling line, L, {parts.n_R} on the flat part, R, and {len(u) - parts.n_L - parts.n_R} in the corner. Right, dots are their dual variables at margins near the corner: "
+    f"Left, dots are the {len(u)} triplets on the loss, a hinge with a rounded corner, at their "
+    f"margins at the solution: {parts.n_L} lie on the "
+    f"falling line, L, {parts.n_R} on the flat part, R, and {len(u) - parts.n_L - parts.n_R} in "
+    "the corner. Right, dots are their dual variables at margins near the corner: "
     f"1 for margins below {1.0 - loss.gamma:g}, 0 above 1, and fractions between."
 )
 
@@ -136,7 +139,8 @@ conjugate = sp.expand(climb.subs(t, best))
 
 print("stationary at t =", sp.factor(best), "  conjugate:", conjugate)
 assert sp.simplify(conjugate - (gam * a**2 / 2 - a)) == 0
-assert sp.diff(-a * t - (1 - t - gam / 2), t) == 1 - a  # to the left of the middle piece: climbs to the right
+# to the left of the middle piece: climbs to the right
+assert sp.diff(-a * t - (1 - t - gam / 2), t) == 1 - a
 assert sp.diff(-a * t, t) == -a  # to the right of it: climbs to the left
 
 # %% [markdown]
@@ -149,7 +153,8 @@ assert sp.diff(-a * t, t) == -a  # to the right of it: climbs to the left
 # A quadratic bowl: the bottom is at $x = (H(\alpha) + \Gamma)/\lambda$.
 
 # %%
-x1, x2, h1, h2 = sp.symbols("x1 x2 h1 h2", real=True)  # the coordinates are alone, two of them show it
+# the coordinates are alone, two of them show it
+x1, x2, h1, h2 = sp.symbols("x1 x2 h1 h2", real=True)
 bowl = ell / 2 * (x1**2 + x2**2) - h1 * x1 - h2 * x2
 bottom = sp.solve([sp.diff(bowl, v) for v in (x1, x2)], [x1, x2])
 depth = sp.simplify(bowl.subs(bottom) + (h1**2 + h2**2) / (2 * ell))
@@ -224,7 +229,8 @@ assert sp.expand(left - right) == 0
 
 # %%
 def objectives(A, x, alpha, lam, gamma, d):
-    """P(x), D(alpha), x(alpha), and the three parts of the gap; a row of A is a term, a matrix the vector of its entries."""
+    """P(x), D(alpha), x(alpha), and the three parts of the gap; a row of A is a term, a matrix
+    the vector of its entries."""
     u = A @ x
     slope = np.clip((1.0 - u) / gamma, 0.0, 1.0)
     value = slope * (1.0 - u) - gamma * slope**2 / 2
@@ -240,7 +246,9 @@ def objectives(A, x, alpha, lam, gamma, d):
 
 # %%
 i, j, k = problem.terms.index.T
-A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
+A = np.array(
+    [np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)]
+)
 A = A.reshape(len(problem), 4)
 
 point = 0.3 * np.eye(2)
@@ -325,13 +333,19 @@ line = np.linspace(-3.0, 3.0, 6001)
 for width in (0.0, 0.05, 0.5, 1.0):
     smoothed = ss.SmoothedHinge(width)
     middle = (1.0 - line) ** 2 / (2 * width) if width else 0.0
-    by_pieces = np.where(line > 1.0, 0.0, np.where(line < 1.0 - width, 1.0 - line - width / 2, middle))
+    by_pieces = np.where(
+        line > 1.0, 0.0, np.where(line < 1.0 - width, 1.0 - line - width / 2, middle)
+    )
     assert np.allclose(smoothed.value(line), by_pieces, atol=1e-12)
     for share in np.linspace(0.0, 1.0, 11):
-        assert abs(np.max(-share * line - by_pieces) - smoothed.conjugate(share)) < 1e-6 / max(width, 1e-2)
+        assert abs(np.max(-share * line - by_pieces) - smoothed.conjugate(share)) < 1e-6 / max(
+            width, 1e-2
+        )
         assert np.all(smoothed.value(line) + smoothed.conjugate(share) + share * line >= -1e-12)
     slopes = smoothed.alpha(line)
-    assert np.allclose(smoothed.value(line) + smoothed.conjugate(slopes) + slopes * line, 0.0, atol=1e-12)
+    assert np.allclose(
+        smoothed.value(line) + smoothed.conjugate(slopes) + slopes * line, 0.0, atol=1e-12
+    )
 print("losses, conjugates and slopes are those of the definitions")
 
 # %% [markdown]
@@ -350,7 +364,9 @@ outside_primal.solve(solver=cp.SCS, eps_abs=1e-9, eps_rel=1e-9, max_iters=100_00
 weights, Gamma = cp.Variable(len(problem)), cp.Variable((2, 2), PSD=True)
 H_alpha = cp.reshape(A.T @ weights, (2, 2), order="C")
 concave = (
-    cp.sum(weights) - loss.gamma / 2 * cp.sum_squares(weights) - cp.sum_squares(H_alpha + Gamma) / (2 * lam)
+    cp.sum(weights)
+    - loss.gamma / 2 * cp.sum_squares(weights)
+    - cp.sum_squares(H_alpha + Gamma) / (2 * lam)
 )
 outside_dual = cp.Problem(cp.Maximize(concave), [weights >= 0, weights <= 1])
 outside_dual.solve(solver=cp.SCS, eps_abs=1e-9, eps_rel=1e-9, max_iters=100_000)
@@ -365,15 +381,19 @@ alpha_star = problem.alpha(solution.x)
 H_star = problem.terms.adjoint(alpha_star)
 H_star_minus = problem.cone.split(H_star)[1]
 print(
-    f"optimal value: primal {outside_primal.value:.5f}, dual {outside_dual.value:.5f}, ours {solution.primal:.5f}"
+    f"optimal value: primal {outside_primal.value:.5f}, dual {outside_dual.value:.5f}, ours "
+    f"{solution.primal:.5f}"
 )
 print("M*:    ", np.round(M.value.ravel(), 4) + 0.0, " ours", np.round(solution.x.ravel(), 4) + 0.0)
-print("Gamma*:", np.round(psd.dual_value.ravel(), 3) + 0.0, " ours", np.round(H_star_minus.ravel(), 3) + 0.0)
+print("Gamma*:",
+      np.round(psd.dual_value.ravel(), 3) + 0.0, " ours",
+      np.round(H_star_minus.ravel(), 3) + 0.0)
 
 scale = np.linalg.norm(H_star)
 assert np.allclose(M.value, solution.x, atol=1e-6)
 assert np.allclose([outside_primal.value, outside_dual.value], solution.primal, atol=1e-5)
-assert np.allclose(psd.dual_value, H_star_minus, atol=1e-5 * scale)  # multiplier of the primal constraint
+# multiplier of the primal constraint
+assert np.allclose(psd.dual_value, H_star_minus, atol=1e-5 * scale)
 assert np.allclose(Gamma.value, H_star_minus, atol=1e-4 * scale)  # variable of the dual problem
 assert np.allclose(weights.value, alpha_star, atol=1e-3)
 assert np.allclose(lam * solution.x, H_star + H_star_minus, atol=1e-5 * scale)
@@ -385,7 +405,8 @@ assert np.allclose(lam * solution.x, H_star + H_star_minus, atol=1e-5 * scale)
 u = problem.terms.margins(solution.x)
 in_L, in_R = u < 1.0 - loss.gamma, u > 1.0
 assert np.all(alpha_star[in_L] == 1.0) and np.all(alpha_star[in_R] == 0.0)
-assert np.allclose(weights.value[in_L], 1.0, atol=1e-4) and np.allclose(weights.value[in_R], 0.0, atol=1e-4)
+assert np.allclose(weights.value[in_L], 1.0, atol=1e-4)
+assert np.allclose(weights.value[in_R], 0.0, atol=1e-4)
 print("triplets in L, C, R:", in_L.sum(), (~in_L & ~in_R).sum(), in_R.sum())
 
 # %% [markdown]
@@ -405,7 +426,10 @@ all_in = V * np.maximum(values, 0.0) @ V.T
 lam_max = max(A @ all_in.ravel()) / (1.0 - loss.gamma)
 assert np.allclose(all_in, problem.all_linear(), rtol=1e-12)
 assert np.isclose(lam_max, problem.lam_max(), rtol=1e-12)
-above, below = ss.solve(problem, 1.001 * lam_max, tol=1e-10), ss.solve(problem, 0.999 * lam_max, tol=1e-10)
+above, below = (
+    ss.solve(problem, 1.001 * lam_max, tol=1e-10),
+    ss.solve(problem, 0.999 * lam_max, tol=1e-10),
+)
 for name, s in (("above", above), ("below", below)):
     beyond = int(np.sum(problem.terms.margins(s.x) > 1.0 - loss.gamma + 1e-6))
     print(f"just {name} lam_max: {beyond} triplets have left the linear part")
@@ -431,9 +455,11 @@ assert (
 # With sympy on one term: a loss replaced by its straight part has the conjugate we need at $\alpha = 1$.
 
 # %%
-straight = (1 - t - gam / 2) + 1 * t  # the loss of an L triplet and its multiplier 1: nothing is left of t
+# the loss of an L triplet and its multiplier 1: nothing is left of t
+straight = (1 - t - gam / 2) + 1 * t
 assert sp.simplify(straight + conjugate.subs(a, 1)) == 0
-print("constant left by a term of L:", sp.factor(-conjugate.subs(a, 1)), " by a term of R:", -conjugate.subs(a, 0))
+print("constant left by a term of L:", sp.factor(-conjugate.subs(a, 1)), " by a term of R:",
+      -conjugate.subs(a, 0))
 
 # %% [markdown]
 # Now random problems of all three kinds. Known are random parts of the true $L$ and $R$; they leave in two steps, as
@@ -450,7 +476,9 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
+    return ss.Problem(
+        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
+    )
 
 
 # %%
@@ -478,11 +506,14 @@ def off_the_formulas(whole, reduced, L_hat, left, full, rng):
     """Relative difference of the reduced problem from the displayed formulas, at a random pair."""
     rows = np.array([whole.terms.adjoint(unit).ravel() for unit in np.eye(len(whole))])
     c, gamma, weight = rows[L_hat].sum(axis=0), whole.loss.gamma, full.lam
-    assert len(reduced) == left.sum() and 0.0 < reduced.linear_error < 1e-9 * (1.0 + np.abs(rows).sum())
+    assert len(reduced) == left.sum()
+    assert 0.0 < reduced.linear_error < 1e-9 * (1.0 + np.abs(rows).sum())
     z = rng.standard_normal(full.x.shape)
     z = whole.cone.project(z @ z.T if z.ndim == 2 else z) * max(np.linalg.norm(full.x), 0.1)
     losses = whole.loss.value(rows[left] @ z.ravel())
-    P_reduced = losses.sum() - c @ z.ravel() + (1 - gamma / 2) * L_hat.sum() + weight / 2 * np.sum(z**2)
+    P_reduced = (
+        losses.sum() - c @ z.ravel() + (1 - gamma / 2) * L_hat.sum() + weight / 2 * np.sum(z**2)
+    )
     alpha = np.where(left, rng.uniform(0.0, 1.0, len(whole)), L_hat)
     D_whole = whole.dual(alpha, weight)
     e = reduced.evaluate(z, weight, alpha[left])
@@ -494,7 +525,9 @@ def off_the_formulas(whole, reduced, L_hat, left, full, rng):
         (reduced.gap(z, weight, alpha[left]), P_reduced - D_whole),
         (reduced.x_of(alpha[left], weight), whole.x_of(alpha, weight)),
     )
-    return max(np.linalg.norm(found - true) / (np.linalg.norm(true) + len(whole)) for found, true in pairs)
+    return max(
+        np.linalg.norm(found - true) / (np.linalg.norm(true) + len(whole)) for found, true in pairs
+    )
 
 
 # %%
@@ -549,7 +582,8 @@ for B in rng.standard_normal((500, 2, 2)):
 print(f"P - reduced P at 500 random metrics: between {min(lower) + 0.0:.3f} and {max(lower):.1f}")
 half = 0.5 * (point + solution.x)
 print(
-    f"half-way to the solution: gap {problem.gap(half, lam):.3f}, of the reduced problem {reduced.gap(half, lam):.3f}"
+    f"half-way to the solution: gap {problem.gap(half, lam):.3f}, of the reduced problem "
+    f"{reduced.gap(half, lam):.3f}"
 )
 assert min(lower) >= -1e-9 and reduced.gap(half, lam) < problem.gap(half, lam)
 
@@ -573,9 +607,11 @@ print(f"its dual variable is {alpha_star[wrong]:.3f}, its margin {u[wrong]:.3f}"
 print(f"gap it reports: below 1e-9; true gap {problem.gap(elsewhere.x, lam):.3f}")
 assert elsewhere.gap < 1e-9
 print(
-    f"distance from the solution {np.linalg.norm(elsewhere.x - solution.x):.4f}, norm of the solution {np.linalg.norm(solution.x):.4f}"
+    f"distance from the solution {np.linalg.norm(elsewhere.x - solution.x):.4f}, norm of the "
+    f"solution {np.linalg.norm(solution.x):.4f}"
 )
-assert problem.gap(elsewhere.x, lam) > 1e-3 and np.linalg.norm(elsewhere.x - solution.x) > 1e3 * elsewhere.eps
+assert problem.gap(elsewhere.x, lam) > 1e-3
+assert np.linalg.norm(elsewhere.x - solution.x) > 1e3 * elsewhere.eps
 
 # %% [markdown]
 # ### The dual without the projection, and beyond the box
@@ -589,13 +625,16 @@ assert problem.gap(elsewhere.x, lam) > 1e-3 and np.linalg.norm(elsewhere.x - sol
 # %%
 free = cp.Problem(
     cp.Maximize(
-        cp.sum(weights) - loss.gamma / 2 * cp.sum_squares(weights) - cp.sum_squares(H_alpha) / (2 * lam)
+        cp.sum(weights)
+        - loss.gamma / 2 * cp.sum_squares(weights)
+        - cp.sum_squares(H_alpha) / (2 * lam)
     ),
     [weights >= 0, weights <= 1],
 )
 free.solve(solver=cp.SCS, eps_abs=1e-9, eps_rel=1e-9, max_iters=100_000)
 print(
-    f"P(M*) = {solution.primal:.4f}, best dual value {outside_dual.value:.4f}, best without Gamma {free.value:.4f}"
+    f"P(M*) = {solution.primal:.4f}, best dual value {outside_dual.value:.4f}, best without Gamma "
+    f"{free.value:.4f}"
 )
 assert free.value < outside_dual.value - 1e-3
 
@@ -643,7 +682,10 @@ assert square <= len(problem) * (1 - loss.gamma / 2) / lam
 
 line = ss.Triplets(np.array([[0.0], [0.0], [2.0]]), [[0, 1, 2]], diagonal=True)  # one term, a = 4
 tight = ss.solve(ss.Problem(line, ss.Hinge()), 16.0, tol=1e-10)
-print(f"one triplet, hinge, lam = |a|^2 = 16:  x = {tight.x[0]:.4f}, the bound {np.sqrt(1 / 16.0):.4f}")
+print(
+    f"one triplet, hinge, lam = |a|^2 = 16:  x = {tight.x[0]:.4f}, the bound "
+    f"{np.sqrt(1 / 16.0):.4f}"
+)
 assert abs(tight.x[0] - 0.25) < 1e-4
 
 # %% [markdown]

@@ -65,8 +65,10 @@ for ax, prob, start, title in (
     plane = None if start.ndim == 1 else (best, start, b.center)
     figures.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
 figures.show(
-    "Left is a plane of matrices, right the plane of diagonal metrics, each with the cone shaded and a disc, the gradient bound. The reference x "
-    "and the point x minus the gradient over lambda are the ends of a diameter; the optimum lies inside."
+    "Left is a plane of matrices, right the plane of diagonal metrics, each with the cone shaded "
+    "and a disc, the gradient bound. The reference x "
+    "and the point x minus the gradient over lambda are the ends of a diameter; the "
+    "optimum lies inside."
 )
 
 # %% [markdown]
@@ -206,7 +208,9 @@ left = inner(Z - M, Z - M) + inner(G, Z - M) / ell
 Q = M - G / (2 * ell)
 right = inner(Z - Q, Z - Q) - inner(G, G) / (4 * ell**2)
 thales = inner(Z - M, Z - (M - G / ell))  # seen from the two ends of a diameter
-print("left minus right:", sp.expand(left - right), "  left minus Thales:", sp.expand(left - thales))
+print(
+    "left minus right:", sp.expand(left - right), "  left minus Thales:", sp.expand(left - thales)
+)
 assert sp.expand(left - right) == 0 and sp.expand(left - thales) == 0
 
 # %% [markdown]
@@ -310,7 +314,9 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
+    return ss.Problem(
+        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
+    )
 
 
 def references(problem, x_star, rng):
@@ -334,7 +340,9 @@ def instances(rng, kinds, repeats):
     for kind in kinds:
         for repeat in range(repeats):
             instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
+            rows = np.array(
+                [instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))]
+            )
             lam_max = max(instance.lam_max(), 1.0)
             weight = lam_max * rng.choice([2.0, 0.5, 0.1, 0.02])
             optimum = ss.solve(instance, weight, rtol=1e-13, tol=1e-12)
@@ -359,7 +367,9 @@ for kind, instance, rows, weight, optimum in instances(rng, kinds, 40):
         b = library_ball(instance, reference, weight, alpha)
         center, radius = gradient_ball(rows, reference.ravel(), weight, instance.loss.gamma, alpha)
         size = np.linalg.norm(center) + radius
-        apart = max(apart, np.linalg.norm(b.center.ravel() - center) / size, abs(b.radius - radius) / size)
+        apart = max(
+            apart, np.linalg.norm(b.center.ravel() - center) / size, abs(b.radius - radius) / size
+        )
         distance = np.linalg.norm(optimum.x - b.center)
         assert distance <= b.radius + optimum.eps
         largest[kind], count = max(largest[kind], distance / (b.radius + optimum.eps)), count + 1
@@ -370,14 +380,18 @@ for kind, instance, rows, weight, optimum in instances(rng, kinds, 40):
 
 print(f"{count} balls; the library and numpy differ by less than 1e-6 of their size")
 for kind in kinds:
-    print(f"{kind:16} largest distance {largest[kind]:.3f} (bound 1); at 1.5 lam_max from x = 0: {attained[kind]:.6f} in all")
+    print(
+        f"{kind:16} largest distance {largest[kind]:.3f} (bound 1); at 1.5 lam_max from x = 0: "
+        f"{attained[kind]:.6f} in all"
+    )
 assert apart < 1e-6 and max(largest.values()) <= 1.0 and min(attained.values()) > 1.0 - 1e-6
 
 # %% [markdown]
 # The one term with the hinge: for all eleven dual points the solution is on the surface.
 
 # %% tags=["STS19-T1"]
-one_term = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Hinge())  # a = 1, and a sample of zeros
+# a = 1, and a sample of zeros
+one_term = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Hinge())
 surface = []
 for s in np.linspace(0.0, 1.0, 11):
     b = library_ball(one_term, np.zeros(1), 1.0, np.array([s, 1.0]))
@@ -408,8 +422,10 @@ assert 0 < found.n_L + found.n_R < len(problem)
 print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; rightly so")
 figures.terms_on_loss(loss, margins, found, title="margins at the solution, what GB certifies")
 figures.show(
-    "Dots are the triplets on the loss, at their margins at the solution, coloured by what the gradient bound certifies: "
-    f"{found.n_L} are certain to lie on the falling line, {found.n_R} on the flat part, and {len(problem) - found.n_L - found.n_R} stay undecided."
+    "Dots are the triplets on the loss, at their margins at the solution, coloured by what the "
+    "gradient bound certifies: "
+    f"{found.n_L} are certain to lie on the falling line, {found.n_R} on the flat part, and "
+    f"{len(problem) - found.n_L - found.n_R} stay undecided."
 )
 
 # %% [markdown]
@@ -438,10 +454,13 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     radii[title] = {
         name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()
     }
-    figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True)
+    figures.lines(
+        radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True
+    )
 figures.show(
     "Curves show the radii of the balls against the iteration, on a logarithmic axis. "
-    f"Left, with an active constraint: {figures.ends(radii[titles[0]], '{:.1g}')}. Right, without a constraint, where the balls are equal: "
+    f"Left, with an active constraint: {figures.ends(radii[titles[0]], '{:.1g}')}. Right, without "
+    "a constraint, where the balls are equal: "
     f"{figures.ends(radii[titles[1]], '{:.1g}')}."
 )
 
@@ -498,7 +517,10 @@ for _ in range(1000):
     distance = np.linalg.norm(exact - center)
     outside["without"] += distance > np.linalg.norm(center)  # at x = 0 the center is -g/(2 lam)
     outside["with"] += distance > radius
-print(f"solution outside the ball: {outside['without']} of 1000 without the Fenchel gap, {outside['with']} with it")
+print(
+    f"solution outside the ball: {outside['without']} of 1000 without the Fenchel gap, "
+    f"{outside['with']} with it"
+)
 assert outside["with"] == 0 and outside["without"] > 900
 
 # %% [markdown]
@@ -560,7 +582,10 @@ for point in (x, x_half, x_star, x0.x):
         assert b.contains(point), name
         n_balls, n_certified = n_balls + 1, n_certified + found.n_L + found.n_R
         n_new += int(np.sum(here[found.in_R] <= 1.0) + np.sum(here[found.in_L] >= 1.0 - loss.gamma))
-print(f"{n_balls} balls hold their references; {n_certified} triplets certified, {n_new} of them not there yet at the reference")
+print(
+    f"{n_balls} balls hold their references; {n_certified} triplets certified, {n_new} of them "
+    "not there yet at the reference"
+)
 assert n_new == 0 < n_certified
 
 # %% [markdown]

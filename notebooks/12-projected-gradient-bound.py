@@ -62,12 +62,17 @@ for ax, reference, title in (
     }
     sizes_of.append(pair["PGB"].radius / pair["GB"].radius)
     plane = (pair["PGB"].center, pair["GB"].center, x_star)
-    figures.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
+    figures.balls(
+        problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title
+    )
     ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
 figures.show(
-    "The left plane is for a far reference, the right plane for a near one; the cone is shaded. The disc "
-    "of GB has its center outside of the cone, the smaller disc of PGB has it on the edge of the cone, "
-    f"and the optimum lies in both. The radius of PGB is {sizes_of[0]:.2f} times the radius of GB on the "
+    "The left plane is for a far reference, the right plane for a near one; the cone "
+    "is shaded. The disc "
+    "of GB has its center outside of the cone, the smaller disc of PGB has it on the "
+    "edge of the cone, "
+    f"and the optimum lies in both. The radius of PGB is {sizes_of[0]:.2f} times the "
+    "radius of GB on the "
     f"left and {sizes_of[1]:.2f} times on the right."
 )
 
@@ -79,7 +84,10 @@ figures.show(
 normal = pair["PGB"].center - pair["GB"].center
 metrics = [B @ B.T for B in np.random.default_rng(4).standard_normal((2000, 2, 2))]
 held = sum(np.vdot(normal, metric) >= 0.0 for metric in metrics)
-print(f"the half-space holds {held} of {len(metrics)} random metrics and the optimum, and not the center of GB")
+print(
+    f"the half-space holds {held} of {len(metrics)} random metrics and the optimum, and not the "
+    "center of GB"
+)
 assert abs(np.vdot(normal, pair["PGB"].center)) < 1e-9 and held == len(metrics)
 assert np.vdot(normal, pair["GB"].center) < 0.0 <= np.vdot(normal, x_star)
 
@@ -180,15 +188,26 @@ while len(cap) < 2000:
     direction = B + B.T
     side = direction - np.vdot(direction, towards) * towards
     rim.append(projected.center + projected.radius * side / np.linalg.norm(side))
-    inside = ball.center + ball.radius * rng.random() ** (1 / 3) * direction / np.linalg.norm(direction)
+    inside = ball.center + ball.radius * rng.random() ** (1 / 3) * direction / np.linalg.norm(
+        direction
+    )
     if np.vdot(Q_minus, inside) >= 0.0:
         cap.append(inside)
 from_GB = np.array([np.linalg.norm(P - ball.center) for P in rim]) / ball.radius
 from_PGB = np.array([np.linalg.norm(P - projected.center) for P in cap]) / projected.radius
 
-print(f"radius of GB {ball.radius:.4f}, of PGB {projected.radius:.4f}, |Q_-| = {np.linalg.norm(Q_minus):.4f}")
-print(f"rim of the disc, distance from the center of GB in radii: {from_GB.min():.6f} to {from_GB.max():.6f}")
-print(f"{len(cap)} points of the cap, largest distance from the center of PGB in radii: {from_PGB.max():.2f}")
+print(
+    f"radius of GB {ball.radius:.4f}, of PGB {projected.radius:.4f}, |Q_-| = "
+    f"{np.linalg.norm(Q_minus):.4f}"
+)
+print(
+    f"rim of the disc, distance from the center of GB in radii: {from_GB.min():.6f} to "
+    f"{from_GB.max():.6f}"
+)
+print(
+    f"{len(cap)} points of the cap, largest distance from the center of PGB in radii: "
+    f"{from_PGB.max():.2f}"
+)
 assert np.allclose(from_GB, 1.0, atol=1e-8) and from_PGB.max() <= 1.0
 
 # %% [markdown]
@@ -231,7 +250,8 @@ print("radius of GB there:", r_GB, "  of PGB:", sp.sqrt(sp.simplify(r_GB**2 - sq
 
 # %%
 def projected_ball(A, x, lam, gamma, project, alpha=None):
-    """Center and radius by equation (2), Fenchel gaps included; a row of A is a term, x a vector."""
+    """Center and radius by equation (2), Fenchel gaps included; a row of A is a term, x a
+    vector."""
     margin = A @ x
     slope = np.clip((1.0 - margin) / gamma, 0.0, 1.0)
     value = slope * (1.0 - margin) - gamma * slope**2 / 2
@@ -249,9 +269,15 @@ def semidefinite(Q):
     return (V * np.maximum(values, 0.0) @ V.T).ravel()
 
 
-projections = {"metric": semidefinite, "diagonal metric": lambda Q: np.maximum(Q, 0.0), "support vectors": lambda Q: Q}
+projections = {
+    "metric": semidefinite,
+    "diagonal metric": lambda Q: np.maximum(Q, 0.0),
+    "support vectors": lambda Q: Q,
+}
 i, j, k = problem.terms.index.T
-A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
+A = np.array(
+    [np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)]
+)
 A = A.reshape(len(problem), 4)
 slow_center, slow_radius = projected_ball(A, x.ravel(), lam, loss.gamma, semidefinite)
 print("numpy:  center", np.round(slow_center, 4) + 0.0, " radius", round(float(slow_radius), 4))
@@ -260,7 +286,8 @@ print("numpy:  center", np.round(slow_center, 4) + 0.0, " radius", round(float(s
 # ## The library, and does it match?
 
 # %%
-print("library: center", np.round(projected.center.ravel(), 4) + 0.0, " radius", round(projected.radius, 4))
+print("library: center",
+      np.round(projected.center.ravel(), 4) + 0.0, " radius", round(projected.radius, 4))
 assert np.allclose(projected.center.ravel(), slow_center, atol=1e-13)
 assert 0.0 <= projected.radius / slow_radius - 1.0 < 1e-9
 as_printed = np.sqrt(ball.radius**2 - np.linalg.norm(Q_minus) ** 2)
@@ -286,7 +313,9 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
+    return ss.Problem(
+        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
+    )
 
 
 def references(problem, x_star, rng):
@@ -311,7 +340,9 @@ def instances(rng, kinds, repeats):
     for kind in kinds:
         for repeat in range(repeats):
             instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
+            rows = np.array(
+                [instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))]
+            )
             weight = max(instance.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
             yield kind, instance, rows, weight, ss.solve(instance, weight, rtol=1e-13, tol=1e-12)
 
@@ -326,13 +357,16 @@ def pairs(problem, optimum, rng):
 
 # %%
 def checked(instance, GB, PGB, best, size):
-    """Check what is claimed of both balls; return the numbers of terms that GB, PGB and GB with its half-space screen."""
+    """Check what is claimed of both balls; return the numbers of terms that GB, PGB and GB with
+    its half-space screen."""
     distance = np.linalg.norm(best.x - PGB.center)
     assert distance <= PGB.radius + best.eps
     assert PGB.radius <= GB.radius + 1e-6 * np.linalg.norm(best.x)  # roundings of two sums
     assert np.vdot(GB.normal, best.x) >= -best.eps * np.linalg.norm(GB.normal)
     assert np.allclose(GB.normal, PGB.center - GB.center, atol=1e-9 * size)
-    found = [ss.rules.sphere(instance, b) for b in (GB, PGB)] + [ss.rules.halfspace(instance, GB, GB.normal)]
+    found = [ss.rules.sphere(instance, b) for b in (GB, PGB)] + [
+        ss.rules.halfspace(instance, GB, GB.normal)
+    ]
     assert np.all(found[2].in_L >= found[1].in_L) and np.all(found[2].in_R >= found[1].in_R)
     return [f.n_L + f.n_R for f in found]
 
@@ -344,17 +378,32 @@ largest, smaller = dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 0)
 for kind, instance, rows, weight, best in instances(rng, kinds, 30):
     for reference, alpha in pairs(instance, best, rng):
         GB, PGB = (library_ball(name, instance, reference, weight, alpha) for name in ("GB", "PGB"))
-        center, radius = projected_ball(rows, reference.ravel(), weight, instance.loss.gamma, projections[kind], alpha)
+        center, radius = projected_ball(
+            rows, reference.ravel(), weight, instance.loss.gamma, projections[kind], alpha
+        )
         size = np.linalg.norm(center) + np.linalg.norm(reference) + GB.radius
-        apart = max(apart, np.linalg.norm(PGB.center.ravel() - center) / size, abs(PGB.radius - radius) / size)
+        apart = max(
+            apart,
+            np.linalg.norm(PGB.center.ravel() - center) / size,
+            abs(PGB.radius - radius) / size,
+        )
         counts += checked(instance, GB, PGB, best, size)
-        largest[kind] = max(largest[kind], np.linalg.norm(best.x - PGB.center) / (PGB.radius + best.eps))
+        largest[kind] = max(
+            largest[kind], np.linalg.norm(best.x - PGB.center) / (PGB.radius + best.eps)
+        )
         smaller[kind] += PGB.radius < 0.99 * GB.radius
         count += 1
 print(f"{count} balls; the library and numpy differ by less than 1e-6 of their size")
 for kind in kinds:
-    print(f"{kind:16} largest distance {largest[kind]:.3f} (bound 1), smaller than GB in {smaller[kind]} of {count // 3}")
-print("terms screened, all balls together: GB {}, PGB {}, GB and half-space {}".format(*(f"{n / 1000:.1f} thousand" for n in counts)))
+    print(
+        f"{kind:16} largest distance {largest[kind]:.3f} (bound 1), smaller than GB in "
+        f"{smaller[kind]} of {count // 3}"
+    )
+print(
+    "terms screened, all balls together: GB {}, PGB {}, GB and half-space {}".format(
+        *(f"{n / 1000:.1f} thousand" for n in counts)
+    )
+)
 assert apart < 1e-6 and max(largest.values()) <= 1.0
 assert counts[0] < counts[1] < counts[2] and smaller["support vectors"] == 0
 
@@ -404,20 +453,30 @@ for weight in lams:
 # %%
 figure, axes = figures.panels(2, height=3.2)
 title = "wine, before the first iteration"
-figures.lines(share, lams, ax=axes[0], title=title, ylabel="share of terms screened", path=True, share=True)
+figures.lines(
+    share, lams, ax=axes[0], title=title, ylabel="share of terms screened", path=True, share=True
+)
 title = "radius of the balls"
 figures.lines(sizes, lams, ax=axes[1], title=title, ylabel=r"radius / $\|x_0\|$", path=True)
 axes[1].set(ylim=(0.0, None))
 figures.show(
-    "Curves show a path of wine, on which lambda falls to the right. Left they show the share screened: "
-    f"{figures.ends(share, '{:.1f}')}. Right they show the radius over the norm of the reference: {figures.ends(sizes)}."
+    "Curves show a path of wine, on which lambda falls to the right. Left they show "
+    "the share screened: "
+    f"{figures.ends(share, '{:.1f}')}. Right they show the radius over the norm of the reference: "
+    f"{figures.ends(sizes)}."
 )
 
 # %%
 for name, values in share.items():
-    print(f"{name:18} share screened: mean {np.mean(values):.2f}, at the smallest lambda {values[-1]:.2f}")
+    print(
+        f"{name:18} share screened: mean {np.mean(values):.2f}, at the smallest lambda "
+        f"{values[-1]:.2f}"
+    )
 print("rank of the solution, of 13: from", max(ranks), "to", min(ranks))
-print(f"radius of PGB over the norm of its reference: {min(sizes['PGB']):.3f} to {max(sizes['PGB']):.3f}")
+print(
+    f"radius of PGB over the norm of its reference: {min(sizes['PGB']):.3f} to "
+    f"{max(sizes['PGB']):.3f}"
+)
 assert np.all(np.array(share["GB and half-space"]) >= share["PGB"])
 assert share["PGB"][-1] > share["GB"][-1] + 0.1
 
@@ -487,9 +546,11 @@ axes.set(xlabel="slope of the first", ylabel="slope of the second")
 axes.set_title("radius of PGB at the solution, hinge", loc="left", fontsize=10)
 figure.colorbar(drawn)
 figures.show(
-    "Shades show the radius of PGB at the solution over the slopes of the triplets at the kink, dark where it is small. "
+    "Shades show the radius of PGB at the solution over the slopes of the triplets at the kink, "
+    "dark where it is small. "
     "At the star, the dual optimum, the radius is 0. At the corners of the square it is "
-    f"{min(surface[0, 0], surface[0, -1], surface[-1, 0], surface[-1, -1]):.2f} or more, and the largest is {surface.max():.2f}."
+    f"{min(surface[0, 0], surface[0, -1], surface[-1, 0], surface[-1, -1]):.2f} or more, and the "
+    f"largest is {surface.max():.2f}."
 )
 
 # %% [markdown]
@@ -502,9 +563,14 @@ figures.show(
 corners = [radius_with(first, second) for first in (0.0, 1.0) for second in (0.0, 1.0)]
 by_point = ss.spheres.projected_gradient_bound(hinge, at_hinge.x, lam_hinge).radius
 by_dual = library_ball("PGB", hinge, at_hinge.x, lam_hinge, alpha_star)
-print(f"four corners: {np.round(corners, 3)}; alpha(x) is one of them, the smallest is {min(corners):.3f}")
+print(
+    f"four corners: {np.round(corners, 3)}; alpha(x) is one of them, the smallest is "
+    f"{min(corners):.3f}"
+)
 print("from the dual solution: below 1e-4")
-assert min(*corners, by_point) > 0.02 and by_dual.radius < 1e-4 and min(abs(by_point - r) for r in corners) < 1e-3
+assert min(*corners, by_point) > 0.02
+assert by_dual.radius < 1e-4
+assert min(abs(by_point - r) for r in corners) < 1e-3
 assert ss.rules.sphere(hinge, by_dual).rate > 0.9
 
 rng = np.random.default_rng(13)
@@ -518,7 +584,10 @@ for kind in kinds:
             unit = ss.spheres.gradient_bound(instance, instance.cone.zeros(), weight).radius
             size = library_ball("PGB", instance, best.x, weight, best.alpha).radius / unit
             worst[gamma], closed = max(worst.get(gamma, 0.0), size), closed + 1
-print(f"{closed} random problems, gamma in {list(worst)}: radius below 1e-3 times the radius of GB at x = 0")
+print(
+    f"{closed} random problems, gamma in {list(worst)}: radius below 1e-3 times the "
+    "radius of GB at x = 0"
+)
 assert max(worst.values()) < 1e-3
 
 # %% [markdown]
@@ -537,7 +606,8 @@ assert max(worst.values()) < 1e-3
 # %%
 def exact_square(x, H, lam):
     """r_PGB^2 by equation (2) in exact arithmetic, K = non-negative vectors."""
-    x, H, lam = [Fraction(float(v)) for v in x], [Fraction(float(v)) for v in H], Fraction(float(lam))
+    x, H, lam = [Fraction(float(v)) for v in x], [Fraction(float(v))
+                                                  for v in H], Fraction(float(lam))
     Q = [(v + w / lam) / 2 for v, w in zip(x, H, strict=True)]
     plus = [max(v, Fraction(0)) for v in Q]
     return sum((v - w) ** 2 + 2 * v * (w - u) for v, w, u in zip(x, plus, Q, strict=True))
@@ -563,9 +633,15 @@ for _ in range(300):
     outcome["too small"] += printed < 0.5 * exact
     sums_apart = max(sums_apart, abs(as_sum - exact) / exact)
 print("solution:", np.round(best.x, 4), f" |Q_-| = {np.linalg.norm(plus - Q):.0f}")
-print(f"difference of squares wrong by more than half: {outcome['wrong']} of 300 references, often too small (more than 50 times)")
+print(
+    f"difference of squares wrong by more than half: {outcome['wrong']} of 300 references, often "
+    "too small (more than 50 times)"
+)
 print("sum (2): relative error below 1e-4")
-assert best.x[1] == 0.0 and outcome["wrong"] == 300 and outcome["too small"] > 50 and sums_apart < 1e-4
+assert best.x[1] == 0.0
+assert outcome["wrong"] == 300
+assert outcome["too small"] > 50
+assert sums_apart < 1e-4
 
 # %% [markdown]
 # A square that is too large loses decisions. One that is too small is unsafe, because the ball need not hold the
@@ -586,7 +662,10 @@ away = np.linalg.norm(x_star - onto)
 print(f"'squared radius' {shrunk:.5f}, squared distance of the solution {away**2:.4f}")
 assert shrunk < away**2
 good = ss.spheres.projected_gradient_bound(problem, reference, lam)
-print(f"with the cone itself: {good.radius**2:.4f} and {np.linalg.norm(x_star - good.center) ** 2:.4f}")
+print(
+    f"with the cone itself: {good.radius**2:.4f} and "
+    f"{np.linalg.norm(x_star - good.center) ** 2:.4f}"
+)
 
 # %% [markdown]
 # ## Exercise
@@ -612,7 +691,10 @@ print(f"with the cone itself: {good.radius**2:.4f} and {np.linalg.norm(x_star - 
 height, r_GB, r_PGB = ball.radius - np.linalg.norm(Q_minus), ball.radius, projected.radius
 tip = projected.center + projected.radius * towards
 beyond = np.linalg.norm(tip - ball.center) / ball.radius
-print(f"height of the cap {height:.4f} < {r_PGB:.4f}; the tip of PGB is {beyond:.2f} radii of GB from its center")
+print(
+    f"height of the cap {height:.4f} < {r_PGB:.4f}; the tip of PGB is {beyond:.2f} radii of GB "
+    "from its center"
+)
 assert height < r_PGB and beyond > 1.01
 for bound in (ss.spheres.duality_gap_bound, ss.spheres.midpoint_gap_bound):
     assert problem.cone.violation(bound(problem, x, lam).center) < 1e-12

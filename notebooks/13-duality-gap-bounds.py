@@ -29,27 +29,39 @@ from safescreen_book import figures
 # (the bar below).
 
 # %%
-numbers, width, curvature = np.array([3.0, 2.2, 1.4, 0.8, 0.5, -0.4, -0.9]), 0.3, 2.0  # a_t, gamma, lambda
+# a_t, gamma, lambda
+numbers, width, curvature = np.array([3.0, 2.2, 1.4, 0.8, 0.5, -0.4, -0.9]), 0.3, 2.0
 line = np.linspace(-0.2, 1.4, 801)
 slopes = np.clip((1.0 - np.outer(line, numbers)) / width, 0.0, 1.0)
-values = np.sum(slopes * (1.0 - np.outer(line, numbers)) - width / 2 * slopes**2, axis=1) + curvature / 2 * line**2
+values = (
+    np.sum(slopes * (1.0 - np.outer(line, numbers)) - width / 2 * slopes**2, axis=1)
+    + curvature / 2 * line**2
+)
 lowest = line[np.argmin(values)]
 at = np.searchsorted(line, lowest + 0.12)
-dual = np.sum(slopes[at] - width / 2 * slopes[at] ** 2) - max(numbers @ slopes[at], 0.0) ** 2 / (2 * curvature)
+dual = np.sum(slopes[at] - width / 2 * slopes[at] ** 2) - max(numbers @ slopes[at], 0.0) ** 2 / (
+    2 * curvature
+)
 reach = np.sqrt(2.0 * (values[at] - dual) / curvature)
 assert dual <= values.min() and abs(line[at] - lowest) <= reach
-ax = figures.lines({"objective $P$": values}, line, xlabel="$x$", title="a small gap, a near solution", legend=None)
+ax = figures.lines(
+    {"objective $P$": values}, line, xlabel="$x$", title="a small gap, a near solution", legend=None
+)
 ax.plot(line, values.min() + curvature / 2 * (line - lowest) ** 2, ":", color="#333333")
 ax.axhline(dual, color="#999999", linewidth=1.0)
-ax.plot([line[at] - reach, line[at] + reach], [dual - 0.5] * 2, color=figures.style_of("DGB")["color"], linewidth=4)
+ax.plot([line[at] - reach, line[at] + reach], [dual - 0.5] * 2,
+        color=figures.style_of("DGB")["color"], linewidth=4)
 ax.plot(line[at], values[at], "o", color="black")
 ax.plot(lowest, values.min(), "*", color="black", markersize=11)
-for text, place in (("$P(x)$", (line[at], values[at] + 0.25)), ("$D$", (-0.18, dual + 0.1)), ("DGB", (line[at] + reach + 0.03, dual - 0.6))):
+for text, place in (("$P(x)$", (line[at], values[at] + 0.25)), ("$D$", (-0.18, dual + 0.1)),
+                    ("DGB", (line[at] + reach + 0.03, dual - 0.6))):
     ax.annotate(text, place)
 ax.set(ylim=(dual - 1.0, dual + 4.0))
 figures.show(
-    "The objective is a convex curve with a star at its lowest point; below it lies a parabola with the same lowest point. A dot on the curve is the "
-    "reference, and a horizontal line below the lowest point is the dual value. The bar at the bottom, centered below the dot, is DGB, and the star is above the bar."
+    "The objective is a convex curve with a star at its lowest point; below it lies a parabola "
+    "with the same lowest point. A dot on the curve is the "
+    "reference, and a horizontal line below the lowest point is the dual value. The bar at the "
+    "bottom, centered below the dot, is DGB, and the star is above the bar."
 )
 
 # %% [markdown]
@@ -172,7 +184,9 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
+    return ss.Problem(
+        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
+    )
 
 
 def pairs(problem, optimum, lam, rng):
@@ -210,25 +224,35 @@ def gap_balls(A, x, alpha, lam, gamma, project):
     plus = project(A.T @ alpha)
     dual = alpha.sum() - gamma / 2 * alpha @ alpha - plus @ plus / (2 * lam)
     gaps = (objective(A, point, lam, gamma) - dual for point in (x, plus / lam))
-    wide, narrow = (np.sqrt(max(factor * gap / lam, 0.0)) for factor, gap in zip((2.0, 1.0), gaps, strict=True))
+    wide, narrow = (
+        np.sqrt(max(factor * gap / lam, 0.0)) for factor, gap in zip((2.0, 1.0), gaps, strict=True)
+    )
     return (x, wide), (plus / lam, narrow)
 
 
 # %%
-projections = {"metric": semidefinite, "diagonal metric": lambda Q: np.maximum(Q, 0.0), "support vectors": lambda Q: Q}
+projections = {
+    "metric": semidefinite,
+    "diagonal metric": lambda Q: np.maximum(Q, 0.0),
+    "support vectors": lambda Q: Q,
+}
+
 
 def instances(rng, kinds, repeats):
     """Random problems, their terms as rows, a lam, and the solution."""
     for kind in kinds:
         for repeat in range(repeats):
             instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
+            rows = np.array(
+                [instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))]
+            )
             weight = max(instance.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
             yield kind, instance, rows, weight, ss.solve(instance, weight, tol=1e-12, rtol=1e-13)
 
 
 def both_distances(x_alpha, reference, best, weight):
-    """What the distances of x and of x(alpha) from the solution take of the gap, and what its accuracy allows."""
+    """What the distances of x and of x(alpha) from the solution take of the gap, and what its
+    accuracy allows."""
     distances = np.linalg.norm(best.x - reference), np.linalg.norm(x_alpha - best.x.ravel())
     both = weight / 2 * (distances[0] ** 2 + distances[1] ** 2)
     return both, weight * best.eps * (sum(distances) + best.eps)
@@ -242,8 +266,13 @@ for kind, instance, rows, weight, best in instances(rng, kinds, 30):
     solved.append((kind, instance, rows, weight, best))
     for reference, alpha in pairs(instance, best.x, weight, rng):
         DGB = ss.spheres.duality_gap_bound(instance, reference, weight, alpha)
-        (_, radius), (x_alpha, _) = gap_balls(rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind])
-        gap, size = weight / 2 * DGB.radius**2, np.linalg.norm(reference) + np.linalg.norm(rows.sum(axis=0)) / weight
+        (_, radius), (x_alpha, _) = gap_balls(
+            rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind]
+        )
+        gap, size = (
+            weight / 2 * DGB.radius**2,
+            np.linalg.norm(reference) + np.linalg.norm(rows.sum(axis=0)) / weight,
+        )
         apart = max(apart, abs(DGB.radius - radius) / size)
         distance = np.linalg.norm(best.x - DGB.center)
         assert np.array_equal(DGB.center, reference) and distance <= DGB.radius + best.eps
@@ -253,10 +282,19 @@ for kind, instance, rows, weight, best in instances(rng, kinds, 30):
             largest[kind] = max(largest[kind], distance / DGB.radius)
             used[kind] = max(used[kind], both / gap)
         count += 1
-print(f"{count} pairs; radii of the library and of numpy differ by less than 1e-5 of the size of the problem")
+print(
+    f"{count} pairs; radii of the library and of numpy differ by less than 1e-5 of the "
+    "size of the problem"
+)
 for kind in kinds:
-    print(f"{kind:16} largest distance {largest[kind]:.2f} radii (bound 1); both use up to {100 * used[kind]:.0f} % of the gap")
-assert apart < 1e-5 and 0.5 < min(used.values()) and max(used.values()) <= 1.001 and max(largest.values()) <= 1.0
+    print(
+        f"{kind:16} largest distance {largest[kind]:.2f} radii (bound 1); both use up to "
+        f"{100 * used[kind]:.0f} % of the gap"
+    )
+assert apart < 1e-5
+assert 0.5 < min(used.values())
+assert max(used.values()) <= 1.001
+assert max(largest.values()) <= 1.0
 
 # %% [markdown]
 # Above $\lambda_{\max}$ the solution is on the surface of the ball around $x = 0$:
@@ -300,7 +338,8 @@ gamma = 0.3
 
 
 def constrained_minimum(x, lam):
-    """f(x) of one dimension: min of gamma/2 |alpha|^2 - sum(alpha) over the box with sum(a alpha) <= lam x."""
+    """f(x) of one dimension: min of gamma/2 |alpha|^2 - sum(alpha) over the box with sum(a
+    alpha) <= lam x."""
     low, high = 0.0, 1e3
     for _ in range(200):
         mu = 0.0 if numbers.sum() <= lam * x else 0.5 * (low + high)
@@ -339,15 +378,18 @@ for ax, top in zip(axes, (9.0, 0.5), strict=True):
     ax.plot(grid, simple, color=dual, label=r"gap with $\alpha(x)$")
     ax.plot(grid, P - P.min(), color=primal, label=r"$P - P^\star$")
     ax.plot(grid, lam_line * (grid - best) ** 2, ":", color=gap, label=r"$\lambda |x - x^\star|^2$")
-    ax.plot(grid, lam_line / 2 * (grid - best) ** 2, ":", color=primal, label=r"$\frac{\lambda}{2} |x - x^\star|^2$")
+    ax.plot(grid, lam_line / 2 * (grid - best) ** 2, ":", color=primal,
+            label=r"$\frac{\lambda}{2} |x - x^\star|^2$")
     ax.set(xlabel="$x$", ylim=(0.0, top))
 axes[1].set(xlim=(best - 0.35, best + 0.35))
 for ax, title in zip(axes, ("one dimension, seven terms", "the same, nearer"), strict=True):
     ax.set_title(title, loc="left")
 axes[0].legend(frameon=False)
 figures.show(
-    f"Both panels show a problem of one variable and {len(numbers)} terms, the right one nearer. The constrained gap and the primal error are bowls with the same lowest point. "
-    "They lie above their dotted parabolas. The gap with the slopes of x has its lowest point there too."
+    f"Both panels show a problem of one variable and {len(numbers)} terms, the right one nearer. "
+    "The constrained gap and the primal error are bowls with the same lowest point. "
+    "They lie above their dotted parabolas. The gap with the slopes of x has its "
+    "lowest point there too."
 )
 
 # %% [markdown]
@@ -359,7 +401,10 @@ h = grid[1] - grid[0]
 assert np.all(P - P.min() >= lam_line / 2 * (grid - best) ** 2 - 1e-3)
 assert np.all(G >= lam_line * (grid - best) ** 2 - 1e-2) and np.all(simple >= P - P.min() - 1e-9)
 rest = np.diff(G - lam_line * grid**2, 2) / h**2
-print(f"smallest second difference of G - lam x^2 on the grid: {rest.min() + 0.0:.3f} (bound -0.000001)")
+print(
+    "smallest second difference of G - lam x^2 on the grid: "
+    f"{rest.min() + 0.0:.3f} (bound -0.000001)"
+)
 assert rest.min() > -1e-6
 
 # %% [markdown]
@@ -371,7 +416,8 @@ fine = np.linspace(1.001 * numbers.sum() / above, 0.999 * (1.0 - gamma) / number
 P, _, G = curves_1d(above, fine)
 curvature = [np.diff(v, 2) / np.diff(fine)[0] ** 2 / above for v in (P, G)]
 print(
-    f"where all else is straight, curvature over lam: P {curvature[0].mean():.3f}, G {curvature[1].mean():.3f}"
+    f"where all else is straight, curvature over lam: P {curvature[0].mean():.3f}, G "
+    f"{curvature[1].mean():.3f}"
 )
 assert np.allclose(curvature[0], 1.0, atol=1e-5) and np.allclose(curvature[1], 2.0, atol=1e-5)
 
@@ -385,11 +431,15 @@ assert np.allclose(curvature[0], 1.0, atol=1e-5) and np.allclose(curvature[1], 2
 
 # %%
 i, j, k = problem.terms.index.T
-A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
+A = np.array(
+    [np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)]
+)
 A = A.reshape(len(problem), 4)
 x = np.diag([0.3, 0.02])
 alpha = problem.alpha(x)
-slow = dict(zip(("DGB", "CDGB"), gap_balls(A, x.ravel(), alpha, lam, loss.gamma, semidefinite), strict=True))
+slow = dict(
+    zip(("DGB", "CDGB"), gap_balls(A, x.ravel(), alpha, lam, loss.gamma, semidefinite), strict=True)
+)
 balls = {
     "DGB": ss.spheres.duality_gap_bound(problem, x, lam, alpha),
     "CDGB": ss.spheres.constrained_duality_gap_bound(problem, alpha, lam),
@@ -397,7 +447,10 @@ balls = {
 for name, ball in balls.items():
     center, radius = slow[name]
     away = np.linalg.norm(x_star - ball.center)
-    print(f"{name:4} center {np.round(center, 4) + 0.0}, radius {radius:.4f}; the solution is at {away:.4f}")
+    print(
+        f"{name:4} center {np.round(center, 4) + 0.0}, radius {radius:.4f}; the "
+        f"solution is at {away:.4f}"
+    )
     assert np.allclose(ball.center.ravel(), center, atol=1e-12)
     assert 0.0 <= ball.radius / radius - 1.0 < 1e-9 and away <= ball.radius
 
@@ -422,8 +475,10 @@ for ax, reference, title in ((axes[0], x, "a reference"), (axes[1], nearer, "a b
     plane = (reference, pair["CDGB"].center, x_star)
     figures.balls(problem.cone, pair, points, plane=plane, ax=ax, title=title)
 figures.show(
-    "Both panels show a plane with the cone shaded. DGB is a disc around the reference x, CDGB a disc "
-    f"around x(alpha); both contain the optimum. The radius of CDGB is {ratios_of[0]:.2f} times the "
+    "Both panels show a plane with the cone shaded. DGB is a disc around the "
+    "reference x, CDGB a disc "
+    "around x(alpha); both contain the optimum. The radius of CDGB is "
+    f"{ratios_of[0]:.2f} times the "
     f"radius of DGB on the left, and {ratios_of[1]:.2f} times on the right, for a better reference."
 )
 
@@ -438,7 +493,8 @@ figures.show(
 
 # %%
 def dual_ascent(A, lam, gamma, n_passes, rng):
-    """Coordinate ascent of the dual without a cone, for support vector machines; yields alpha after each pass."""
+    """Coordinate ascent of the dual without a cone, for support vector machines; yields alpha
+    after each pass."""
     alpha, w = np.zeros(len(A)), np.zeros(A.shape[1])
     for _ in range(n_passes):
         for t in rng.permutation(len(A)):
@@ -451,10 +507,14 @@ def dual_ascent(A, lam, gamma, n_passes, rng):
 
 # %%
 visited = []
-ss.solve(problem, lam, 1e-9, x0=x, screening=(), callback=lambda progress: visited.append(progress.x))
+ss.solve(
+    problem, lam, 1e-9, x0=x, screening=(), callback=lambda progress: visited.append(progress.x)
+)
 machine = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
 lam_machine = 0.05 * machine.lam_max()
-duals = list(dual_ascent((2 * y - 1)[:, None] * X, lam_machine, loss.gamma, 14, np.random.default_rng(0)))
+duals = list(
+    dual_ascent((2 * y - 1)[:, None] * X, lam_machine, loss.gamma, 14, np.random.default_rng(0))
+)
 
 radii = {"metric": {"DGB": [], "CDGB": []}, "machine": {"DGB": [], "CDGB": []}}
 for point in visited:
@@ -464,7 +524,9 @@ for point in visited:
     )
 for alpha in duals:
     point = machine.x_of(alpha, lam_machine)
-    radii["machine"]["DGB"].append(ss.spheres.duality_gap_bound(machine, point, lam_machine, alpha).radius)
+    radii["machine"]["DGB"].append(
+        ss.spheres.duality_gap_bound(machine, point, lam_machine, alpha).radius
+    )
     radii["machine"]["CDGB"].append(
         ss.spheres.constrained_duality_gap_bound(machine, alpha, lam_machine).radius
     )
@@ -473,16 +535,22 @@ for alpha in duals:
 figure, axes = figures.panels(2, height=3.2)
 titles = {"metric": "metric, projected gradient", "machine": "support vectors, dual ascent"}
 for ax, (name, curves) in zip(axes, radii.items(), strict=True):
-    figures.lines(curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log="y", marks=True)
+    figures.lines(
+        curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log="y", marks=True
+    )
 figures.show(
     "Curves show the radii of DGB and CDGB against the iteration, on a logarithmic axis. "
-    f"Left, for a metric: {figures.ends(radii['metric'], '{:.1g}')}. Right, for support vectors: {figures.ends(radii['machine'], '{:.1g}')}."
+    f"Left, for a metric: {figures.ends(radii['metric'], '{:.1g}')}. Right, for support vectors: "
+    f"{figures.ends(radii['machine'], '{:.1g}')}."
 )
 
 # %%
 metric, vectors = (np.array(list(r.values())) for r in radii.values())
 ratio = metric[0] / metric[1]
-print(f"projected gradient: DGB over CDGB between {ratio.min():.1f} and {ratio[:12].max():.1f}: neither is always smaller")
+print(
+    f"projected gradient: DGB over CDGB between {ratio.min():.1f} and {ratio[:12].max():.1f}: "
+    "neither is always smaller"
+)
 assert ratio.min() < 0.9 and ratio[:12].max() > 1.1
 ratios = vectors[0][:8] / vectors[1][:8]
 print("dual ascent: DGB over CDGB, the first eight passes:", np.round(ratios, 3))
@@ -505,7 +573,11 @@ assert np.allclose(ratios, np.sqrt(2.0), rtol=1e-3) and max(metric[:, -1]) < 1e-
 def with_another_multiplier(kind, instance, ball, alpha, weight, best, rng):
     """A feasible x_Gamma, for Gamma = H_- + E with E in the cone, and the radius of its gap."""
     E = rng.standard_normal(best.x.shape)
-    E = instance.cone.project(E + E.T if E.ndim == 2 else E) if kind != "support vectors" else 0.0 * E
+    E = (
+        instance.cone.project(E + E.T if E.ndim == 2 else E)
+        if kind != "support vectors"
+        else 0.0 * E
+    )
     x_Gamma = ball.center + E * rng.uniform(0.0, 0.5) * np.linalg.norm(best.x)
     D_Gamma = instance.dual(alpha, weight) - weight / 2 * (norm2(x_Gamma) - norm2(ball.center))
     radius = np.sqrt(max(instance.primal(x_Gamma, weight) - D_Gamma, 0.0) / weight)
@@ -518,9 +590,15 @@ held, apart, position = 0, 0.0, dict.fromkeys(kinds, 0.0)
 for kind, instance, rows, weight, best in solved:
     for reference, alpha in pairs(instance, best.x, weight, rng):
         ball = ss.spheres.constrained_duality_gap_bound(instance, alpha, weight)
-        _, (center, radius) = gap_balls(rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind])
+        _, (center, radius) = gap_balls(
+            rows, reference.ravel(), alpha, weight, instance.loss.gamma, projections[kind]
+        )
         size = np.linalg.norm(best.x) + np.linalg.norm(rows.sum(axis=0)) / weight
-        apart = max(apart, np.linalg.norm(ball.center.ravel() - center) / size, abs(ball.radius - radius) / size)
+        apart = max(
+            apart,
+            np.linalg.norm(ball.center.ravel() - center) / size,
+            abs(ball.radius - radius) / size,
+        )
         distance = np.linalg.norm(best.x - ball.center)
         assert distance <= ball.radius + best.eps
         if distance > 1e3 * best.eps:
@@ -528,8 +606,12 @@ for kind, instance, rows, weight, best in solved:
         x_Gamma, radius = with_another_multiplier(kind, instance, ball, alpha, weight, best, rng)
         assert np.linalg.norm(best.x - x_Gamma) <= radius + best.eps + 1e-6 * np.linalg.norm(best.x)
         held += 2
-print(f"{held} balls hold the solution; the library and numpy differ by less than 1e-5 of the size of the problem")
-print("largest distance in radii:", ", ".join(f"{kind} {value:.2f}" for kind, value in position.items()), "(bound 1)")
+print(
+    f"{held} balls hold the solution; the library and numpy differ by less than 1e-5 of the size "
+    "of the problem"
+)
+print("largest distance in radii:",
+      ", ".join(f"{kind} {value:.2f}" for kind, value in position.items()), "(bound 1)")
 assert apart < 1e-5 and max(position.values()) <= 1.0
 
 # %% [markdown]
@@ -537,10 +619,15 @@ assert apart < 1e-5 and max(position.values()) <= 1.0
 
 # %% tags=["STS19-T14"]
 surface = []
-for terms in (ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Triplets(np.array([[0.0], [0.0], [1.0]]), [[0, 1, 2]], diagonal=True)):
+for terms in (
+    ss.Samples(np.array([[1.0], [0.0]]), [1, -1]),
+    ss.Triplets(np.array([[0.0], [0.0], [1.0]]), [[0, 1, 2]], diagonal=True),
+):
     one_term = ss.Problem(terms, ss.Hinge())  # a = 1; the sample of zeros only adds a constant
     for s in np.linspace(0.0, 0.95, 20):
-        ball = ss.spheres.constrained_duality_gap_bound(one_term, np.append(s, np.ones(len(terms) - 1)), 1.0)
+        ball = ss.spheres.constrained_duality_gap_bound(
+            one_term, np.append(s, np.ones(len(terms) - 1)), 1.0
+        )
         surface.append(abs(1.0 - ball.center[0]) / ball.radius)
 print(f"one term, {len(surface)} dual points: distance {min(surface):.6f} to {max(surface):.6f}")
 assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
@@ -583,10 +670,15 @@ missed, infeasible = 0, 0
 for kind, instance, rows, weight, best in solved:
     if kind == "metric":
         x_Gamma, gap = unconstrained(rows, weight, instance.loss)
-        infeasible += instance.cone.violation(x_Gamma.reshape(best.x.shape)) > 0.01 * np.linalg.norm(x_Gamma)
+        infeasible += instance.cone.violation(
+            x_Gamma.reshape(best.x.shape)
+        ) > 0.01 * np.linalg.norm(x_Gamma)
         away = np.linalg.norm(best.x.ravel() - x_Gamma)
         missed += away > np.sqrt(max(gap, 0.0) / weight) + 0.01 * np.linalg.norm(x_Gamma)
-print(f"M_u infeasible in {infeasible} of 30 metric problems, the solution outside the 'ball' in {missed} of them")
+print(
+    f"M_u infeasible in {infeasible} of 30 metric problems, the solution outside the 'ball' in "
+    f"{missed} of them"
+)
 assert missed == infeasible > 15
 try:
     ss.spheres.duality_gap_bound(problem, 0.5 * (M_u.reshape(2, 2) + M_u.reshape(2, 2).T), lam)
@@ -608,7 +700,8 @@ far = 2.0 * x_star  # here some of the known triplets are not in their regions
 whole_ball = ss.spheres.duality_gap_bound(problem, far, lam)
 reduced_ball = ss.spheres.duality_gap_bound(reduced, far, lam)
 print(
-    f"{known.n_L + known.n_R} of {len(problem)} triplets known: radius {whole_ball.radius:.4f} -> {reduced_ball.radius:.4f}"
+    f"{known.n_L + known.n_R} of {len(problem)} triplets known: radius {whole_ball.radius:.4f} -> "
+    f"{reduced_ball.radius:.4f}"
 )
 assert reduced_ball.radius < whole_ball.radius and reduced_ball.contains(x_star)
 

@@ -58,13 +58,17 @@ start = 0.7 * flat.lam_max()
 at = ss.solve(flat, start, tol=1e-11).x
 factors = (0.8, 0.6, 0.45)
 solutions = [ss.solve(flat, f * start, tol=1e-11).x for f in factors]
-balls = {rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors}
+balls = {
+    rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors
+}
 figure, ax = figures.panels(1, width=6.4, height=4.0)
-figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": solutions[-1]}, ax=ax, title=r"RPB, three new $\lambda$")
+figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": solutions[-1]},
+              ax=ax, title=r"RPB, three new $\lambda$")
 ax.plot(*np.array(solutions).T, "*", color="black", markersize=9, zorder=5)
 ax.plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
 figures.show(
-    "Discs of RPB, one for each new lambda, touch each other in the reference. Their centers lie on the ray from 0 through it, and each disc contains the "
+    "Discs of RPB, one for each new lambda, touch each other in the reference. Their centers lie "
+    "on the ray from 0 through it, and each disc contains the "
     "solution for its lambda, a star."
 )
 
@@ -183,7 +187,10 @@ l0, l1 = sp.symbols("lambda0 lambda1", positive=True)
 thales = inner(Z - l0 / l1 * M0, Z - M0)
 Q, r_squared = (l0 + l1) / (2 * l1) * M0, ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)
 assert sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)) == 0
-print("<z - (lam0/lam1) m, z - m>  -  (|z - Q|^2 - r^2)  =", sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)))
+print(
+    "<z - (lam0/lam1) m, z - m>  -  (|z - Q|^2 - r^2)  =",
+    sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)),
+)
 
 # %% [markdown]
 # **This is Theorem 5**, and (3) gives the distance from the surface as well:
@@ -243,7 +250,10 @@ print("RRPB with eps = 0.01: the same center, radius", round(float(relaxed_radiu
 # %%
 rpb = ss.spheres.path_bound(x0, lam0, lam1)
 rrpb = ss.spheres.relaxed_path_bound(x0, 0.01, lam0, lam1)
-for name, ball, center, radius in (("RPB", rpb, slow_center, slow_radius), ("RRPB", rrpb, relaxed_center, relaxed_radius)):
+for name, ball, center, radius in (
+    ("RPB", rpb, slow_center, slow_radius),
+    ("RRPB", rrpb, relaxed_center, relaxed_radius),
+):
     print(f"{name:4} center {np.round(ball.center, 4).tolist()}, radius {ball.radius:.4f}")
     assert np.linalg.norm(ball.center - center) < 1e-14 * np.linalg.norm(center)
     assert 0.0 <= ball.radius / radius - 1.0 < 1e-12
@@ -264,7 +274,10 @@ def random_problem(kind, gamma, rng):
     X[y == 1] += rng.uniform(0.0, 1.5, d)
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"), ss.SmoothedHinge(gamma))
+    return ss.Problem(
+        ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"),
+        ss.SmoothedHinge(gamma),
+    )
 
 
 def pairs_of_solutions(rng, repeats=40):
@@ -283,7 +296,8 @@ largest, surface, shrunk = {}, [], 0
 for kind, prob, at0, at1 in solved:
     ball = ss.spheres.path_bound(at0.x, at0.lam, at1.lam)
     center, radius = path_ball(at0.x, 0.0, at0.lam, at1.lam)
-    assert np.allclose(ball.center, center, rtol=1e-13, atol=0.0) and radius <= ball.radius <= radius * (1.0 + 1e-9) + 1e-300
+    assert np.allclose(ball.center, center, rtol=1e-13, atol=0.0)
+    assert radius <= ball.radius <= radius * (1.0 + 1e-9) + 1e-300
     granted = at1.eps + max(1.0, at0.lam / at1.lam) * at0.eps
     distance = np.linalg.norm(at1.x - ball.center)
     assert distance <= ball.radius + granted
@@ -297,7 +311,10 @@ for kind, prob, at0, at1 in solved:
 for kind, value in largest.items():
     print(f"{kind:16} largest distance {value:.3f} (bound 1)")
 print(f"above lam_max: {len(surface)} balls, distance {min(surface):.6f} to {max(surface):.6f}")
-print(f"a radius 2 % smaller loses more than {shrunk // 10 * 10} of the {len(solved)} computed solutions")
+print(
+    f"a radius 2 % smaller loses more than {shrunk // 10 * 10} of the {len(solved)} "
+    "computed solutions"
+)
 assert shrunk > 10 and 1.0 - 1e-9 < min(surface) <= max(surface) <= 1.0
 
 # %% [markdown]
@@ -316,11 +333,14 @@ for f in grid:
     ball, best = ss.spheres.path_bound(x0, lam0, f * lam0), ss.solve(problem, f * lam0, tol=1e-9).x
     needed.append(np.linalg.norm(best - ball.center) / ball.radius)
 labels = {"xlabel": r"$\lambda_1/\lambda_0$", "ylabel": "distance of the solution / radius"}
-ax = figures.lines({"RPB": needed}, grid, title="how much of the ball is needed", legend=None, **labels)
+ax = figures.lines(
+    {"RPB": needed}, grid, title="how much of the ball is needed", legend=None, **labels
+)
 ax.set_ylim(0, 1.05)
 ax.invert_xaxis()
 figures.show(
-    "The curve shows the distance of the solution from the center over the radius, against lambda 1 over lambda 0. "
+    "The curve shows the distance of the solution from the center over the radius, against lambda "
+    "1 over lambda 0. "
     f"It lies between {min(needed):.2f} and {max(needed):.2f}."
 )
 
@@ -335,7 +355,10 @@ found = ss.rules.sphere(problem, rpb)
 margins = problem.terms.margins(x1)
 assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - loss.gamma)
 assert 0 < found.n_L + found.n_R < len(problem)
-print(f"{len(problem)} triplets, lam1 = 0.7 lam0: {found.n_L} in L and {found.n_R} in R, all of them truly there")
+print(
+    f"{len(problem)} triplets, lam1 = 0.7 lam0: {found.n_L} in L and {found.n_R} in R, all of "
+    "them truly there"
+)
 
 # %% [markdown]
 # ## Break it: RPB with a reference that is nearly right
@@ -354,7 +377,9 @@ true_margin = larger.terms.margins(truth.x)
 
 def wrong(found):
     """Number of terms placed in a region where they are not."""
-    return np.sum(found.in_R & ~(true_margin > 1.0)) + np.sum(found.in_L & ~(true_margin < 1.0 - loss.gamma))
+    return np.sum(found.in_R & ~(true_margin > 1.0)) + np.sum(
+        found.in_L & ~(true_margin < 1.0 - loss.gamma)
+    )
 
 
 # %% tags=["nbval-ignore-output"]
@@ -363,8 +388,14 @@ print("relative gap   RPB: distance/r  wrong     RRPB: distance/r  wrong")
 for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
     at = ss.solve(larger, a, tol=0.0, rtol=rtol, screening=())
     row = []
-    for ball in (ss.spheres.path_bound(at.x, a, b), ss.spheres.relaxed_path_bound(at.x, at.eps, a, b)):
-        row += [np.linalg.norm(truth.x - ball.center) / ball.radius, wrong(ss.rules.sphere(larger, ball))]
+    for ball in (
+        ss.spheres.path_bound(at.x, a, b),
+        ss.spheres.relaxed_path_bound(at.x, at.eps, a, b),
+    ):
+        row += [
+            np.linalg.norm(truth.x - ball.center) / ball.radius,
+            wrong(ss.rules.sphere(larger, ball)),
+        ]
     print(f"{rtol:9.0e}      {row[0]:14.1f} {row[1]:6d} {row[2]:20.1f} {row[3]:6d}")
     assert row[2] <= 1.0 and row[3] == 0
     if rtol >= 1e-3:
@@ -404,7 +435,8 @@ assert away > 1e3 * point.radius
 
 # %%
 def references_around(prob, at0, rng):
-    """References x at a known distance eps from the solution, in three directions, and that of an early stop."""
+    """References x at a known distance eps from the solution, in three directions, and that of
+    an early stop."""
     size = np.linalg.norm(at0.x)
     for share in (1e-3, 0.03, 0.3):
         for direction in (rng.standard_normal(at0.x.shape), at0.x, -at0.x):
@@ -418,7 +450,9 @@ def references_around(prob, at0, rng):
 
 def family_ball(prob, evaluation, x, eps, lam0):
     """RRPB as a solver has it: from an evaluation and the solution for another lam."""
-    return ss.SPHERES["RRPB"].build(BallReference(prob, evaluation, PathReference(x0=x, lam0=lam0, eps=eps)))
+    return ss.SPHERES["RRPB"].build(
+        BallReference(prob, evaluation, PathReference(x0=x, lam0=lam0, eps=eps))
+    )
 
 
 # %% tags=["STS19-T6"]
@@ -431,7 +465,8 @@ for kind, prob, at0, at1 in solved:
     for x, eps in list(references_around(prob, at0, rng)):
         ball = ss.spheres.relaxed_path_bound(x, eps * (1 + 1e-12), at0.lam, at1.lam)
         center, radius = path_ball(x, eps, at0.lam, at1.lam)
-        assert np.allclose(ball.center, center, rtol=1e-13, atol=0.0) and radius <= ball.radius <= radius * (1.0 + 1e-9) + 1e-300
+        assert np.allclose(ball.center, center, rtol=1e-13, atol=0.0)
+        assert radius <= ball.radius <= radius * (1.0 + 1e-9) + 1e-300
         same = family_ball(prob, evaluation, x, eps * (1 + 1e-12), at0.lam)
         assert np.array_equal(same.center, ball.center) and same.radius == ball.radius
         distance = np.linalg.norm(at1.x - ball.center)
@@ -441,7 +476,10 @@ for kind, prob, at0, at1 in solved:
         count += 1
 for kind, value in closest.items():
     print(f"{kind:16} largest distance {value:.3f} radii (bound 1)")
-print(f"all {count} balls of RRPB hold the solution; RPB with the same references lost {100 * without / count:.0f} % of them")
+print(
+    f"all {count} balls of RRPB hold the solution; RPB with the same references lost "
+    f"{100 * without / count:.0f} % of them"
+)
 assert 3 * without > count
 
 # %% [markdown]
@@ -459,8 +497,12 @@ for _, prob, at0, _ in solved[::7]:
     ):
         assert np.array_equal(dgb.center, same.center)
         dgb_ratios.append(same.radius / dgb.radius)
-    dgb_ratios.append(reference_accuracy(prob.evaluate(x, at0.lam)) / dgb.radius)  # the eps of a solution
-print(f"RRPB at lam1 = lam0 with the eps of DGB: {min(dgb_ratios):.9f} to {max(dgb_ratios):.9f} times the radius of DGB")
+    # the eps of a solution
+    dgb_ratios.append(reference_accuracy(prob.evaluate(x, at0.lam)) / dgb.radius)
+print(
+    f"RRPB at lam1 = lam0 with the eps of DGB: {min(dgb_ratios):.9f} to {max(dgb_ratios):.9f} "
+    "times the radius of DGB"
+)
 assert abs(np.array(dgb_ratios) - 1.0).max() < 1e-9
 
 # %% [markdown]
@@ -490,7 +532,10 @@ assert abs(np.array(surface) - 1.0).max() < 1e-9
 # %% tags=["nbval-ignore-output"]
 ratios = np.linspace(0.5, 0.999, 40)
 references = {"RPB": ss.solve(larger, a, tol=0.0, rtol=1e-12)}
-references |= {f"RRPB, gap {r:.0e}": ss.solve(larger, a, tol=0.0, rtol=r, screening=()) for r in (1e-4, 1e-3, 1e-2)}
+references |= {
+    f"RRPB, gap {r:.0e}": ss.solve(larger, a, tol=0.0, rtol=r, screening=())
+    for r in (1e-4, 1e-3, 1e-2)
+}
 figure, axes = figures.panels(2, height=3.4)
 radii, rates = {}, {}
 for name, at in references.items():
@@ -498,14 +543,20 @@ for name, at in references.items():
     spheres = [ss.spheres.relaxed_path_bound(at.x, eps, a, f * a) for f in ratios]
     radii[name] = [s.radius for s in spheres]
     rates[name] = [ss.rules.sphere(larger, s).rate for s in spheres]
-for ax, curves, label, legend in zip(axes, (radii, rates), ("radius", "share of triplets screened"), ("best", None), strict=True):
-    figures.lines(curves, ratios, ax=ax, xlabel=r"$\lambda_1 / \lambda_0$", ylabel=label, legend=legend)
+for ax, curves, label, legend in zip(
+    axes, (radii, rates), ("radius", "share of triplets screened"), ("best", None), strict=True
+):
+    figures.lines(
+        curves, ratios, ax=ax, xlabel=r"$\lambda_1 / \lambda_0$", ylabel=label, legend=legend
+    )
     ax.set_ylim(0, None)
     ax.invert_xaxis()
 figures.show(
-    f"Curves go from the left, where the new lambda is nearly the old one, to the right, where it is {ratios[0]:g} times that. "
+    "Curves go from the left, where the new lambda is nearly the old one, to the right, where it "
+    f"is {ratios[0]:g} times that. "
     f"Left they show radii: {figures.ends({name: r[::-1] for name, r in radii.items()})}. "
-    f"Right they show the share of triplets screened: {figures.ends({name: r[::-1] for name, r in rates.items()})}."
+    "Right they show the share of triplets screened: "
+    f"{figures.ends({name: r[::-1] for name, r in rates.items()})}."
 )
 
 # %% [markdown]
@@ -519,10 +570,15 @@ figures.show(
 print("relative gap   radius of RRPB   of MGB      screened by RRPB   by MGB")
 for rtol in (1e-2, 1e-3, 1e-4, 1e-6):
     at = ss.solve(larger, a, tol=0.0, rtol=rtol, screening=())
-    relaxed = ss.spheres.relaxed_path_bound(at.x, ss.spheres.duality_gap_bound(larger, at.x, a).radius, a, b)
+    relaxed = ss.spheres.relaxed_path_bound(
+        at.x, ss.spheres.duality_gap_bound(larger, at.x, a).radius, a, b
+    )
     middle = ss.spheres.midpoint_gap_bound(larger, at.x, b)
     rates = [ss.rules.sphere(larger, s).rate for s in (relaxed, middle)]
-    print(f"{rtol:9.0e} {relaxed.radius:17.3f} {middle.radius:11.3f} {rates[0]:17.2f} {rates[1]:13.2f}")
+    print(
+        f"{rtol:9.0e} {relaxed.radius:17.3f} {middle.radius:11.3f} {rates[0]:17.2f} "
+        f"{rates[1]:13.2f}"
+    )
     assert np.linalg.norm(relaxed.center - middle.center) + middle.radius <= relaxed.radius
 
 # %% [markdown]

@@ -37,7 +37,8 @@ X = rng.standard_normal((12, 2)) * [1.0, 0.6]
 X[6:, 0] += 1.2
 y = np.repeat([0, 1], 6)
 problem, plane = (
-    ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma=0.05)) for diagonal in (False, True)
+    ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma=0.05))
+    for diagonal in (False, True)
 )
 
 
@@ -53,19 +54,27 @@ new = 0.7 * old
 at_old, star = (ss.solve(plane, lam, tol=1e-11).x for lam in (old, new))
 moved = plane.cone.project(at_old + 0.25 * np.linalg.norm(at_old) * np.array([-0.6, 0.8]))
 figure, axes = figures.panels(2, width=10.0, height=5.0)
-for ax, x, name, title in ((axes[0], at_old, "$x_0^*$", "an exact reference"), (axes[1], moved, "$x_0$", "an inexact one")):
+for ax, x, name, title in (
+    (axes[0], at_old, "$x_0^*$", "an exact reference"),
+    (axes[1], moved, "$x_0$", "an inexact one"),
+):
     drawn = library_balls(plane, x, plane.alpha(x), new)
     if x is at_old:
         rpb_over_dgb = drawn["PGB"].radius / drawn["DGB"].radius
         drawn = {"GB": drawn["GB"], "DGB": drawn["DGB"], "PGB = MGB = RPB": drawn["PGB"]}
     else:
         eps = ss.spheres.duality_gap_bound(plane, x, old).radius
-        drawn |= {"RRPB": ss.spheres.relaxed_path_bound(x, eps, old, new), "RPB": ss.spheres.path_bound(at_old, old, new)}
+        drawn |= {
+            "RRPB": ss.spheres.relaxed_path_bound(x, eps, old, new),
+            "RPB": ss.spheres.path_bound(at_old, old, new),
+        }
     assert all(np.linalg.norm(ball.center - star) <= ball.radius for ball in drawn.values())
     figures.balls(plane.cone, drawn, {name: x, "optimum": star}, ax=ax, title=title)
 figures.show(
-    "Discs show the balls in a plane; all of them hold the optimum. Left, from an exact reference, PGB, "
-    f"MGB and RPB are one disc, inside of DGB; its radius is {rpb_over_dgb:.2f} times the radius of DGB. "
+    "Discs show the balls in a plane; all of them hold the optimum. Left, from an exact "
+    "reference, PGB, "
+    f"MGB and RPB are one disc, inside of DGB; its radius is {rpb_over_dgb:.2f} times "
+    "the radius of DGB. "
     "Right, from an inexact one, they are apart; MGB lies in DGB, and RPB in RRPB."
 )
 
@@ -161,11 +170,17 @@ lam0 = 0.1 * problem.lam_max()
 lam1 = 0.7 * lam0
 x0, x1 = (ss.solve(problem, lam, tol=1e-11).x for lam in (lam0, lam1))
 found = all_balls(problem, x0, problem.alpha(x0), lam1) | {"RPB": path_ball(x0, lam0, lam1)}
-library = library_balls(problem, x0, problem.alpha(x0), lam1) | {"RPB": ss.spheres.path_bound(x0, lam0, lam1)}
+library = library_balls(problem, x0, problem.alpha(x0), lam1) | {
+    "RPB": ss.spheres.path_bound(x0, lam0, lam1)
+}
 print("reference: the solution for lam0; lam1 = 0.7 lam0")
 for name, (center, radius) in found.items():
-    print(f"{name:4} center {np.round(center + 0.0, 3).tolist()}  radius {radius:.4f}   library {library[name].radius:.4f}")
-    assert np.linalg.norm(library[name].center - center) < 1e-9 and abs(library[name].radius / radius - 1.0) < 1e-9
+    print(
+        f"{name:4} center {np.round(center + 0.0, 3).tolist()}  radius {radius:.4f}   library "
+        f"{library[name].radius:.4f}"
+    )
+    assert np.linalg.norm(library[name].center - center) < 1e-9
+    assert abs(library[name].radius / radius - 1.0) < 1e-9
 
 # %% [markdown]
 # ## Derivation: PGB = RPB (STS19 appendix I)
@@ -199,7 +214,10 @@ r_pgb_squared = inner(g, g) / (4 * l1**2) - inner(minus, minus)
 assert inner(M0, N0) == 0
 assert sp.simplify(Q + minus - (l0 + l1) / (2 * l1) * M0) == sp.zeros(2)
 assert sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)) == 0
-print("[Q]_K is the center of RPB, and the squared radii differ by", sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)))
+print(
+    "[Q]_K is the center of RPB, and the squared radii differ by",
+    sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)),
+)
 
 # %% [markdown]
 # The same step gives MGB: for $\lambda_1$ the point $x(\alpha_0^\star)$ is $\frac1{\lambda_1}[H_0]_K = \frac{\lambda_0}{\lambda_1} x_0^\star$. Its
@@ -250,7 +268,10 @@ def random_problem(kind, gamma, rng):
     X[y == 1] += rng.uniform(0.0, 1.5, d)
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"), ss.SmoothedHinge(gamma))
+    return ss.Problem(
+        ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"),
+        ss.SmoothedHinge(gamma),
+    )
 
 
 rng = np.random.default_rng(5)
@@ -261,10 +282,13 @@ for kind in ("metric", "diagonal metric", "support vectors"):
         instance = random_problem(kind, gamma, rng)
         a = max(instance.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
         b = a * rng.choice([0.5, 0.9, 1.5])
-        at = ss.solve(instance, a, rtol=1e-13 if gamma == 0.0 else 1e-14, tol=1e-14, screening=("RRPB", "PGB"))
+        at = ss.solve(
+            instance, a, rtol=1e-13 if gamma == 0.0 else 1e-14, tol=1e-14, screening=("RRPB", "PGB")
+        )
         if np.linalg.norm(at.x) > 0.0:
             solved.append((kind, instance, at, a, b))
-print("problems:", len(solved), " of them with the hinge:", sum(p.loss.gamma == 0.0 for _, p, *_ in solved))
+print("problems:", len(solved), " of them with the hinge:",
+      sum(p.loss.gamma == 0.0 for _, p, *_ in solved))
 
 # %% tags=["STS19-T7"]
 allowed = {"smoothed hinge": 1e-4, "hinge": 1e-3}
@@ -278,11 +302,17 @@ worst = {}
 for _, instance, at, a, b in solved:
     rpb = ss.spheres.path_bound(at.x, a, b)
     for name, ball in library_balls(instance, at.x, at.alpha, b).items():
-        away = max(np.linalg.norm(ball.center - rpb.center), abs(ball.radius - rpb.radius)) / rpb.radius
+        away = (
+            max(np.linalg.norm(ball.center - rpb.center), abs(ball.radius - rpb.radius))
+            / rpb.radius
+        )
         worst[name, loss_of(instance)] = max(worst.get((name, loss_of(instance)), 0.0), away)
 for name in ("PGB", "MGB"):
     for kind, bound in allowed.items():
-        print(f"{name} against RPB, {kind:14}: centers and radii differ by less than {bound:g} of the radius")
+        print(
+            f"{name} against RPB, {kind:14}: centers and radii differ by less than "
+            f"{bound:g} of the radius"
+        )
         assert worst[name, kind] < bound
 assert worst["GB", "smoothed hinge"] > 0.5 and worst["DGB", "smoothed hinge"] > 0.5
 
@@ -294,7 +324,10 @@ for _, instance, at, a, b in solved:
     twice[kind] = max(twice[kind], abs(dgb.radius / (2.0 * rpb.radius) - 1.0))
     inside[kind] = max(inside[kind], abs(reach / dgb.radius - 1.0))  # 0: inside, and it touches
 for kind, bound in allowed.items():
-    print(f"{kind}: r_DGB / (2 r_RPB) is 1, and the far end of RPB on the surface of DGB, to less than {bound:g}")
+    print(
+        f"{kind}: r_DGB / (2 r_RPB) is 1, and the far end of RPB on the surface of DGB, to less "
+        f"than {bound:g}"
+    )
     assert max(twice[kind], inside[kind]) < bound
 
 # %% [markdown]
@@ -309,9 +342,16 @@ ratios = {"dual solution": [], "alpha(x)": []}
 for _, instance, at, a, b in solved:
     if instance.loss.gamma == 0.0:
         radius = ss.spheres.path_bound(at.x, a, b).radius
-        ratios["dual solution"].append(library_balls(instance, at.x, at.alpha, b)["PGB"].radius / radius)
-        ratios["alpha(x)"].append(library_balls(instance, at.x, instance.alpha(at.x), b)["PGB"].radius / radius)
-print(f"hinge, r_PGB / r_RPB: with the dual solution at most {max(ratios['dual solution']):.2f} (bound 1.001)")
+        ratios["dual solution"].append(
+            library_balls(instance, at.x, at.alpha, b)["PGB"].radius / radius
+        )
+        ratios["alpha(x)"].append(
+            library_balls(instance, at.x, instance.alpha(at.x), b)["PGB"].radius / radius
+        )
+print(
+    f"hinge, r_PGB / r_RPB: with the dual solution at most {max(ratios['dual solution']):.2f} "
+    "(bound 1.001)"
+)
 print("with alpha(x) some are above 1.5")
 assert max(ratios["dual solution"]) < 1.001 and max(ratios["alpha(x)"]) > 1.5
 
@@ -329,39 +369,63 @@ assert max(ratios["dual solution"]) < 1.001 and max(ratios["alpha(x)"]) > 1.5
 
 # %%
 def pictures(lam, position):
-    """The balls for lam (in units of lam0); position 0 is the solution for lam0, 1 a multiple of the identity."""
+    """The balls for lam (in units of lam0); position 0 is the solution for lam0, 1 a multiple of
+    the identity."""
     new = lam * lam0
     optimum = ss.solve(problem, new, tol=1e-10).x
     ref = (1.0 - position) * x0 + position * 0.15 * np.eye(2)
-    gb, pgb = ss.spheres.gradient_bound(problem, ref, new), ss.spheres.projected_gradient_bound(problem, ref, new)
-    dgb, mgb = ss.spheres.duality_gap_bound(problem, ref, new), ss.spheres.midpoint_gap_bound(problem, ref, new)
-    exact_dgb, rpb = ss.spheres.duality_gap_bound(problem, x0, new), ss.spheres.path_bound(x0, lam0, new)
+    gb, pgb = (
+        ss.spheres.gradient_bound(problem, ref, new),
+        ss.spheres.projected_gradient_bound(problem, ref, new),
+    )
+    dgb, mgb = (
+        ss.spheres.duality_gap_bound(problem, ref, new),
+        ss.spheres.midpoint_gap_bound(problem, ref, new),
+    )
+    exact_dgb, rpb = (
+        ss.spheres.duality_gap_bound(problem, x0, new),
+        ss.spheres.path_bound(x0, lam0, new),
+    )
     near = (1.0 - 0.1 * position) * x0 + 0.1 * position * 0.15 * np.eye(2)
     rrpb = ss.spheres.relaxed_path_bound(near, np.linalg.norm(near - x0), lam0, new)
     _, axes = figures.scenes(2, 2, 9.4, 8.4)
-    figures.cone_scene({"GB": gb, "PGB": pgb}, {"optimum": optimum, "x": ref}, normal=gb.normal, ax=axes[0], title="(a) any reference")
-    figures.cone_scene({"DGB": dgb, "MGB": mgb}, {"optimum": optimum, "x": ref}, ax=axes[1], title="(b) any reference")
-    figures.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0}, ax=axes[2], title="(c) exact reference")
-    figures.cone_scene({"RRPB": rrpb, "RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3], title="(d) inexact reference")
+    figures.cone_scene({"GB": gb, "PGB": pgb}, {"optimum": optimum, "x": ref}, normal=gb.normal,
+                       ax=axes[0], title="(a) any reference")
+    figures.cone_scene({"DGB": dgb, "MGB": mgb}, {"optimum": optimum, "x": ref}, ax=axes[1],
+                       title="(b) any reference")
+    figures.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0},
+                       ax=axes[2], title="(c) exact reference")
+    figures.cone_scene({"RRPB": rrpb, "RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3],
+                       title="(d) inexact reference")
     figures.show(
-        "Each view shows the cone of semidefinite matrices with a pair of balls: (a) GB, whose center lies outside, and PGB on the plane that touches the cone; "
-        "(b) MGB inside DGB; (c) RPB inside DGB from an exact reference; (d) RPB inside RRPB. The optimum is a star, and it is in every ball."
+        "Each view shows the cone of semidefinite matrices with a pair of balls: (a) GB, whose "
+        "center lies outside, and PGB on the plane that touches the cone; "
+        "(b) MGB inside DGB; (c) RPB inside DGB from an exact reference; (d) RPB inside RRPB. The "
+        "optimum is a star, and it is in every ball."
     )
     return optimum, {"GB": gb, "PGB": pgb, "DGB": dgb, "MGB": mgb, "RPB": rpb, "RRPB": rrpb}
 
 # %% tags=["STS19-F2"]
 optimum, drawn = pictures(lam=0.7, position=0.35)
 for name, ball in drawn.items():
-    assert np.linalg.norm(figures.coordinates(optimum) - figures.coordinates(ball.center)) <= ball.radius, name
+    assert (
+        np.linalg.norm(figures.coordinates(optimum) - figures.coordinates(ball.center))
+        <= ball.radius
+    ), name
 edge = figures.coordinates(optimum)
 assert abs(edge[2] - np.hypot(edge[0], edge[1])) < 1e-6  # the star is on the surface of the cone
-assert not ss.PSDCone(2).violation(drawn["GB"].center) < 1e-3  # (a) the center of GB is outside the cone
-assert np.vdot(drawn["GB"].normal, drawn["GB"].center) < 0.0 <= np.vdot(drawn["GB"].normal, optimum)  # the plane separates
+# (a) the center of GB is outside the cone
+assert not ss.PSDCone(2).violation(drawn["GB"].center) < 1e-3
+# the plane separates
+assert np.vdot(drawn["GB"].normal, drawn["GB"].center) < 0.0 <= np.vdot(drawn["GB"].normal, optimum)
 away = np.linalg.norm(drawn["DGB"].center - drawn["MGB"].center)
 assert away + drawn["MGB"].radius <= drawn["DGB"].radius  # (b)
 away = np.linalg.norm(drawn["RRPB"].center - drawn["RPB"].center)
 assert away + drawn["RPB"].radius <= drawn["RRPB"].radius  # (d)
-print("every ball drawn holds the optimum, which is on the surface of the cone; the center of GB is outside")
+print(
+    "every ball drawn holds the optimum, which is on the surface of the cone; the "
+    "center of GB is outside"
+)
 print("radii:", "  ".join(f"{name} {ball.radius:.3f}" for name, ball in drawn.items()))
 
 # %% [markdown]
@@ -369,7 +433,8 @@ print("radii:", "  ".join(f"{name} {ball.radius:.3f}" for name, ball in drawn.it
 # reference. Executed without a browser it shows one more static picture, a reference close to the exact one.
 
 # %% tags=["nbval-ignore-output"]
-values = figures.sliders(lambda lam, position: pictures(lam, position) and None, lam=(0.3, 0.99, 0.6), position=(0.0, 1.0, 0.05))
+values = figures.sliders(lambda lam, position: pictures(lam, position) and None,
+                         lam=(0.3, 0.99, 0.6), position=(0.0, 1.0, 0.05))
 
 
 # %% [markdown]
@@ -405,7 +470,11 @@ def near_and_far(solved, rng):
 def contained(of, names):
     """Which ball lies in which, the row in the column."""
     slack = 1e-6 * of["DGB"][1]
-    return np.array([[np.linalg.norm(of[row][0] - of[column][0]) + of[row][1] <= of[column][1] + slack for column in names] for row in names])
+    return np.array([[
+        np.linalg.norm(of[row][0] - of[column][0]) + of[row][1] <= of[column][1] + slack
+        for column in names
+    ]
+                     for row in names])
 
 
 # %%
@@ -428,13 +497,17 @@ print(f"{total} references")
 print("inside:  " + "".join(f"{name:>10}" for name in names))
 for name, row in zip(names, inside, strict=True):
     words = ["always" if v == total else "never" if v == 0 else "sometimes" for v in row]
-    print(f"{name:9}" + "".join(f"{'-' if other == name else word:>10}" for other, word in zip(names, words, strict=True)))
+    print(f"{name:9}" + "".join(f"{'-' if other == name else word:>10}"
+                                for other, word in zip(names, words, strict=True)))
 for key, value in worst_ratio.items():
     print(f"largest r_{key.replace('/', ' / r_')}: {value:.3f}")
-assert total >= 900 and inside[names.index("MGB"), names.index("DGB")] == inside[names.index("MGB"), names.index("RRPB")] == total
+assert total >= 900
+assert inside[names.index("MGB"), names.index("DGB")] == inside[names.index("MGB"),
+                                                                names.index("RRPB")] == total
 assert worst_ratio["PGB/GB"] <= 1.0 + 1e-9 and worst_ratio["PGB/MGB"] <= 1.0 + 1e-6
 assert worst_ratio["MGB/DGB"] <= np.sqrt(0.5) + 1e-6
-assert inside[names.index("PGB"), names.index("DGB")] < total and inside[names.index("PGB"), names.index("GB")] < total
+assert inside[names.index("PGB"), names.index("DGB")] < total
+assert inside[names.index("PGB"), names.index("GB")] < total
 
 # %% [markdown]
 # ## Break it: smaller is not inside
@@ -445,13 +518,19 @@ assert inside[names.index("PGB"), names.index("DGB")] < total and inside[names.i
 # intersection is better than both.
 
 # %%
-line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05))
+line = ss.Problem(
+    ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05)
+)
 one = np.ones(1)
-intervals = {name: (float(c[0] - r), float(c[0] + r)) for name, (c, r) in all_balls(line, one, line.alpha(one), 1.0).items()}
+intervals = {
+    name: (float(c[0] - r), float(c[0] + r))
+    for name, (c, r) in all_balls(line, one, line.alpha(one), 1.0).items()
+}
 for name, (low, high) in intervals.items():
     print(f"{name:4} [{low:6.3f}, {high:6.3f}]")
 assert intervals["PGB"][0] < intervals["DGB"][0] and intervals["PGB"][1] < intervals["DGB"][1]
-assert intervals["MGB"][0] >= intervals["DGB"][0] - 1e-9 and intervals["MGB"][1] <= intervals["DGB"][1]
+assert intervals["MGB"][0] >= intervals["DGB"][0] - 1e-9
+assert intervals["MGB"][1] <= intervals["DGB"][1]
 
 # %% [markdown]
 # ## Properties of the balls (STS19 Table 1)
@@ -472,20 +551,27 @@ assert intervals["MGB"][0] >= intervals["DGB"][0] - 1e-9 and intervals["MGB"][1]
 def row_of(instance, x, alpha, lam):
     of = library_balls(instance, x, alpha, lam)
     of["CDGB"] = ss.spheres.constrained_duality_gap_bound(instance, alpha, lam)
-    of["RPB"], of["RRPB"] = ss.spheres.path_bound(x, lam, lam), ss.spheres.relaxed_path_bound(x, of["DGB"].radius, lam, lam)
+    of["RPB"], of["RRPB"] = (
+        ss.spheres.path_bound(x, lam, lam),
+        ss.spheres.relaxed_path_bound(x, of["DGB"].radius, lam, lam),
+    )
     return of
 
 
 def definitions(instance, x, alpha, lam):
     of, x_alpha = all_balls(instance, x, alpha, lam), instance.x_of(alpha, lam)
-    of["CDGB"] = x_alpha, np.sqrt(max(instance.primal(x_alpha, lam) - instance.dual(alpha, lam), 0.0) / lam)
+    of["CDGB"] = (
+        x_alpha,
+        np.sqrt(max(instance.primal(x_alpha, lam) - instance.dual(alpha, lam), 0.0) / lam),
+    )
     of["RPB"], of["RRPB"] = path_ball(x, lam, lam), path_ball(x, lam, lam, of["DGB"][1])
     return of
 
 
 # %%
 def at_the_optimum(solved):
-    """Largest radius of each ball by loss, over the norm of the solution; and how far GB is from half the distance of H/lam from the cone."""
+    """Largest radius of each ball by loss, over the norm of the solution; and how far GB is from
+    half the distance of H/lam from the cone."""
     radii, stays = {}, 0.0
     for _, instance, at, a, _ in solved:
         for name, ball in row_of(instance, at.x, at.alpha, a).items():
@@ -499,7 +585,8 @@ def at_the_optimum(solved):
 
 # %%
 def at_rough_references(solved):
-    """How often each ball loses the solution, how far it is from its definition, and the number of references."""
+    """How often each ball loses the solution, how far it is from its definition, and the number
+    of references."""
     missed, apart, n_rough = {}, {}, 0
     for _, instance, at, a, _ in solved:
         rough = ss.solve(instance, a, tol=0.0, rtol=1e-2, screening=())
@@ -509,9 +596,14 @@ def at_rough_references(solved):
         truth = definitions(instance, rough.x, rough.alpha, a)
         for name, ball in row_of(instance, rough.x, rough.alpha, a).items():
             center, radius = truth[name]
-            away = max(np.linalg.norm(ball.center - center), abs(ball.radius - radius)) / truth["DGB"][1]
+            away = (
+                max(np.linalg.norm(ball.center - center), abs(ball.radius - radius))
+                / truth["DGB"][1]
+            )
             apart[name] = max(apart.get(name, 0.0), away)
-            missed[name] = missed.get(name, 0) + (np.linalg.norm(at.x - ball.center) > ball.radius + at.eps)
+            missed[name] = missed.get(name, 0) + (
+                np.linalg.norm(at.x - ball.center) > ball.radius + at.eps
+            )
     return missed, apart, n_rough
 
 
@@ -521,7 +613,9 @@ missed, apart, n_rough = at_rough_references(solved)
 bounds = {(name, kind): 1e-4 for name in missed for kind in allowed} | {("CDGB", "hinge"): 0.05}
 needs = dict.fromkeys(("GB", "PGB", "RPB"), "primal")
 print("largest radius / |x*| at the solution:")
-print(f"{'ball':6}{'smoothed hinge':>15}{'hinge':>15}{'reference':>14}{'loses the solution, rough references':>39}")
+print(
+    f"{'ball':6}{'smoothed hinge':>15}{'hinge':>15}{'reference':>14}{'loses the solution, rough references':>39}"
+)
 for name in ("GB", "PGB", "DGB", "CDGB", "MGB", "RPB", "RRPB"):
     sizes = [at_optimum[name, kind] for kind in allowed]
     if name == "GB":
@@ -531,7 +625,9 @@ for name in ("GB", "PGB", "DGB", "CDGB", "MGB", "RPB", "RRPB"):
         limits = [bounds[name, kind] for kind in allowed]
         first = [f"below {limit:g}" for limit in limits]
         assert all(size < limit for size, limit in zip(sizes, limits, strict=True))
-    print(f"{name:6}{first[0]:>15}{first[1]:>15}{needs.get(name, 'primal/dual'):>14}{100 * missed[name] / n_rough:>35.0f} %")
+    print(
+        f"{name:6}{first[0]:>15}{first[1]:>15}{needs.get(name, 'primal/dual'):>14}{100 * missed[name] / n_rough:>35.0f} %"
+    )
 print("library and definitions at rough references: less than 2e-4 of r_DGB apart")
 assert max(apart.values()) < 2e-4
 assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values())
@@ -548,21 +644,29 @@ assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values()
 
 # %% tags=["nbval-ignore-output"]
 visited = []
-ss.solve(problem, lam1, 1e-9, x0=0.3 * np.eye(2), screening=(), callback=lambda progress: visited.append(progress.x))
+ss.solve(problem, lam1, 1e-9, x0=0.3 * np.eye(2), screening=(),
+         callback=lambda progress: visited.append(progress.x))
 along = [row_of(problem, z, problem.alpha(z), lam1) for z in visited[:40]]
 figure, axes = figures.panels(2, height=3.4)
 figures.lines({name: [max(r[name].radius, 1e-8) for r in along] for name in ("GB", "PGB", "DGB", "CDGB", "MGB")}, ax=axes[0],
             xlabel="iteration", ylabel="radius", log="y", title="dynamic")  # fmt: skip
 shares = np.linspace(0.5, 1.0, 30)
-of = [library_balls(problem, x0, problem.alpha(x0), f * lam0) | {"RPB": ss.spheres.path_bound(x0, lam0, f * lam0)} for f in shares]
+of = [
+    library_balls(problem, x0, problem.alpha(x0), f * lam0)
+    | {"RPB": ss.spheres.path_bound(x0, lam0, f * lam0)}
+    for f in shares
+]
 radii = {name: [b[name].radius for b in of] for name in ("GB", "DGB", "PGB", "MGB", "RPB")}
-figures.lines(radii, shares, ax=axes[1], xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius", title="path, exact reference")
+figures.lines(radii, shares, ax=axes[1], xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius",
+              title="path, exact reference")
 axes[1].set_ylim(0.0, None)
 axes[1].invert_xaxis()
 last = {name: ball.radius for name, ball in along[-1].items()}
 figures.show(
-    f"Left, curves show radii during a solve, on a logarithmic axis: GB ends at {last['GB']:.2f}, DGB at {last['DGB']:.0e} and MGB at {last['MGB']:.0e}. "
-    "Right, curves show radii along a path from an exact reference. At the right end, far from the reference, they are "
+    f"Left, curves show radii during a solve, on a logarithmic axis: GB ends at {last['GB']:.2f}, "
+    f"DGB at {last['DGB']:.0e} and MGB at {last['MGB']:.0e}. "
+    "Right, curves show radii along a path from an exact reference. At the right end, far from "
+    "the reference, they are "
     f"{figures.listed({name: radius[0] for name, radius in radii.items()})}."
 )
 assert max(last["MGB"], last["PGB"]) < last["DGB"] < 0.01 * last["GB"]
@@ -603,7 +707,10 @@ for _, instance, at, _, b in solved[:30]:
     m = np.linalg.norm(of["GB"][0] - of["PGB"][0])
     if 1e-3 * of["GB"][1] < m < 0.999 * of["GB"][1]:
         farthest.append((m + of["PGB"][1]) / of["GB"][1])
-print(f"PGB reaches {min(farthest):.3f} to {max(farthest):.3f} radii of GB from its center, {len(farthest)} references")
+print(
+    f"PGB reaches {min(farthest):.3f} to {max(farthest):.3f} radii of GB from its center, "
+    f"{len(farthest)} references"
+)
 assert min(farthest) > 1.0
 
 # %% [markdown]

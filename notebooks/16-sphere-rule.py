@@ -42,7 +42,8 @@ turn = np.linspace(0, 2 * np.pi, 200)
 ax.fill(np.cos(turn), np.sin(turn), color=figures.OTHERS[1], alpha=0.1, linewidth=0)
 ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
 side = np.array([-direction[1], direction[0]])
-for level, label, colour in ((-1.0, "min", "#333333"), (1.0, "max", "#333333"), (-1.35, "level 1", figures.COLOURS["R"])):
+for level, label, colour in ((-1.0, "min", "#333333"), (1.0, "max", "#333333"),
+                             (-1.35, "level 1", figures.COLOURS["R"])):
     ends = np.stack([level * direction - 1.3 * side, level * direction + 1.3 * side])
     ax.plot(*ends.T, color=colour, linewidth=1.0)
     ax.text(*(ends[0] + [0.05, 0.0]), label, fontsize=8.5, color=colour)
@@ -50,9 +51,12 @@ ax.plot(*np.stack([-direction, direction]).T, "o", color="black", markersize=4)
 ax.annotate("", 0.7 * direction, (0, 0), arrowprops={"arrowstyle": "->"})
 ax.text(*(0.75 * direction + [0.03, -0.12]), "$H$")
 ax.text(-0.2, 0.02, "$Q$")
-ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R")
+ax.set(
+    aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R"
+)
 figures.show(
-    "A disc has its center in Q, and an arrow shows the direction H of a triplet. The lines on which the margin is largest and smallest touch the disc on opposite "
+    "A disc has its center in Q, and an arrow shows the direction H of a triplet. The lines on "
+    "which the margin is largest and smallest touch the disc on opposite "
     "sides. The line of level 1 lies beyond the smallest, so the triplet is in R."
 )
 
@@ -61,11 +65,16 @@ figures.show(
 # only while all of the disc is above the level.
 
 # %% tags=["STS19-F3"]
-drawn = ss.Problem(ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)), ss.Hinge())
+drawn = ss.Problem(
+    ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)),
+    ss.Hinge(),
+)
 levels = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ direction  # of H on the ball
-assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3  # where the lines of min and max are
+# where the lines of min and max are
+assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3
 print(f"extreme values over a ball of radius 1: {levels.min():.3f} and {levels.max():.3f}")
-assert ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.0)).in_R.all()  # all of the ball is above the level
+# all of the ball is above the level
+assert ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.0)).in_R.all()
 assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 
 # %% [markdown]
@@ -117,7 +126,9 @@ for _ in range(20):
     H, B, r = np.outer(u, u) - np.outer(v, v), rng.standard_normal((d, d)), rng.uniform(0.1, 2.0)
     Q = B + B.T
     X = cp.Variable((d, d), symmetric=True)
-    outside = cp.Problem(cp.Minimize(cp.sum(cp.multiply(H, X))), [cp.norm(X - Q, "fro") <= r]).solve(solver="CLARABEL")
+    outside = cp.Problem(
+        cp.Minimize(cp.sum(cp.multiply(H, X))), [cp.norm(X - Q, "fro") <= r]
+    ).solve(solver="CLARABEL")
     lowest = Q - r * H / np.linalg.norm(H)  # where the minimum is attained
     assert np.isclose(np.linalg.norm(lowest - Q), r)
     worst = max(worst, abs(np.vdot(H, lowest) - outside) / (1.0 + np.linalg.norm(H)))
@@ -150,7 +161,8 @@ one = u.dot(u) ** 2 + v.dot(v) ** 2 - 2 * u.dot(v) ** 2
 two = (p.dot(p) * s.dot(s) + p.dot(s) ** 2) / 2
 assert sp.expand(square - one) == 0 and sp.expand(square - two) == 0
 assert sp.expand(H_s - (p * s.T + s * p.T) / 2) == sp.zeros(3, 3)
-print("square of the norm less formula (1):", sp.expand(square - one), "  less formula (2):", sp.expand(square - two))
+print("square of the norm less formula (1):", sp.expand(square - one), "  less formula (2):",
+      sp.expand(square - two))
 
 
 # %%
@@ -214,13 +226,18 @@ slow_L, slow_R = sphere_rule(wine.X, problem.terms.index, ball.center, ball.radi
 def terms_of(kind, rng):
     """Triplets or samples of twelve random points, and their elements as rows."""
     X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
-    terms = ss.Samples(X, 2 * y - 1) if kind == "samples" else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
+    terms = (
+        ss.Samples(X, 2 * y - 1)
+        if kind == "samples"
+        else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
+    )
     a = terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
     return terms, a
 
 
 def turning(terms, ball, extremes, mask, inside):
-    """Numbers of terms decided with a threshold a billionth inside of the extreme value, and beyond."""
+    """Numbers of terms decided with a threshold a billionth inside of the extreme value, and
+    beyond."""
     up = loss.gamma * (mask == "in_L")  # L is below tau - gamma
     decided = []
     for shift in (inside * 1e-9, -inside * 1e-9):
@@ -249,12 +266,20 @@ for kind in ("full", "diagonal", "samples"):
     for level in between(lows, highs, highs + loss.gamma):
         at = terms.with_threshold(level)
         found = ss.rules.sphere(ss.Problem(at, loss), region)
-        assert np.array_equal(found.in_R, lows > level) and np.array_equal(found.in_L, highs < level - loss.gamma)
+        assert np.array_equal(found.in_R, lows > level)
+        assert np.array_equal(found.in_L, highs < level - loss.gamma)
         curved = ss.rules.sphere(ss.Problem(at, ss.SquaredHinge(1.0)), region)
-        assert not curved.in_L.any() and np.array_equal(curved.in_R, lows > level)  # no linear part, no L
+        # no linear part, no L
+        assert not curved.in_L.any() and np.array_equal(curved.in_R, lows > level)
         shared += 1
-print(f"decided a billionth inside of the extreme value: {turned[0]} of {n_terms}; a billionth beyond: {turned[1]} of {n_terms}")
-print(f"{shared} thresholds shared by all terms, between two extreme values each: the masks are those of the inequalities")
+print(
+    f"decided a billionth inside of the extreme value: {turned[0]} of {n_terms}; a billionth "
+    f"beyond: {turned[1]} of {n_terms}"
+)
+print(
+    f"{shared} thresholds shared by all terms, between two extreme values each: the masks are "
+    "those of the inequalities"
+)
 assert turned[0] == n_terms and turned[1] == 0
 
 # %% [markdown]
@@ -267,9 +292,12 @@ margins = problem.terms.margins(star)
 false = np.sum(found.in_R & (margins <= 1.0)) + np.sum(found.in_L & (margins >= 1.0 - loss.gamma))
 differ = np.sum(found.in_L != slow_L) + np.sum(found.in_R != slow_R)
 print(
-    f"wine, {len(problem)} triplets: L {found.n_L}, R {found.n_R}, decided {found.rate:.2f}; unlike the slow rule {differ}, false {false}"
+    f"wine, {len(problem)} triplets: L {found.n_L}, R {found.n_R}, decided {found.rate:.2f}; "
+    f"unlike the slow rule {differ}, false {false}"
 )
-assert differ == false == 0 and found.rate > 0.5 and np.isclose(found.rate, (slow_L | slow_R).mean())
+assert differ == false == 0
+assert found.rate > 0.5
+assert np.isclose(found.rate, (slow_L | slow_R).mean())
 
 # %% [markdown]
 # The same must hold on random problems over three cones with several balls each. We compare every decision with a
@@ -282,22 +310,32 @@ for repeat in range(90):
     kind = ("full", "diagonal", "samples")[repeat % 3]
     X, y = rng.standard_normal((14, 3)), np.arange(14) % 2
     X[y == 1] += rng.uniform(0.0, 1.5, 3)
-    terms = ss.Samples(X, 2 * y - 1) if kind == "samples" else ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal")
+    terms = (
+        ss.Samples(X, 2 * y - 1)
+        if kind == "samples"
+        else ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal")
+    )
     small = ss.Problem(terms, loss)
     weight = max(small.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
     best = ss.solve(small, weight, rtol=1e-13, tol=1e-12).x
     at_best = small.terms.margins(best)
     near = rng.uniform(0.3, 1.0) * best
-    for bound in (ss.spheres.gradient_bound, ss.spheres.duality_gap_bound, ss.spheres.midpoint_gap_bound):
+    for bound in (ss.spheres.gradient_bound, ss.spheres.duality_gap_bound,
+                  ss.spheres.midpoint_gap_bound):
         b = bound(small, near, weight)
         for radius in (b.radius, 0.5 * b.radius):
             masks = ss.rules.sphere(small, ss.Sphere(b.center, radius))
-            wrong = np.sum(masks.in_R & (at_best <= 1.0)) + np.sum(masks.in_L & (at_best >= 1.0 - loss.gamma))
+            wrong = np.sum(masks.in_R & (at_best <= 1.0)) + np.sum(
+                masks.in_L & (at_best >= 1.0 - loss.gamma)
+            )
             if radius == b.radius:
                 decisions, false = decisions + masks.n_L + masks.n_R, false + int(wrong)
             else:
                 false_half += int(wrong)
-print(f"decisions checked {round(decisions, -2)} (rounded), false {false}; with half the radius {false_half // 10 * 10} or more are false")
+print(
+    f"decisions checked {round(decisions, -2)} (rounded), false {false}; with half the radius "
+    f"{false_half // 10 * 10} or more are false"
+)
 assert false == 0 and decisions > 1000 and false_half > 20
 
 # %% [markdown]
@@ -317,7 +355,9 @@ def one_by_one(X, index, Q):
     """Margins as the paper counts them: two quadratic forms a triplet."""
     u, v = X[index[:, 0]] - X[index[:, 2]], X[index[:, 0]] - X[index[:, 1]]
     n_terms, d = u.shape
-    margins = np.einsum("td,de,te->t", u, Q, u, optimize=True) - np.einsum("td,de,te->t", v, Q, v, optimize=True)
+    margins = np.einsum("td,de,te->t", u, Q, u, optimize=True) - np.einsum(
+        "td,de,te->t", v, Q, v, optimize=True
+    )
     return margins, 2 * n_terms * (d * d + d)
 
 
@@ -330,7 +370,11 @@ def by_pairs(X, index, Q):
     pairs = np.stack([keys // n, keys % n], axis=1)
     Z = X @ Q
     distance = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) * (Z[pairs[:, 0]] - Z[pairs[:, 1]]), axis=1)
-    return distance[number[:n_terms]] - distance[number[n_terms:]], n * d * d + len(pairs) * d, len(pairs)
+    return (
+        distance[number[:n_terms]] - distance[number[n_terms:]],
+        n * d * d + len(pairs) * d,
+        len(pairs),
+    )
 
 
 # %% [markdown]
@@ -339,22 +383,33 @@ def by_pairs(X, index, Q):
 # many decompositions a call of the library takes.
 
 # %% tags=["STS19-D5"]
-print(f"{'':14} {'n':>5} {'d':>3} {'k':>3} {'triplets':>9} {'pairs':>7}  multiplications a triplet: paper, by pairs")
+print(
+    f"{'':14} {'n':>5} {'d':>3} {'k':>3} {'triplets':>9} {'pairs':>7}  multiplications a triplet: "
+    "paper, by pairs"
+)
 saving = {}
-for name, k in (("iris", 5), ("wine", 5), ("breast-cancer", 5), ("breast-cancer", 20), ("digits", 5)):
+for name, k in (("iris", 5), ("wine", 5), ("breast-cancer", 5), ("breast-cancer", 20), ("digits",
+                                                                                        5)):
     data = datasets.load(name)
     terms = ss.Triplets.from_labels(data.X, data.y, k=k)
     B = rng.standard_normal((data.X.shape[1],) * 2)
     Q, index = B @ B.T, terms.index
     slow, paper = one_by_one(data.X, index, Q)
     fast, ours, n_pairs = by_pairs(data.X, index, Q)
-    assert len(terms.same_pairs) + len(terms.other_pairs) == n_pairs  # the library measures so many distances
+    # the library measures so many distances
+    assert len(terms.same_pairs) + len(terms.other_pairs) == n_pairs
     assert np.allclose(slow, fast, rtol=1e-9, atol=1e-9 * np.abs(slow).max())
     assert np.allclose(terms.margins(Q), fast, rtol=1e-9, atol=1e-9 * np.abs(slow).max())
     saving[name, k] = paper / ours
     n, d = data.X.shape
-    print(f"{name:14} {n:5} {d:3} {k:3} {len(terms):9} {n_pairs:7} {paper / len(terms):33.0f} {ours / len(terms):8.1f}")
-print(f"sharing pairs saves a factor of {min(saving.values()):.0f} to {max(saving.values()):.0f} in multiplications")
+    print(
+        f"{name:14} {n:5} {d:3} {k:3} {len(terms):9} {n_pairs:7} {paper / len(terms):33.0f} "
+        f"{ours / len(terms):8.1f}"
+    )
+print(
+    f"sharing pairs saves a factor of {min(saving.values()):.0f} to {max(saving.values()):.0f} in "
+    "multiplications"
+)
 assert min(saving.values()) > 9 and saving["breast-cancer", 20] > 300
 
 
@@ -368,7 +423,11 @@ def decompositions(action, *args, **options):
 
     def watch(frame, event, _):
         """Note each call of numpy's eigh, and of how many matrices."""
-        if event == "call" and frame.f_code.co_name == "eigh" and frame.f_globals["__name__"].startswith("numpy"):
+        if (
+            event == "call"
+            and frame.f_code.co_name == "eigh"
+            and frame.f_globals["__name__"].startswith("numpy")
+        ):
             Z = frame.f_locals["a"]
             counted.append(len(Z) if np.ndim(Z) == 3 else 1)
 
@@ -383,19 +442,27 @@ def decompositions(action, *args, **options):
 gb = ss.spheres.gradient_bound(problem, 0.95 * star, lam)
 _, by_sphere = decompositions(ss.rules.sphere, problem, gb)
 linear, by_linear = decompositions(ss.rules.cone_halfspace, problem, gb)
-at_plus, open_terms = problem.terms.margins(problem.cone.project(gb.center)), ~(linear.in_L | linear.in_R)
+at_plus, open_terms = (
+    problem.terms.margins(problem.cone.project(gb.center)),
+    ~(linear.in_L | linear.in_R),
+)
 tried = np.sum(open_terms & (at_plus > 1.0)) + np.sum(open_terms & (at_plus < 1.0 - loss.gamma))
 _, one_step = decompositions(ss.rules.semidefinite, problem, gb, max_iter=1)
 cone, all_steps = decompositions(ss.rules.semidefinite, problem, gb)
 gained = (cone.in_L | cone.in_R) & open_terms
 _, when_certain = decompositions(ss.rules.semidefinite, problem, gb, skip=~gained)
 print(
-    f"decompositions: sphere rule {by_sphere}, linear rule {by_linear}, semidefinite rule {one_step / tried:.2f} a triplet tried with one step,"
+    f"decompositions: sphere rule {by_sphere}, linear rule {by_linear}, semidefinite rule "
+    f"{one_step / tried:.2f} a triplet tried with one step,"
 )
 print(
-    f"                {all_steps / tried:.0f} with up to 20 (bound 5), {when_certain / gained.sum():.1f} for one that becomes certain (bound 3)"
+    f"                {all_steps / tried:.0f} with up to 20 (bound 5), "
+    f"{when_certain / gained.sum():.1f} for one that becomes certain (bound 3)"
 )
-assert by_sphere == by_linear == 0 and abs(one_step - tried) <= 2 and all_steps <= 5 * tried and when_certain <= 3 * gained.sum()
+assert by_sphere == by_linear == 0
+assert abs(one_step - tried) <= 2
+assert all_steps <= 5 * tried
+assert when_certain <= 3 * gained.sum()
 assert cone.n_L + cone.n_R >= linear.n_L + linear.n_R
 
 # %% [markdown]
@@ -408,7 +475,8 @@ assert cone.n_L + cone.n_R >= linear.n_L + linear.n_R
 
 # %% tags=["STS19-D5"]
 def counts(n, d, k):
-    """(paper, by pairs, triplets) for n random points in d dimensions with k neighbours of either kind."""
+    """(paper, by pairs, triplets) for n random points in d dimensions with k neighbours of
+    either kind."""
     rng = np.random.default_rng(n + d + k)
     X = rng.standard_normal((n, d))
     index = ss.Triplets.from_labels(X, np.arange(n) % 2, k=k).index
@@ -453,7 +521,9 @@ reusable = {}
 for name, b in balls.items():
     product = problem.terms.margins(b.center)
     factor = np.vdot(product, at_M) / np.vdot(at_M, at_M)
-    reusable[name] = bool(np.allclose(product, factor * at_M, rtol=1e-9, atol=1e-9 * np.abs(product).max()))
+    reusable[name] = bool(
+        np.allclose(product, factor * at_M, rtol=1e-9, atol=1e-9 * np.abs(product).max())
+    )
     print(f"{name:5} products are a multiple of the margins at M: {reusable[name]}")
 assert reusable == {"DGB": True, "RRPB": True, "GB": False, "PGB": False}
 assert np.allclose(balls["RRPB"].center, (lam0 + lam) / (2 * lam) * x0.x)
@@ -512,9 +582,11 @@ for d in (8, 16, 32, 64):
 
 # %%
 shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
-figures.bars(shown, title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
+figures.bars(shown, title="what sharing pairs saves",
+             xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
 figures.show(
-    "Bars show the paper's count of multiplications over the count by pairs, for data sets and numbers "
+    "Bars show the paper's count of multiplications over the count by pairs, for "
+    "data sets and numbers "
     f"of neighbours: {figures.listed(shown, '{:.0f}')}."
 )
 
@@ -538,7 +610,9 @@ print(f"<H, Q> = {q:.1f};  |H| by formula (2) {n_good:.1e}, formula (1) is off b
 lowest = q - r * n_good
 far = ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss)
 n_R = ss.rules.sphere(far, ss.Sphere(Q, r)).n_R
-print(f"minimum over the ball: {lowest:.1e}, threshold 1; the library puts {n_R} of 1 triplets into R")
+print(
+    f"minimum over the ball: {lowest:.1e}, threshold 1; the library puts {n_R} of 1 triplets into R"
+)
 assert n_R == 0 and lowest < 1.0 and abs(n_bad / n_good - 1) > 0.01
 
 # %%
@@ -552,9 +626,14 @@ for _ in range(400):
     q = 1e6 * ((u - v) @ (u + v))
     truly = q - r * norm_2(u, v) > 1.0
     bold += (q - r * norm_1(u, v) > 1.0) and not truly
-    decided = ss.rules.sphere(ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss), ss.Sphere(Q, r)).in_R[0]
+    decided = ss.rules.sphere(ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss), ss.Sphere(Q, r)).in_R[
+        0
+    ]
     cautious += decided and not truly
-print(f"of 400, decisions that the ball contradicts: formula (1) {'more than 20' if bold > 20 else bold}, library {cautious}")
+print(
+    "of 400, decisions that the ball contradicts: formula (1) "
+    f"{'more than 20' if bold > 20 else bold}, library {cautious}"
+)
 assert bold > 20 and cautious == 0
 
 # %% [markdown]
@@ -590,9 +669,12 @@ for center, expected in ((1.0 / 3.0, False), (0.34, True)):
 
 # %%
 i, j, m = problem.terms.index.T
-separable = np.sum((wine.X[i] - wine.X[m]) ** 2, axis=1) + np.sum((wine.X[i] - wine.X[j]) ** 2, axis=1)
+separable = np.sum((wine.X[i] - wine.X[m]) ** 2, axis=1) + np.sum(
+    (wine.X[i] - wine.X[j]) ** 2, axis=1
+)
 factor = separable / problem.terms.norms
-print("wine: the separable bound is too large by a factor of", np.round(np.percentile(factor, [0, 50, 100]), 2), "(least, median, most)")
+print("wine: the separable bound is too large by a factor of",
+      np.round(np.percentile(factor, [0, 50, 100]), 2), "(least, median, most)")
 assert factor.min() >= 1.0
 u, v = rng.standard_normal((2, 2))
 v = np.array([-u[1], u[0]]) * 0.7

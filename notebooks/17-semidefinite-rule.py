@@ -44,9 +44,12 @@ plt.rcParams.update(figures.STYLE)
 # %%
 quarter, ball = ss.cones.NonNegativeCone(2), ss.Sphere(np.array([-0.1, 1.0]), 0.5)
 slope = np.array([3.0, 2.2])  # the triplet; its margin is 1 on the line <slope, x> = 1
-nearest = np.array([0.0, 1.0 / slope[1]])  # the point of the cone with margin at most 1 that is nearest to the center
-assert slope @ ball.center - ball.radius * np.linalg.norm(slope) < 1.0  # the ball reaches below the line
-assert np.linalg.norm(nearest - ball.center) > ball.radius  # the cone below the line is out of reach
+# the point of the cone with margin at most 1 that is nearest to the center
+nearest = np.array([0.0, 1.0 / slope[1]])
+# the ball reaches below the line
+assert slope @ ball.center - ball.radius * np.linalg.norm(slope) < 1.0
+# the cone below the line is out of reach
+assert np.linalg.norm(nearest - ball.center) > ball.radius
 figure, ax = figures.panels(1, width=5.6, height=4.4)
 figures.balls(quarter, {"ball": ball}, {}, ax=ax, title="ball and cone: a triplet in R")
 limits = (-0.75, 0.75), (0.2, 1.6)
@@ -57,8 +60,10 @@ ax.text(-0.7, 0.3, "margin below 1", fontsize=9, color="#555555")
 ax.text(0.28, 1.5, "margin above 1", fontsize=9, color="#555555")
 ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], xlabel="", ylabel="")
 figures.show(
-    "A disc reaches out of a shaded cone. A dashed line, on which the margin of a triplet is 1, cuts off a part of the disc "
-    "that lies outside of the cone. An arrow from the center to the nearest point of the cone below the line is longer than the radius."
+    "A disc reaches out of a shaded cone. A dashed line, on which the margin of a triplet is 1, "
+    "cuts off a part of the disc "
+    "that lies outside of the cone. An arrow from the center to the nearest point of the cone "
+    "below the line is longer than the radius."
 )
 
 # %% [markdown]
@@ -161,9 +166,11 @@ def positive_part(Z):
 
 
 def certify(H, Q, r, C, steps=60):
-    """Whether <H, X> < C on the whole of ball and cone, and the number of decompositions used; y >= 0."""
+    """Whether <H, X> < C on the whole of ball and cone, and the number of decompositions used; y
+    >= 0."""
     low, high, used = 0.0, np.inf, 0
-    y = max(C - np.vdot(H, Q), 0.0) / np.vdot(H, H)  # where the threshold would be met without the cone
+    # where the threshold would be met without the cone
+    y = max(C - np.vdot(H, Q), 0.0) / np.vdot(H, H)
     for used in range(1, steps + 1):
         plus = positive_part(Q + y * H)
         if 2 * C * y + np.vdot(Q, Q) - np.vdot(plus, plus) > r**2:
@@ -188,7 +195,8 @@ def in_R(H, Q, r, C=1.0):
 
 # %%
 def distance(a, Q, C, steps=100):
-    """Distance of Q from the points of the cone with <a, X> >= C: bisection for the maximum of D over y >= 0."""
+    """Distance of Q from the points of the cone with <a, X> >= C: bisection for the maximum of D
+    over y >= 0."""
     low, high = 0.0, 1.0
     while C > np.vdot(a, positive_part(Q + high * a)):
         low, high = high, 2.0 * high
@@ -204,7 +212,10 @@ def turning_case(d, inside, rng):
     Q = B @ B.T / d if inside else (B + B.T) / np.sqrt(d)
     terms = ss.Triplets(X, [[0, 1, 2]])
     H = terms.elements(np.array([0]))[0][0]
-    C = [np.vdot(a, positive_part(Q)) + rng.uniform(0.1, 0.8) * np.linalg.norm(Q) * np.linalg.norm(H) for a in (H, -H)]
+    C = [
+        np.vdot(a, positive_part(Q)) + rng.uniform(0.1, 0.8) * np.linalg.norm(Q) * np.linalg.norm(H)
+        for a in (H, -H)
+    ]
     return terms, H, Q, C
 
 
@@ -221,8 +232,15 @@ def instance(d, rng):
 
 def lowest_by_cvxpy(d):
     """The smallest <H, X> over the ball and the cone, as a function of H, Q and r."""
-    X_var, H_par, Q_par, r_par = cp.Variable((d, d), PSD=True), cp.Parameter((d, d)), cp.Parameter((d, d)), cp.Parameter(nonneg=True)
-    program = cp.Problem(cp.Minimize(cp.sum(cp.multiply(H_par, X_var))), [cp.norm(X_var - Q_par, "fro") <= r_par])
+    X_var, H_par, Q_par, r_par = (
+        cp.Variable((d, d), PSD=True),
+        cp.Parameter((d, d)),
+        cp.Parameter((d, d)),
+        cp.Parameter(nonneg=True),
+    )
+    program = cp.Problem(
+        cp.Minimize(cp.sum(cp.multiply(H_par, X_var))), [cp.norm(X_var - Q_par, "fro") <= r_par]
+    )
 
     def lowest(H, Q, r):
         H_par.value, Q_par.value, r_par.value = H, Q, r
@@ -242,7 +260,13 @@ for d in (2, 3, 4):
         for C, expected in ((lowest - shift, True), (lowest + shift, False)):
             problem = ss.Problem(terms.with_threshold(C), ss.Hinge())
             library = ss.rules.semidefinite(problem, ss.Sphere(Q, r), max_iter=60).in_R[0]
-            tally += [1, expected, library, in_R(H, Q, r, C)[0], ss.rules.sphere(problem, ss.Sphere(Q, r)).in_R[0]]
+            tally += [
+                1,
+                expected,
+                library,
+                in_R(H, Q, r, C)[0],
+                ss.rules.sphere(problem, ss.Sphere(Q, r)).in_R[0],
+            ]
             assert in_R(H, Q, r, C)[0] == expected == library
 print("thresholds {}, to be certified {}, library {}, ten lines {}, ball alone {}".format(*tally))
 assert tally[1] == tally[2] == tally[3] == tally[0] // 2 and tally[4] < tally[1] // 2
@@ -259,22 +283,28 @@ assert tally[1] == tally[2] == tally[3] == tally[0] // 2 and tally[4] < tally[1]
 
 # %%
 def decided_at(terms, mask, a, C, tau, Q):
-    """Decisions with radii a millionth inside the turning point and beyond it, and that of the ball alone."""
+    """Decisions with radii a millionth inside the turning point and beyond it, and that of the
+    ball alone."""
     at, turn = terms.with_threshold(tau), distance(a, Q, C)
     both = []
     for r in (turn * (1 - 1e-6), turn * (1 + 1e-6)):
         found = ss.rules.semidefinite(ss.Problem(at, loss), ss.Sphere(Q, r), max_iter=40)
         both.append(getattr(found, mask)[0])
         assert not found.in_L[0] or mask == "in_L"
-        curved = ss.rules.semidefinite(ss.Problem(at, ss.SquaredHinge(1.0)), ss.Sphere(Q, r), max_iter=40)
+        curved = ss.rules.semidefinite(
+            ss.Problem(at, ss.SquaredHinge(1.0)), ss.Sphere(Q, r), max_iter=40
+        )
         assert not curved.in_L[0]  # no linear part, no L
-    return both, getattr(ss.rules.sphere(ss.Problem(at, loss), ss.Sphere(Q, turn * (1 - 1e-6))), mask)[0]
+    return both, getattr(
+        ss.rules.sphere(ss.Problem(at, loss), ss.Sphere(Q, turn * (1 - 1e-6))), mask
+    )[0]
 
 
 # %% tags=["STS19-D4.2"]
 loss, gamma = ss.SmoothedHinge(gamma=0.05), 0.05
 print("turning points       eigenpairs used   decided a millionth inside, beyond   ball alone")
-for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lowest"), (16, False, "all")):
+for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lowest"), (16, False,
+                                                                                         "all")):
     decided, alone = np.zeros(2, dtype=int), 0
     for _ in range(10):
         terms, H, Q, (C_L, C_R) = turning_case(d, inside, rng)
@@ -283,7 +313,10 @@ for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lo
             decided += both
             alone += by_ball
     place = "in the cone" if inside else "outside"
-    print(f"d = {d:2}, {place:12}  {pairs:16}  {decided[0]:8} of 20, {decided[1]} of 20 {alone:18} of 20")
+    print(
+        f"d = {d:2}, {place:12}  {pairs:16}  {decided[0]:8} of 20, {decided[1]} of "
+        f"20 {alone:18} of 20"
+    )
     assert decided.tolist() == [20, 0] and alone < 20
 
 # %% [markdown]
@@ -298,7 +331,10 @@ false = decided = 0
 for _ in range(300):
     N, t = int(rng.integers(1 << 12, 1 << 34)), int(rng.integers(1000, 4000))
     s = int(rng.uniform(0.1, 0.8) * t)
-    terms, ball = ss.Triplets(np.array([[0.0, 0.0], [s, 0.0], [0.0, t]]), [[0, 1, 2]] * 8), ss.Sphere(np.diag([-3.0, float(N)]), 5.0)
+    terms, ball = (
+        ss.Triplets(np.array([[0.0, 0.0], [s, 0.0], [0.0, t]]), [[0, 1, 2]] * 8),
+        ss.Sphere(np.diag([-3.0, float(N)]), 5.0),
+    )
     for mask, sign in (("in_R", -1), ("in_L", 1)):
         extreme = t * t * (N + sign * 4)
         near = float(extreme) + np.arange(-3, 4) * np.spacing(float(extreme))
@@ -307,7 +343,10 @@ for _ in range(300):
         *found, far = getattr(ss.rules.semidefinite(at, ball), mask)
         false += sum(sign * (Fraction(tau) - extreme) <= 0 for tau in near[found])
         decided += far
-print(f"at the last bit, 4200 thresholds: wrong decisions {false}; a millionth inside: decided {decided} of 600")
+print(
+    f"at the last bit, 4200 thresholds: wrong decisions {false}; a millionth inside: decided "
+    f"{decided} of 600"
+)
 assert false == 0 and decided == 600
 
 # %% [markdown]
@@ -336,12 +375,18 @@ H_all = small.terms.elements(np.arange(len(small)))[0]
 # %%
 with_sign = np.array([in_R(H, ball.center, ball.radius)[0] for H in H_all])
 without = np.array([either_sign(H, ball.center, ball.radius) for H in H_all])
-print(f"{len(small)} triplets: R by the right sign {with_sign.sum()}, false {np.sum(with_sign & (margins <= 1.0))}")
+print(
+    f"{len(small)} triplets: R by the right sign {with_sign.sum()}, false "
+    f"{np.sum(with_sign & (margins <= 1.0))}"
+)
 print(f"     by either sign, no X0: R {without.sum()}, false {np.sum(without & (margins <= 1.0))}")
 assert not np.any(with_sign & (margins <= 1.0)) and np.sum(without & (margins <= 1.0)) > 50
 X0 = positive_part(ball.center)
 with_X0 = without & (np.sum(H_all * X0, axis=(1, 2)) > 1.0)
-print(f"with X0 = [Q]_+ as the paper has it: R {with_X0.sum()}, unlike the right sign {np.sum(with_X0 != with_sign)}")
+print(
+    f"with X0 = [Q]_+ as the paper has it: R {with_X0.sum()}, unlike the right sign "
+    f"{np.sum(with_X0 != with_sign)}"
+)
 assert np.all(with_X0 == with_sign)
 
 # %% [markdown]
@@ -373,7 +418,12 @@ def n_negative(Z):
 
 
 rng = np.random.default_rng(1)
-most = {"center in the cone, y > 0": 0, "center in the cone, y < 0": 0, "H with two positive parts, y < 0": 0, "center outside": 0}
+most = {
+    "center in the cone, y > 0": 0,
+    "center in the cone, y < 0": 0,
+    "H with two positive parts, y < 0": 0,
+    "center outside": 0,
+}
 for _ in range(2000):
     d = int(rng.integers(2, 9))
     B = rng.standard_normal((d, rng.integers(1, d + 1)))
@@ -404,9 +454,15 @@ for _ in range(300):
     values, vectors = np.linalg.eigh(Z)
     mu, e = min(values[0], 0.0), vectors[:, 0]
     plus = positive_part(Z)
-    errors = np.vdot(plus, plus) - (np.vdot(Z, Z) - mu**2), np.vdot(H, plus) - (np.vdot(H, Z) - mu * (e @ H @ e))
+    errors = (
+        np.vdot(plus, plus) - (np.vdot(Z, Z) - mu**2),
+        np.vdot(H, plus) - (np.vdot(H, Z) - mu * (e @ H @ e)),
+    )
     worst = max(worst, *np.abs(errors) / (np.vdot(Z, Z) + np.vdot(H, H)))
-print(f"value and slope from the single pair, largest relative difference: {max(worst, 1e-14):.0e} or less (bound 1e-12)")
+print(
+    f"value and slope from the single pair, largest relative difference: {max(worst, 1e-14):.0e} "
+    "or less (bound 1e-12)"
+)
 assert worst < 1e-12
 
 # %% [markdown]
@@ -439,25 +495,34 @@ shown = [t for t in open_terms if np.vdot(H_toy[t], projected) < C]
 
 # %%
 figure, axes = figures.panels(2, height=3.6)
-figures.balls(toy.cone, {"GB": toy_ball}, {"optimum": toy_star}, plane=plane, ax=axes[0], title="ball and cone")
+figures.balls(toy.cone, {"GB": toy_ball}, {"optimum": toy_star}, plane=plane, ax=axes[0],
+              title="ball and cone")
 ys = np.linspace(0.0, 0.6, 241)
 for t in shown:
-    dual = np.array([2 * C * v + np.vdot(Q, Q) - np.linalg.norm(positive_part(Q + v * H_toy[t])) ** 2 for v in ys])
+    dual = np.array([
+        2 * C * v + np.vdot(Q, Q) - np.linalg.norm(positive_part(Q + v * H_toy[t])) ** 2 for v in ys
+    ])
     colour = figures.COLOURS["L" if full.in_L[t] else "C"]
     axes[1].plot(ys, dual / r**2, color=colour, linewidth=1.2)
     if full.in_L[t]:
         k = np.argmax(dual > r**2)
         axes[1].plot(ys[k], dual[k] / r**2, "o", color=colour, markersize=4)
 axes[1].axhline(1.0, color=figures.COLOURS["edge"])
-axes[1].set(xlabel="$y$", ylim=(0.0, 2.0), xlim=(0.0, 0.6), title="dual functions in units of $r^2$; above 1: in L")
+axes[1].set(xlabel="$y$", ylim=(0.0, 2.0), xlim=(0.0, 0.6),
+            title="dual functions in units of $r^2$; above 1: in L")
 figures.show(
-    "Left, a disc overlaps the shaded cone, and the optimum is in what they share. Right, concave curves are the dual functions of triplets over y: the "
-    f"{np.count_nonzero(full.in_L[shown])} coloured ones exceed 1 and are in L, the {np.count_nonzero(~full.in_L[shown])} grey ones stay below and are undecided."
+    "Left, a disc overlaps the shaded cone, and the optimum is in what they share. Right, concave "
+    "curves are the dual functions of triplets over y: the "
+    f"{np.count_nonzero(full.in_L[shown])} coloured ones exceed 1 and are in L, the "
+    f"{np.count_nonzero(~full.in_L[shown])} grey ones stay below and are undecided."
 )
 
 # %%
 certified = int(np.sum(full.in_L & ~sphere.in_L))
-print(f"candidates for L that the ball leaves open: {len(shown)}, certified with the cone: {certified}")
+print(
+    f"candidates for L that the ball leaves open: {len(shown)}, certified with "
+    f"the cone: {certified}"
+)
 assert certified > 5
 
 # %% [markdown]
@@ -472,9 +537,17 @@ assert certified > 5
 by_hand = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])
 problem, hand_ball = ss.Problem(by_hand, loss), ss.Sphere(np.diag([-0.3, 0.5]), 0.32)
 H = by_hand.elements(np.array([0]))[0][0]
-alone, with_cone = (bool(rule(problem, hand_ball).in_R[0]) for rule in (ss.rules.sphere, ss.rules.semidefinite))
-print(f"ball alone: minimum {np.vdot(H, hand_ball.center) - 0.32 * np.linalg.norm(H):.2f} < 1, undecided")
-print(f"with the cone: minimum above 1, in R, after {in_R(H, hand_ball.center, 0.32)[1]} decomposition")
+alone, with_cone = (
+    bool(rule(problem, hand_ball).in_R[0]) for rule in (ss.rules.sphere, ss.rules.semidefinite)
+)
+print(
+    "ball alone: minimum "
+    f"{np.vdot(H, hand_ball.center) - 0.32 * np.linalg.norm(H):.2f} < 1, undecided"
+)
+print(
+    f"with the cone: minimum above 1, in R, after {in_R(H, hand_ball.center, 0.32)[1]} "
+    "decomposition"
+)
 assert with_cone and not alone
 
 # %% [markdown]
@@ -521,7 +594,10 @@ tried = np.flatnonzero(above & ~plain.in_R)[::10]
 results = [in_R(H_real[t], b.center, b.radius) for t in tried]
 used_yes = [used for passed, used in results if passed]
 used_no = [used for passed, used in results if not passed]
-print(f"tried {len(tried)}: certified {len(used_yes)}, with {int(np.median(used_yes))} decomposition (median)")
+print(
+    f"tried {len(tried)}: certified {len(used_yes)}, with {int(np.median(used_yes))} "
+    "decomposition (median)"
+)
 print(f"           not certified {len(used_no)}, with {max(used_no)} decompositions")
 assert np.median(used_yes) <= 3 and len(used_yes) > 5
 
@@ -541,8 +617,12 @@ def seconds(action, *args, repeats=5):
     return np.median(times)
 
 
-for label, rule in (("sphere", ss.rules.sphere), ("half-space", ss.rules.cone_halfspace), ("semidefinite", ss.rules.semidefinite)):
-    print(f"{label:13} {seconds(rule, real, b) * 1e3:8.2f} ms for {len(real)} triplets, rate {rule(real, b).rate:.3f}")
+for label, rule in (("sphere", ss.rules.sphere), ("half-space", ss.rules.cone_halfspace),
+                    ("semidefinite", ss.rules.semidefinite)):
+    print(
+        f"{label:13} {seconds(rule, real, b) * 1e3:8.2f} ms for {len(real)} triplets, rate "
+        f"{rule(real, b).rate:.3f}"
+    )
 
 # %% [markdown]
 # ## Exercise
@@ -569,7 +649,8 @@ for label, rule in (("sphere", ss.rules.sphere), ("half-space", ss.rules.cone_ha
 
 # %%
 def negative_eigenvalue(Lam, a, b, y, steps=80):
-    """The negative eigenvalue of diag(Lam) + y (a a' - b b'), Lam >= 0, y > 0; 0 if there is none."""
+    """The negative eigenvalue of diag(Lam) + y (a a' - b b'), Lam >= 0, y > 0; 0 if there is
+    none."""
     low, high = -y * (b @ b) * (1 + 1e-12), 0.0
     for _ in range(steps):
         mu = 0.5 * (low + high)
@@ -588,7 +669,10 @@ for _ in range(200):
     u, v = rng.standard_normal((2, d))
     y = rng.exponential(2.0)
     exact = min(np.linalg.eigvalsh(B @ B.T + y * (np.outer(u, u) - np.outer(v, v)))[0], 0.0)
-    worst = max(worst, abs(negative_eigenvalue(np.maximum(Lam, 0.0), V.T @ u, V.T @ v, y) - exact) / (Lam[-1] + y))
+    worst = max(
+        worst,
+        abs(negative_eigenvalue(np.maximum(Lam, 0.0), V.T @ u, V.T @ v, y) - exact) / (Lam[-1] + y),
+    )
 print("largest error, bound 1e-10:", f"{max(worst, 1e-11):.0e} or less")
 assert worst < 1e-10
 

@@ -45,7 +45,8 @@ plt.rcParams.update(figures.STYLE)
 
 # %%
 def draw_cut_ball(ax, th, ph):
-    """The ball with center Q, cut by a plane at height sin(th), and a triplet H in the direction ph."""
+    """The ball with center Q, cut by a plane at height sin(th), and a triplet H in the direction
+    ph."""
     turn = np.linspace(0, 2 * np.pi, 400)
     ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
     kept = np.linspace(th, np.pi - th, 200)  # p points up, the plane is at height sin(theta)
@@ -69,14 +70,20 @@ draw_cut_ball(axes[0], np.radians(25), np.radians(35))
 ax, degrees = axes[1], np.linspace(-90, 90, 361)
 for depth in (-0.9, -0.5, 0.0, 0.5, 0.9):
     share = np.cos(np.maximum(np.arcsin(depth) + np.radians(degrees), 0.0))
-    ax.plot(degrees, share, color=plt.cm.viridis((depth + 1) / 2.2), label=rf"$\sin\theta$ = {depth:.1f}")
+    ax.plot(degrees, share, color=plt.cm.viridis((depth + 1) / 2.2),
+            label=rf"$\sin\theta$ = {depth:.1f}")
 ax.axhline(0, color="#CCCCCC", linewidth=0.8)
-ax.set(xlabel=r"$\varphi$: from $H = -|a|P$ to $H = |a|P$, degrees", title="share of the distance that is left")
+ax.set(
+    xlabel=r"$\varphi$: from $H = -|a|P$ to $H = |a|P$, degrees",
+    title="share of the distance that is left",
+)
 ax.set_xticks([-90, -45, 0, 45, 90])
 ax.legend(loc="lower left")
 figures.show(
-    "Left, a horizontal line cuts a disc; only the cap above the line is left, and the smallest margin moves from the lowest point of the disc, hollow, to an "
-    "end of the cut, a star. Right, curves show the share of the distance that is left against the angle, one for each position of the cut. "
+    "Left, a horizontal line cuts a disc; only the cap above the line is left, and the smallest "
+    "margin moves from the lowest point of the disc, hollow, to an "
+    "end of the cut, a star. Right, curves show the share of the distance that is left against "
+    "the angle, one for each position of the cut. "
     f"They fall from 1, the last one to {share.min():.1f}."
 )
 
@@ -162,23 +169,30 @@ figures.show(
 
 # %%
 def contradicted(problem, margins, ball):
-    """Decisions of a cut ball that the solution contradicts, with thresholds a little beyond its margins."""
+    """Decisions of a cut ball that the solution contradicts, with thresholds a little beyond its
+    margins."""
     by = 1e-7 * (1.0 + np.abs(margins))
-    R, L = (ss.Problem(problem.terms.with_threshold(margins + shift), ss.Hinge()) for shift in (by, -by))
+    R, L = (
+        ss.Problem(problem.terms.with_threshold(margins + shift), ss.Hinge()) for shift in (by, -by)
+    )
     return ss.rules.cone_halfspace(R, ball).n_R + ss.rules.cone_halfspace(L, ball).n_L
 
 
 def balls_with_normals(problem, x, lam, alpha):
     """Balls as solvers build them, each with the A that its normal should come from."""
     reference = ss.spheres.base.BallReference(problem, problem.evaluate(x, lam, alpha))
-    H, at_dual = problem.terms.adjoint(alpha), problem.terms.adjoint(problem.alpha(problem.x_of(alpha, lam)))
+    H, at_dual = (
+        problem.terms.adjoint(alpha),
+        problem.terms.adjoint(problem.alpha(problem.x_of(alpha, lam))),
+    )
     sources = {"GB": 0.5 * (x + H / lam), "DGB": H, "MGB": H, "CDGB": at_dual}
     return {name: (ss.SPHERES[name].build(reference), A) for name, A in sources.items()}
 
 
 # %%
 def random_case(repeat, rng):
-    """A small problem over a cone, matrices or diagonals in turn, its lam and solution, and a pair (x, alpha) near it."""
+    """A small problem over a cone, matrices or diagonals in turn, its lam and solution, and a
+    pair (x, alpha) near it."""
     d = 2 + repeat % 2
     X, y = rng.standard_normal((12, d)), np.arange(12) % 2
     X[y == 1] += rng.uniform(0.0, 0.5, d)
@@ -200,12 +214,22 @@ def points_of_cone(small, rng):
 
 # %%
 def row_of(small, ball, points, star, margins):
-    """Least cosine of the normal with points of the cone, depth, how many more are decided, how many wrongly, and whether -P loses the solution."""
+    """Least cosine of the normal with points of the cone, depth, how many more are decided, how
+    many wrongly, and whether -P loses the solution."""
     P, size = ball.normal, np.linalg.norm(ball.normal)
     least = min(np.vdot(P, X) / np.linalg.norm(X) / size for X in (*points, star.x) if X.any())
-    cut, lost = ss.rules.cone_halfspace(small, ball), np.vdot(P, star.x) > 1e-6 * size * np.linalg.norm(star.x)
+    cut, lost = (
+        ss.rules.cone_halfspace(small, ball),
+        np.vdot(P, star.x) > 1e-6 * size * np.linalg.norm(star.x),
+    )
     more = cut.n_L + cut.n_R - np.sum(ss.rules.sphere(small, ball).rate * len(small)).round()
-    return least, -np.vdot(P, ball.center) / size / ball.radius, more, contradicted(small, margins, ball), lost
+    return (
+        least,
+        -np.vdot(P, ball.center) / size / ball.radius,
+        more,
+        contradicted(small, margins, ball),
+        lost,
+    )
 
 
 # %% tags=["normals"]
@@ -223,9 +247,15 @@ for repeat in range(40):
         row = seen[name]
         row[0], row[1] = min(row[0], least), max(row[1], depth)
         row[2:] += counts
-print("ball   least <P,X>/|P||X| (bound -1e-9)   deepest sin(theta)   more decided   contradicted   lost by -P")
+print(
+    "ball   least <P,X>/|P||X| (bound -1e-9)   deepest sin(theta)   more decided   "
+    "contradicted   lost by -P"
+)
 for name, (least, depth, more, wrong, lost) in seen.items():
-    print(f"{name:5} {round(least, 6) + 0.0:24.6f} {round(depth, 2) + 0.0:25.2f} {more:14.0f} {wrong:14.0f} {lost:8.0f} of 40")
+    print(
+        f"{name:5} {round(least, 6) + 0.0:24.6f} {round(depth, 2) + 0.0:25.2f} {more:14.0f} "
+        f"{wrong:14.0f} {lost:8.0f} of 40"
+    )
     assert least >= -1e-9 and wrong == 0 < more and depth <= (1.0 + 1e-9 if name == "GB" else 1e-9)
     assert lost > 10
 
@@ -362,7 +392,9 @@ def printed(H, Q, r, P, any_sign=False):
 # %%
 x_var, center, length = cp.Variable(3), cp.Parameter(3), cp.Parameter(nonneg=True)
 slope_H, slope_P = cp.Parameter(3), cp.Parameter(3)
-program = cp.Problem(cp.Minimize(slope_H @ x_var), [cp.norm(x_var - center) <= length, slope_P @ x_var >= 0])
+program = cp.Problem(
+    cp.Minimize(slope_H @ x_var), [cp.norm(x_var - center) <= length, slope_P @ x_var >= 0]
+)
 
 
 def by_cvxpy(H, Q, r, P):
@@ -391,7 +423,8 @@ def instance(rng, parallel, cut):
 
 # %%
 def forty_cases(parallel, cut, rng):
-    """How often the minimum by the angles and both printed ones are right, how often the true one is 0, and the printed one below it."""
+    """How often the minimum by the angles and both printed ones are right, how often the true
+    one is 0, and the printed one below it."""
     hits, zeros, below = np.zeros(3, dtype=int), 0, 0
     for _ in range(40):
         case = instance(rng, parallel, cut)
@@ -418,7 +451,9 @@ def three_sampled(parallel, cut, rng):
 
 # %% tags=["STS19-T9"]
 rng = np.random.default_rng(18)
-print("H           the ball is    true min is   by the angles   printed, a >= 0   below it   (of 40)")
+print(
+    "H           the ball is    true min is   by the angles   printed, a >= 0   below it   (of 40)"
+)
 right = {}
 for parallel, name in ((0, "in general"), (1, "a P, a > 0"), (-1, "a P, a < 0")):
     for cut in (True, False):
@@ -426,7 +461,10 @@ for parallel, name in ((0, "in general"), (1, "a P, a > 0"), (-1, "a P, a < 0"))
         assert three_sampled(parallel, cut, rng) == 3
         right[parallel, cut] = tuple(int(h) for h in hits)
         where = "cut by plane" if cut else "inside"
-        print(f"{name:11} {where:14} {'0' if zeros == 40 else 'not 0':13} {hits[0]:9} {hits[1]:16} {below:12}")
+        print(
+            f"{name:11} {where:14} {'0' if zeros == 40 else 'not 0':13} {hits[0]:9} "
+            f"{hits[1]:16} {below:12}"
+        )
 assert all(angles == 40 for angles, _, _ in right.values())
 assert all(meant == (40 if key != (1, False) else 0) for key, (_, meant, _) in right.items())
 
@@ -463,16 +501,19 @@ def turning(terms, region, extremes, mask, inside, scale):
 
 # %%
 def like_the_inequalities(terms, region, lows, highs, scale):
-    """Check the masks for thresholds between two extremes, and for a half-space that misses the ball; return how many thresholds."""
+    """Check the masks for thresholds between two extremes, and for a half-space that misses the
+    ball; return how many thresholds."""
     ball, P, b = region
     ends = np.sort(np.concatenate([lows, highs, highs + loss.gamma]))
     shared = 0
     for tau in 0.5 * (ends[1:] + ends[:-1])[np.diff(ends) > 3e-6 * scale.max()]:
         found = ss.rules.halfspace(ss.Problem(terms.with_threshold(tau), loss), *region)
-        assert np.array_equal(found.in_R, lows > tau) and np.array_equal(found.in_L, highs < tau - loss.gamma)
+        assert np.array_equal(found.in_R, lows > tau)
+        assert np.array_equal(found.in_L, highs < tau - loss.gamma)
         shared += 1
     missed = ss.Problem(terms.with_threshold(lows[0]), loss)
-    beside = ss.rules.halfspace(missed, ball, P, b + 2.0 * ball.radius * np.linalg.norm(P))  # no common point
+    # no common point
+    beside = ss.rules.halfspace(missed, ball, P, b + 2.0 * ball.radius * np.linalg.norm(P))
     assert np.array_equal(beside.in_R, ss.rules.sphere(missed, ball).in_R)
     return shared
 
@@ -494,7 +535,11 @@ for kind, shape in (("full", (2, 2)), ("diagonal", (3,)), ("samples", (3,))):
         turned += turning(terms, region, highs, "in_L", 1.0, scale)
         n_terms += 2 * len(terms)
         shared += like_the_inequalities(terms, region, lows, highs, scale)
-print(f"library: decided a millionth inside {turned[0]} of {n_terms}, a millionth beyond {turned[1]} of {n_terms};", end=" ")
+print(
+    f"library: decided a millionth inside {turned[0]} of {n_terms}, a millionth beyond "
+    f"{turned[1]} of {n_terms};",
+    end=" ",
+)
 print(f"masks equal at {shared} shared thresholds")
 assert turned[0] == n_terms and turned[1] == 0
 
@@ -508,9 +553,12 @@ assert turned[0] == n_terms and turned[1] == 0
 
 # %%
 def integer_case(level, mask, sign, Q, m, u):
-    """Samples whose extreme over the cut ball is an integer, the cut ball, the integers, and what plain numpy computes."""
+    """Samples whose extreme over the cut ball is an integer, the cut ball, the integers, and
+    what plain numpy computes."""
     rows, labels = np.stack([-sign * u, m], axis=1), np.tile([1.0, -1.0], 8)
-    exact = [int(a) * (int(Q[0]) + level) + int(b) * int(Q[1]) + sign * 4 * abs(int(b)) for a, b in rows]
+    exact = [
+        int(a) * (int(Q[0]) + level) + int(b) * int(Q[1]) + sign * 4 * abs(int(b)) for a, b in rows
+    ]
     computed = rows @ (Q + [level, 0.0]) + sign * 4.0 * np.abs(rows[:, 1])
     ball = ss.Sphere(Q.astype(float), 5.0)
     region = ball, np.array([1.0, 0.0]), float(Q[0] + level)
@@ -520,17 +568,32 @@ def integer_case(level, mask, sign, Q, m, u):
 # %% tags=["STS19-T9"]
 false = plain = 0
 for level in (3, -3) * 40:
-    Q, m = rng.integers(-(1 << 33), 1 << 33, 2), 4 * rng.integers(1 << 20, 1 << 28, 16) * rng.choice([-1, 1], 16)
-    u = (rng.uniform(-0.7, 0.7, 16) * np.abs(m)).astype(int) if level > 0 else 3 * np.abs(m) // 4 + rng.integers(1, 512, 16)
+    Q, m = (
+        rng.integers(-(1 << 33), 1 << 33, 2),
+        4 * rng.integers(1 << 20, 1 << 28, 16) * rng.choice([-1, 1], 16),
+    )
+    u = (
+        (rng.uniform(-0.7, 0.7, 16) * np.abs(m)).astype(int)
+        if level > 0
+        else 3 * np.abs(m) // 4 + rng.integers(1, 512, 16)
+    )
     for mask, sign in (("in_R", -1), ("in_L", 1)):
         terms, region, exact, computed = integer_case(level, mask, sign, Q, m, u)
         for ulps in range(-3, 4):
             tau = np.array(exact, dtype=float)
             tau += ulps * np.spacing(np.abs(tau))
-            wrong = np.array([sign * (Fraction(float(t)) - e) <= 0 for t, e in zip(tau, exact, strict=True)])
+            wrong = np.array(
+                [sign * (Fraction(float(t)) - e) <= 0 for t, e in zip(tau, exact, strict=True)]
+            )
             found = ss.rules.halfspace(ss.Problem(terms.with_threshold(tau), ss.Hinge()), *region)
-            false, plain = false + np.sum(getattr(found, mask) & wrong), plain + np.sum((sign * (tau - computed) > 0) & wrong)
-print(f"at the last bit, 17920 thresholds: wrong decisions: plain numpy {'more than 100' if plain > 100 else plain}, library {false}")
+            false, plain = (
+                false + np.sum(getattr(found, mask) & wrong),
+                plain + np.sum((sign * (tau - computed) > 0) & wrong),
+            )
+print(
+    "at the last bit, 17920 thresholds: wrong decisions: plain numpy "
+    f"{'more than 100' if plain > 100 else plain}, library {false}"
+)
 assert false == 0 and plain > 100
 
 # %% [markdown]
@@ -564,14 +627,26 @@ def screen(rule):
 
 # %%
 library, outcome = ss.rules.halfspace(problem, ball, P.reshape(1, 1)), {}
-found = {"by the angles": screen(minimum), "library": (library.in_L, library.in_R), "printed, a >= 0": screen(printed)}
+found = {
+    "by the angles": screen(minimum),
+    "library": (library.in_L, library.in_R),
+    "printed, a >= 0": screen(printed),
+}
 found["(taken literally)"] = screen(lambda *case: printed(*case, any_sign=True))
-print(f"{len(problem)} triplets: at the solution L {np.sum(margins < 1.0 - loss.gamma)}, R {np.sum(margins > 1.0)}")
+print(
+    f"{len(problem)} triplets: at the solution L {np.sum(margins < 1.0 - loss.gamma)}, R "
+    f"{np.sum(margins > 1.0)}"
+)
 print(f"{'':18} {'L':>5} {'R':>5} {'false':>6}")
 for name, (L, R) in found.items():
-    outcome[name] = int(L.sum()), int(R.sum()), int(np.sum(L & (margins >= 1.0 - loss.gamma)) + np.sum(R & (margins <= 1.0)))
+    outcome[name] = (
+        int(L.sum()),
+        int(R.sum()),
+        int(np.sum(L & (margins >= 1.0 - loss.gamma)) + np.sum(R & (margins <= 1.0))),
+    )
     print("{:18} {:5} {:5} {:6}".format(name, *outcome[name]))
-assert outcome["by the angles"] == outcome["library"] and outcome["library"][2] == 0 < outcome["library"][1]
+assert outcome["by the angles"] == outcome["library"]
+assert outcome["library"][2] == 0 < outcome["library"][1]
 assert outcome["printed, a >= 0"][2] == 0 < outcome["(taken literally)"][2]
 
 # %% [markdown]
@@ -595,7 +670,10 @@ for excess in (1e-2, 1e-6, 0.0, -1e-6):
     Q, r = np.array([0.3, 0.2, -1.0]), 1.0 + excess
     with np.errstate(all="ignore"):
         value = printed(H, Q, r, P)
-    print(f"r - distance to the plane = {excess:6.0e}:  printed {value:8.5f}   by the angles {minimum(H, Q, r, P):8.5f}")
+    print(
+        f"r - distance to the plane = {excess:6.0e}:  printed {value:8.5f}   by the angles "
+        f"{minimum(H, Q, r, P):8.5f}"
+    )
 with np.errstate(all="ignore"):
     assert not np.isfinite(printed(H, np.array([0.3, 0.2, -1.0]), 1.0, P))
 assert np.isclose(minimum(H, np.array([0.3, 0.2, -1.0]), 1.0, P), H @ [0.3, 0.2, 0.0])
@@ -620,7 +698,10 @@ lams = real.lam_max() * 0.9 ** np.arange(13, 62, 12)
 table = []
 for lam1 in lams:
     x0 = ss.solve(real, lam1 / 0.9, rtol=1e-5, screening=("RRPB", "PGB")).x
-    gb, pgb = (bound(real, x0, lam1) for bound in (ss.spheres.gradient_bound, ss.spheres.projected_gradient_bound))
+    gb, pgb = (
+        bound(real, x0, lam1)
+        for bound in (ss.spheres.gradient_bound, ss.spheres.projected_gradient_bound)
+    )
     found = [
         ss.rules.sphere(real, gb),
         ss.rules.sphere(real, pgb),
@@ -664,7 +745,9 @@ rng, worst = np.random.default_rng(2), 0.0
 for _ in range(200):
     z, w_a = rng.standard_normal((2, 3))
     R = np.linalg.norm(w_a) * rng.uniform(1.05, 2.0)
-    angle = np.arcsin(np.linalg.norm(w_a) / R) + np.arcsin(z @ w_a / np.linalg.norm(z) / np.linalg.norm(w_a))
+    angle = np.arcsin(np.linalg.norm(w_a) / R) + np.arcsin(
+        z @ w_a / np.linalg.norm(z) / np.linalg.norm(w_a)
+    )
     dome = -R * np.linalg.norm(z) * np.cos(max(angle, 0.0))
     worst = max(worst, abs(dome - minimum(z, np.zeros(3), R, w_a, w_a @ w_a)))
     if angle > 0:
@@ -672,7 +755,10 @@ for _ in range(200):
         assert np.isclose(dome, z @ w_a - np.sqrt(R**2 - w_a @ w_a) * across)
     else:
         assert np.isclose(dome, -R * np.linalg.norm(z))
-print(f"dome test and linear rule with an offset, 200 instances: {max(worst, 1e-12):.0e} apart or less (bound 1e-9)")
+print(
+    f"dome test and linear rule with an offset, 200 instances: {max(worst, 1e-12):.0e} apart or "
+    "less (bound 1e-9)"
+)
 assert worst < 1e-9
 
 # %% [markdown]

@@ -46,7 +46,8 @@ pair = {"first ball": (np.array([0.0, 0.0]), 1.0), "second ball": (np.array([1.2
 triplet = np.array([0.1, 1.0]) / np.hypot(0.1, 1.0)
 (Q1, r1), (Q2, r2) = pair.values()
 apart = np.linalg.norm(Q2 - Q1)
-along = 0.5 * (1.0 + (r1**2 - r2**2) / apart**2)  # where the line of centers passes through the disc of the surfaces
+# where the line of centers passes through the disc of the surfaces
+along = 0.5 * (1.0 + (r1**2 - r2**2) / apart**2)
 across = np.array([Q2[1] - Q1[1], Q1[0] - Q2[0]]) / apart
 corner = Q1 + along * (Q2 - Q1) + np.sqrt(r1**2 - (along * apart) ** 2) * across
 lowest = [Q1 - r1 * triplet, Q2 - r2 * triplet]
@@ -54,23 +55,34 @@ assert all(abs(np.linalg.norm(corner - Q) - r) < 1e-12 for Q, r in pair.values()
 assert triplet @ corner > max(triplet @ point for point in lowest)
 
 # %%
-mix = (corner - Q1) @ np.array([triplet[1], -triplet[0]]) / ((Q2 - Q1) @ np.array([triplet[1], -triplet[0]]))
+mix = (
+    (corner - Q1)
+    @ np.array([triplet[1], -triplet[0]])
+    / ((Q2 - Q1) @ np.array([triplet[1], -triplet[0]]))
+)
 third = Q1 + mix * (Q2 - Q1)  # the center straight above the corner
 figure, ax = figures.panels(1, width=5.6, height=4.2)
 drawn = {name: ss.Sphere(*ball) for name, ball in pair.items()}
 figures.balls(ss.cones.FreeSpace(2), drawn, {}, ax=ax, title="the lens of two balls")
 ax.set_facecolor("white")
 turn = np.linspace(0.0, 2.0 * np.pi, 200)
-ax.plot(*(third[:, None] + np.linalg.norm(corner - third) * np.array([np.cos(turn), np.sin(turn)])), ":", color="#333333")
+ax.plot(
+    *(third[:, None] + np.linalg.norm(corner - third) * np.array([np.cos(turn), np.sin(turn)])),
+    ":",
+    color="#333333",
+)
 for point, mark in zip([*lowest, corner], ("o", "o", "*"), strict=True):
     ax.axline(point, slope=-triplet[0] / triplet[1], color="#999999", linestyle="--", linewidth=0.8)
-    ax.plot(*point, mark, color="black", markerfacecolor="black" if mark == "*" else "white", markersize=7 + 4 * (mark == "*"))
+    ax.plot(*point, mark, color="black", markerfacecolor="black" if mark == "*" else "white",
+            markersize=7 + 4 * (mark == "*"))
 ax.annotate("", [-0.9, 0.6] + 0.5 * triplet, (-0.9, 0.6), arrowprops={"arrowstyle": "->"})
 ax.text(-1.02, 0.9, "$H$")
 ax.set(xlim=(-1.1, 2.15), ylim=(-1.15, 1.25), xticks=[], yticks=[], xlabel="", ylabel="")
 figures.show(
-    "Discs overlap. The lowest point of each disc is hollow and lies outside of the other disc; the lowest point of the lens that they share, a star, "
-    "is higher. A dotted circle passes through the points where the edges of the discs meet, and the star is its lowest point."
+    "Discs overlap. The lowest point of each disc is hollow and lies outside of the other disc; "
+    "the lowest point of the lens that they share, a star, "
+    "is higher. A dotted circle passes through the points where the edges of the discs meet, and "
+    "the star is its lowest point."
 )
 
 # %% [markdown]
@@ -179,15 +191,28 @@ print("slope at tau*:", slope, "  value there:", value)
 # $h$: they hold for a ball inside the other as well, where one of $b'(0) \le 0$ and $b'(1) \ge 0$ is always true.
 
 # %%
-H1, H2, x1, x2, c1, c2 = sp.symbols("H1 H2 x1 x2 c1 c2", real=True)  # two coordinates are enough for all
+# two coordinates are enough for all
+H1, H2, x1, x2, c1, c2 = sp.symbols("H1 H2 x1 x2 c1 c2", real=True)
 n, r_t = sp.sqrt(H1**2 + H2**2), sp.symbols("r_t", positive=True)
-Q_t, ends = sp.Matrix([x1 + t * (c1 - x1), x2 + t * (c2 - x2)]), (sp.Matrix([x1, x2]), sp.Matrix([c1, c2]))
+Q_t, ends = (
+    sp.Matrix([x1 + t * (c1 - x1), x2 + t * (c2 - x2)]),
+    (sp.Matrix([x1, x2]), sp.Matrix([c1, c2])),
+)
 X_t = Q_t - r_t * sp.Matrix([H1, H2]) / n
 D_square = (ends[1] - ends[0]).dot(ends[1] - ends[0])
-slope_1 = H1 * (c1 - x1) + H2 * (c2 - x2) - n / (2 * r_t) * sp.diff((1 - t) * r1**2 + t * r2**2 - t * (1 - t) * D_square, t)
-outside_1, outside_2 = ((X_t - Q).dot(X_t - Q) - radius**2 for Q, radius in zip(ends, (r1, r2), strict=True))
+slope_1 = (
+    H1 * (c1 - x1)
+    + H2 * (c2 - x2)
+    - n / (2 * r_t) * sp.diff((1 - t) * r1**2 + t * r2**2 - t * (1 - t) * D_square, t)
+)
+outside_1, outside_2 = (
+    (X_t - Q).dot(X_t - Q) - radius**2 for Q, radius in zip(ends, (r1, r2), strict=True)
+)
 assert sp.simplify(sp.expand(slope_1 - n / (2 * r_t) * (outside_2 - outside_1))) == 0
-print("both sides of (2), difference:", sp.simplify(sp.expand(slope_1 - n / (2 * r_t) * (outside_2 - outside_1))))
+print(
+    "both sides of (2), difference:",
+    sp.simplify(sp.expand(slope_1 - n / (2 * r_t) * (outside_2 - outside_1))),
+)
 
 # %% [markdown]
 # ## Ten lines of numpy
@@ -257,7 +282,8 @@ def instance(number, rng):
 
 
 def lowest_sampled(H, Q1, r1, Q2, r2, lowest, rng):
-    """How many of 2,000 points of the surface of the first ball, that lie in the second, are below a minimum."""
+    """How many of 2,000 points of the surface of the first ball, that lie in the second, are
+    below a minimum."""
     step = rng.standard_normal((2000, 2, 2))
     step = step + step.transpose(0, 2, 1)
     points = Q1 + r1 * step / np.linalg.norm(step, axis=(1, 2), keepdims=True)
@@ -273,10 +299,15 @@ for number in range(60):
     flat = H.ravel(), Q1.ravel(), r1, Q2.ravel(), r2
     lowest, scale = two_balls(*flat), np.linalg.norm(H) * (r1 + r2)
     errors += [abs(f(*flat) - lowest) / scale for f in (by_cvxpy, three_cases)]
-    alone = np.array([H.ravel() @ Q.ravel() - r * np.linalg.norm(H) for Q, r in ((Q1, r1), (Q2, r2))])
+    alone = np.array(
+        [H.ravel() @ Q.ravel() - r * np.linalg.norm(H) for Q, r in ((Q1, r1), (Q2, r2))]
+    )
     cases[np.argmax(np.append(np.isclose(alone, lowest), True))] += 1
     below += lowest_sampled(H, Q1, r1, Q2, r2, lowest, rng)
-print(f"farthest from cvxpy and from the three cases: {max(*errors, 1e-7):.0e} of the reach or less (bound 1e-6)")
+print(
+    f"farthest from cvxpy and from the three cases: {max(*errors, 1e-7):.0e} of the reach or less "
+    "(bound 1e-6)"
+)
 print("cases first ball, second ball, both:", cases, " sampled points below:", below)
 assert max(errors) < 1e-6 and below == 0 and cases.min() >= 5
 
@@ -292,17 +323,23 @@ assert max(errors) < 1e-6 and below == 0 and cases.min() >= 5
 def lens(kind, shape, size, overlap, rng):
     """Terms, their elements as rows, and two balls that overlap."""
     X, y = rng.standard_normal((10, 2 if kind == "full" else 3)), np.arange(10) % 2
-    terms = ss.Samples(X, 2 * y - 1) if kind == "samples" else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
+    terms = (
+        ss.Samples(X, 2 * y - 1)
+        if kind == "samples"
+        else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
+    )
     rows = terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
     Q1, Q2 = rng.standard_normal((2, *shape))
     Q1, Q2 = (Q1 + Q1.T, Q2 + Q2.T) if kind == "full" else (Q1, Q2)
     D = np.linalg.norm(Q2 - Q1)
-    r1, r2 = size * D, abs(1.0 - size) * D + overlap * 2.0 * min(size, 1.0) * D  # above 1 the smaller ball is inside
+    # above 1 the smaller ball is inside
+    r1, r2 = size * D, abs(1.0 - size) * D + overlap * 2.0 * min(size, 1.0) * D
     return terms, rows, (ss.Sphere(Q1, r1), ss.Sphere(Q2, r2))
 
 
 def turning(terms, balls, extremes, mask, inside, scale):
-    """Numbers of decisions with thresholds a millionth inside the extremes and beyond them, in both orders of the balls."""
+    """Numbers of decisions with thresholds a millionth inside the extremes and beyond them, in
+    both orders of the balls."""
     up = loss.gamma * (mask == "in_L")
     decided = np.zeros(2, dtype=int)
     for column, shift in enumerate((inside * 1e-6, -inside * 1e-6)):
@@ -318,7 +355,10 @@ for kind, shape in (("full", (2, 2)), ("diagonal", (3,)), ("samples", (3,))):
     for size, overlap in ((0.6, 0.1), (0.8, 0.5), (1.2, 0.4), (1.1, 0.9), (0.5, 1.1), (2.5, 0.5)):
         terms, rows, balls = lens(kind, shape, size, overlap, rng)
         args = balls[0].center.ravel(), balls[0].radius, balls[1].center.ravel(), balls[1].radius
-        lows, highs = np.array([two_balls(H, *args) for H in rows]), -np.array([two_balls(-H, *args) for H in rows])
+        lows, highs = (
+            np.array([two_balls(H, *args) for H in rows]),
+            -np.array([two_balls(-H, *args) for H in rows]),
+        )
         scale = 1.0 + np.linalg.norm(rows, axis=1) * (balls[0].radius + balls[1].radius)
         turned += turning(terms, balls, lows, "in_R", -1.0, scale)
         turned += turning(terms, balls, highs, "in_L", 1.0, scale)
@@ -326,9 +366,14 @@ for kind, shape in (("full", (2, 2)), ("diagonal", (3,)), ("samples", (3,))):
         ends = np.sort(np.concatenate([lows, highs, highs + loss.gamma]))
         for tau in 0.5 * (ends[1:] + ends[:-1])[np.diff(ends) > 3e-6 * scale.max()]:
             found = ss.rules.intersection(ss.Problem(terms.with_threshold(tau), loss), *balls)
-            assert np.array_equal(found.in_R, lows > tau) and np.array_equal(found.in_L, highs < tau - loss.gamma)
+            assert np.array_equal(found.in_R, lows > tau)
+            assert np.array_equal(found.in_L, highs < tau - loss.gamma)
             shared += 1
-print(f"library: decided a millionth inside {turned[0]} of {n_tried}, a millionth beyond {turned[1]} of {n_tried};", end=" ")
+print(
+    f"library: decided a millionth inside {turned[0]} of {n_tried}, a millionth beyond "
+    f"{turned[1]} of {n_tried};",
+    end=" ",
+)
 print(f"masks equal at {shared} shared thresholds")
 assert turned[0] == n_tried and turned[1] == 0
 
@@ -342,19 +387,36 @@ assert turned[0] == n_tried and turned[1] == 0
 # %% tags=["NEW-IT"]
 false = plain = 0
 for _ in range(40):
-    Q, m = rng.integers(-(1 << 33), 1 << 33, 2), rng.integers(1 << 20, 1 << 28, 16) * rng.choice([-1, 1], 16)
-    rows, labels = np.stack([(rng.uniform(-0.7, 0.7, 16) * np.abs(m)).astype(int), m], axis=1), np.tile([1.0, -1.0], 8)
-    terms, balls = ss.Samples(rows * labels[:, None], labels), [ss.Sphere(Q + np.array([c, 0.0]), 5.0) for c in (-4.0, 4.0)]
+    Q, m = (
+        rng.integers(-(1 << 33), 1 << 33, 2),
+        rng.integers(1 << 20, 1 << 28, 16) * rng.choice([-1, 1], 16),
+    )
+    rows, labels = (
+        np.stack([(rng.uniform(-0.7, 0.7, 16) * np.abs(m)).astype(int), m], axis=1),
+        np.tile([1.0, -1.0], 8),
+    )
+    terms, balls = (
+        ss.Samples(rows * labels[:, None], labels),
+        [ss.Sphere(Q + np.array([c, 0.0]), 5.0) for c in (-4.0, 4.0)],
+    )
     for mask, sign in (("in_R", -1), ("in_L", 1)):
         exact = [int(a) * int(Q[0]) + int(b) * int(Q[1]) + sign * 3 * abs(int(b)) for a, b in rows]
         computed = rows @ Q.astype(float) + sign * 3.0 * np.abs(m)
         for ulps in range(-3, 4):
             tau = np.array(exact, dtype=float)
             tau += ulps * np.spacing(np.abs(tau))
-            wrong = np.array([sign * (Fraction(float(t)) - e) <= 0 for t, e in zip(tau, exact, strict=True)])
+            wrong = np.array(
+                [sign * (Fraction(float(t)) - e) <= 0 for t, e in zip(tau, exact, strict=True)]
+            )
             found = ss.rules.intersection(ss.Problem(terms.with_threshold(tau), ss.Hinge()), *balls)
-            false, plain = false + np.sum(getattr(found, mask) & wrong), plain + np.sum((sign * (tau - computed) > 0) & wrong)
-print(f"at the last bit, 8960 thresholds: wrong decisions: plain numpy {'more than 50' if plain > 50 else plain}, library {false}")
+            false, plain = (
+                false + np.sum(getattr(found, mask) & wrong),
+                plain + np.sum((sign * (tau - computed) > 0) & wrong),
+            )
+print(
+    "at the last bit, 8960 thresholds: wrong decisions: plain numpy "
+    f"{'more than 50' if plain > 50 else plain}, library {false}"
+)
 assert false == 0 and plain > 50
 
 # %% [markdown]
@@ -372,7 +434,10 @@ for repeat in range(60):
     X[y == 1] += rng.uniform(0.0, 1.5, 3)
     small = ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=repeat % 2 == 1), loss)
     lam = max(small.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
-    star, x0 = ss.solve(small, lam, rtol=1e-12, tol=1e-12, screening=("RRPB", "PGB")), ss.solve(small, 1.3 * lam, rtol=1e-4, screening=("RRPB", "PGB"))
+    star, x0 = (
+        ss.solve(small, lam, rtol=1e-12, tol=1e-12, screening=("RRPB", "PGB")),
+        ss.solve(small, 1.3 * lam, rtol=1e-4, screening=("RRPB", "PGB")),
+    )
     margins = small.terms.margins(star.x)
     near = 0.8 * star.x + 0.2 * x0.x
     first = S.relaxed_path_bound(x0.x, x0.eps, 1.3 * lam, lam)
@@ -380,10 +445,14 @@ for repeat in range(60):
         both = ss.rules.intersection(small, first, second)
         union = ss.rules.sphere(small, first) | ss.rules.sphere(small, second)
         assert np.all(both.in_L >= union.in_L) and np.all(both.in_R >= union.in_R)
-        false += np.count_nonzero(both.in_R & (margins <= 1.0)) + np.count_nonzero(both.in_L & (margins >= 1.0 - loss.gamma))
+        false += np.count_nonzero(both.in_R & (margins <= 1.0)) + np.count_nonzero(
+            both.in_L & (margins >= 1.0 - loss.gamma)
+        )
         decisions += both.n_L + both.n_R
         extra += both.n_L + both.n_R - union.n_L - union.n_R
-        assert union.n_R == np.sum(ss.rules.sphere(small, first).in_R | ss.rules.sphere(small, second).in_R)
+        assert union.n_R == np.sum(
+            ss.rules.sphere(small, first).in_R | ss.rules.sphere(small, second).in_R
+        )
 print(f"decisions {decisions}, beyond those of the single balls {extra}, false {false}")
 assert false == 0 and extra > 0 and decisions > 1000
 
@@ -411,7 +480,9 @@ pair["MGB, aimed (below)"] = S.midpoint_gap_bound(toy, x0.x, lam, alpha=at_cente
 # %%
 figure, axes = figures.panels(2, height=3.6)
 plane = (pair["RRPB"].center, pair["MGB, aimed (below)"].center, star.x)
-figures.balls(toy.cone, pair, {"optimum": star.x}, plane=plane, ax=axes[0], title="two balls and the cone")
+figures.balls(
+    toy.cone, pair, {"optimum": star.x}, plane=plane, ax=axes[0], title="two balls and the cone"
+)
 f = np.linspace(-1.0, 1.0, 401)
 gains = {}
 for distance in (0.25, 0.5, 1.0, 1.5):
@@ -420,12 +491,20 @@ for distance in (0.25, 0.5, 1.0, 1.5):
     lowest = [two_balls(v, ends[0], 1.0, ends[1], 1.0) for v in H]
     alone = np.maximum(H @ ends[0], H @ ends[1]) - 1.0
     gains[f"distance {distance:g}"] = np.max(lowest - alone)
-    axes[1].plot(f, lowest - alone, color=plt.cm.viridis(distance / 1.7), label=f"distance {distance:g} r")
-axes[1].set(xlabel="$f$, cosine of $H$ and the line of centers", title="gain over the better ball, in $r\\,\\|H\\|$")
+    axes[1].plot(
+        f, lowest - alone, color=plt.cm.viridis(distance / 1.7), label=f"distance {distance:g} r"
+    )
+axes[1].set(
+    xlabel="$f$, cosine of $H$ and the line of centers",
+    title="gain over the better ball, in $r\\,\\|H\\|$",
+)
 axes[1].legend()
 figures.show(
-    "Left, the discs of RRPB and of an aimed MGB overlap, and the optimum lies in the overlap. Right, curves show the gain of the intersection over the better ball "
-    f"against the cosine between the triplet and the line of centers. They are largest at {abs(f[np.argmax(lowest - alone)]):.1f}; the largest gains by the distance of the centers in radii are "
+    "Left, the discs of RRPB and of an aimed MGB overlap, and the optimum lies in the overlap. "
+    "Right, curves show the gain of the intersection over the better ball "
+    "against the cosine between the triplet and the line of centers. They are largest at "
+    f"{abs(f[np.argmax(lowest - alone)]):.1f}; the largest gains by the distance of the centers "
+    "in radii are "
     f"{figures.listed(gains)}."
 )
 
@@ -467,7 +546,8 @@ for name, problem in problems.items():
 def iterate(problem, lam, x0, number):
     """Iterate of projected gradient for lam, counted from the start x0."""
     visited = []
-    ss.solve(problem, lam, rtol=1e-6, x0=x0, screening=(), callback=lambda progress: visited.append(progress.x))
+    ss.solve(problem, lam, rtol=1e-6, x0=x0, screening=(),
+             callback=lambda progress: visited.append(progress.x))
     return visited[min(number, len(visited) - 1)]
 
 
@@ -494,7 +574,8 @@ for name, problem in problems.items():
             steps = np.array(values)[:, 3] - np.array(values)[:, 2]
             gains[name, reference, pair] = steps
             print(
-                f"{name:6}{reference:10} {'+'.join(pair):11} {a:.2f}   {b:.2f}   {union:.2f}   {both:.2f}"
+                f"{name:6}{reference:10} {'+'.join(pair):11} {a:.2f}   {b:.2f}   "
+                f"{union:.2f}   {both:.2f}"
                 f"   {steps.mean():.3f} ({steps.max():.3f})"
             )
 assert all(steps.min() >= 0.0 for steps in gains.values())
@@ -536,14 +617,23 @@ rng = np.random.default_rng(0)
 own, aimed = problem.alpha(before.x), problem.alpha(first.center)
 for label, alpha in {"own": own, "aimed": aimed, "between": 0.5 * (own + aimed)}.items():
     ball = S.midpoint_gap_bound(problem, before.x, after.lam, alpha=alpha)
-    power[label] = (np.linalg.norm(first.center - ball.center) ** 2 - ball.radius**2) / first.radius**2
+    power[label] = (
+        np.linalg.norm(first.center - ball.center) ** 2 - ball.radius**2
+    ) / first.radius**2
 others = []
 for _ in range(50):
     flip = rng.uniform(size=len(problem)) < 0.02
-    ball = S.midpoint_gap_bound(problem, before.x, after.lam, alpha=np.where(flip, 1.0 - aimed, aimed))
-    others.append((np.linalg.norm(first.center - ball.center) ** 2 - ball.radius**2) / first.radius**2)
+    ball = S.midpoint_gap_bound(
+        problem, before.x, after.lam, alpha=np.where(flip, 1.0 - aimed, aimed)
+    )
+    others.append(
+        (np.linalg.norm(first.center - ball.center) ** 2 - ball.radius**2) / first.radius**2
+    )
 print("the power of Q1 is largest for the dual point that is", max(power, key=power.get))
-print("power over the squared radius of RRPB:", ", ".join(f"{label} {value:.2f}" for label, value in power.items()))
+print(
+    "power over the squared radius of RRPB:",
+    ", ".join(f"{label} {value:.2f}" for label, value in power.items()),
+)
 print(f"largest of 50 random changes of the aimed one: {max(others):.2f}")
 assert power["aimed"] > max(power["own"], power["between"], *others)
 
@@ -554,7 +644,9 @@ for name, problem in problems.items():
     rows = []
     for before, after in zip(paths[name], paths[name][1:], strict=False):
         first = S.relaxed_path_bound(before.x, before.eps, before.lam, after.lam)
-        second = S.midpoint_gap_bound(problem, before.x, after.lam, alpha=problem.alpha(first.center))
+        second = S.midpoint_gap_bound(
+            problem, before.x, after.lam, alpha=problem.alpha(first.center)
+        )
         rows.append(decided(problem, first, second))
     rows = np.array(rows)
     series[name], aimed_gain[name] = rows, (rows[:, 3] - rows[:, 0], rows[:, 3] - rows[:, 2])
@@ -574,7 +666,8 @@ for ax, (name, rows) in zip(axes, series.items(), strict=True):
     labels = ("RRPB", "MGB, aimed", "one after the other", "intersection")
     xlabel, ylabel = r"$\lambda/\lambda_{\max}$, from large to small", "share of terms screened"
     means.append(f"{name}: {figures.listed(dict(zip(labels, rows.T, strict=True)))}")
-    figures.lines(dict(zip(labels, rows.T, strict=True)), lams, ax=ax, title=name, xlabel=xlabel, ylabel=ylabel, path=True)
+    figures.lines(dict(zip(labels, rows.T, strict=True)), lams, ax=ax, title=name, xlabel=xlabel,
+                  ylabel=ylabel, path=True)
     ax.set_ylim(min(0.5, rows.min() - 0.02), 1.0)
 figures.show(
     "Curves show the share screened along a path, on which lambda falls to the right. "
@@ -615,7 +708,9 @@ def path_ball(problem, s, lam):
 
 
 def aimed_ball(problem, s, lam):
-    return S.midpoint_gap_bound(problem, s.x, lam, alpha=problem.alpha(path_ball(problem, s, lam).center))
+    return S.midpoint_gap_bound(
+        problem, s.x, lam, alpha=problem.alpha(path_ball(problem, s, lam).center)
+    )
 
 
 def one(*args):
@@ -626,19 +721,32 @@ def one(*args):
 RULES = {
     "no screening": lambda *args: None,
     "RRPB": one,
-    "RRPB and PGB, union": lambda p, s, lam: one(p, s, lam) | ss.rules.sphere(p, S.projected_gradient_bound(p, s.x, lam)),
-    "RRPB and PGB, intersection": lambda p, s, lam: ss.rules.intersection(p, path_ball(p, s, lam), S.projected_gradient_bound(p, s.x, lam)),
-    "RRPB and aimed, union": lambda p, s, lam: one(p, s, lam) | ss.rules.sphere(p, aimed_ball(p, s, lam)),
-    "RRPB and aimed, intersection": lambda p, s, lam: ss.rules.intersection(p, path_ball(p, s, lam), aimed_ball(p, s, lam)),
+    "RRPB and PGB, union": lambda p, s, lam: (
+        one(p, s, lam) | ss.rules.sphere(p, S.projected_gradient_bound(p, s.x, lam))
+    ),
+    "RRPB and PGB, intersection": lambda p, s, lam: ss.rules.intersection(
+        p, path_ball(p, s, lam), S.projected_gradient_bound(p, s.x, lam)
+    ),
+    "RRPB and aimed, union": lambda p, s, lam: (
+        one(p, s, lam) | ss.rules.sphere(p, aimed_ball(p, s, lam))
+    ),
+    "RRPB and aimed, intersection": lambda p, s, lam: ss.rules.intersection(
+        p, path_ball(p, s, lam), aimed_ball(p, s, lam)
+    ),
 }
 for name, problem in problems.items():
     s, lam = paths[name][5], paths[name][6].lam
     base = seconds(RULES["RRPB"], problem, s, lam)
     whole = seconds(screened_path, name, RULES["no screening"], repeats=2)
-    print(f"{name}: one evaluation in units of RRPB's {base * 1e3:.2f} ms; path in units of the unscreened {whole:.2f} s")
+    print(
+        f"{name}: one evaluation in units of RRPB's {base * 1e3:.2f} ms; path in units of the "
+        f"unscreened {whole:.2f} s"
+    )
     for label, rule in RULES.items():
         once = seconds(rule, problem, s, lam) / base
-        print(f"  {label:29} {once:5.1f} {seconds(screened_path, name, rule, repeats=2) / whole:8.2f}")
+        print(
+            f"  {label:29} {once:5.1f} {seconds(screened_path, name, rule, repeats=2) / whole:8.2f}"
+        )
 
 # %% [markdown]
 # An intersection costs as much as its two balls, and three square roots a triplet in addition. The second ball needs an
@@ -676,10 +784,14 @@ for number in range(1, 400):
     if computed <= 0.0 < exact and (found is None or exact > found[2]):
         found = r1, float(r2), exact
 r1, r2, exact = found
-print(f"exact h = {float(exact) ** 0.5:.1e}, computed h^2 <= 0;  r1 + r2 - 1 = {float(Fraction(r1) + Fraction(r2) - 1):.0e}")
+print(
+    f"exact h = {float(exact) ** 0.5:.1e}, computed h^2 <= 0;  r1 + r2 - 1 = "
+    f"{float(Fraction(r1) + Fraction(r2) - 1):.0e}"
+)
 assert float(exact) > 1e-18 and Fraction(r1) + Fraction(r2) > 1
 
-across = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [[0, 1, 2]], diagonal=True)  # H = (-1, 1)
+# H = (-1, 1)
+across = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [[0, 1, 2]], diagonal=True)
 line = np.array([1.0, 1.0]) / np.sqrt(2.0)  # the line of centers is across H: f = 0
 touching = ss.Sphere(0.0 * line, r1), ss.Sphere(D * line, r2)
 between = ss.Problem(across.with_threshold(-0.5 * float(exact) ** 0.5 * np.sqrt(2.0)), ss.Hinge())
@@ -708,15 +820,23 @@ for label, other in pairs.items():
     answers = []
     for shift in (1e-6, -1e-6):
         at = ss.Problem(terms.with_threshold(lowest + shift), ss.Hinge())
-        answers += [ss.rules.intersection(at, *order).in_R[0] for order in ((small_ball, other), (other, small_ball))]
-    print(f"{label:21} above {[bool(v) for v in answers[:2]]}, below {[bool(v) for v in answers[2:]]}")
+        answers += [
+            ss.rules.intersection(at, *order).in_R[0]
+            for order in ((small_ball, other), (other, small_ball))
+        ]
+    print(
+        f"{label:21} above {[bool(v) for v in answers[:2]]}, below {[bool(v) for v in answers[2:]]}"
+    )
     assert answers == [False, False, True, True]
 
 apart = ss.Sphere(small_ball.center - 5.0 * H / np.linalg.norm(H), 0.5)
-middle = ss.Problem(terms.with_threshold(np.vdot(H, small_ball.center) - 2.0 * np.linalg.norm(H)), ss.Hinge())
+middle = ss.Problem(
+    terms.with_threshold(np.vdot(H, small_ball.center) - 2.0 * np.linalg.norm(H)), ss.Hinge()
+)
 single = [ss.rules.sphere(middle, ball) for ball in (small_ball, apart)]
 both = ss.rules.intersection(middle, small_ball, apart)
-print("first ball says R:", bool(single[0].in_R[0]), " second says L:", bool(single[1].in_L[0]), " together:", both.rate)
+print("first ball says R:", bool(single[0].in_R[0]), " second says L:", bool(single[1].in_L[0]),
+      " together:", both.rate)
 assert single[0].in_R[0] and single[1].in_L[0] and both.rate == 0.0
 
 # %% [markdown]
@@ -741,7 +861,9 @@ e1, r = np.array([1.0, 0.0]), 1.0
 Q1, Q2 = np.zeros(2), 0.4 * e1
 t0, h = 0.5, np.sqrt(r**2 - 0.2**2)
 lens = e1 @ (Q1 + t0 * (Q2 - Q1)) - h
-print(f"H along the line of centers: ball around the lens {lens:.3f}, second ball {e1 @ Q2 - r:.3f}")
+print(
+    f"H along the line of centers: ball around the lens {lens:.3f}, second ball {e1 @ Q2 - r:.3f}"
+)
 assert lens < e1 @ Q2 - r
 
 # %% [markdown]

@@ -38,7 +38,9 @@ X = rng.standard_normal((12, 2)) * [1.0, 0.6]
 X[6:, 0] += 1.2
 y, loss = np.repeat([0, 1], 6), ss.SmoothedHinge(gamma=0.05)
 
-plane = ss.Problem(ss.Triplets.from_labels(X + np.outer(y, [0.0, 1.5]), y, k=3, diagonal=True), loss)
+plane = ss.Problem(
+    ss.Triplets.from_labels(X + np.outer(y, [0.0, 1.5]), y, k=3, diagonal=True), loss
+)
 at0 = 0.05 * plane.lam_max()
 start = ss.solve(plane, at0, tol=3e-2, screening=())
 ranges, t = ss.ranges.relaxed_path(plane, start.x, start.eps, at0), 26
@@ -53,29 +55,42 @@ for part in (0.5, ends[0], 1.0, ends[1], 1.8):
 
 # %%
 def draw_balls(ax):
-    """The balls for five lam, the solutions (stars), the threshold of the triplet (dashed), and the ray of the reference."""
-    figures.balls(plane.cone, balls, {}, ax=ax, title=r"the ball slides along the ray of $x_0$ (dot)")
+    """The balls for five lam, the solutions (stars), the threshold of the triplet (dashed), and
+    the ray of the reference."""
+    figures.balls(
+        plane.cone, balls, {}, ax=ax, title=r"the ball slides along the ray of $x_0$ (dot)"
+    )
     ax.plot(*start.x, "o", color="black", markersize=4, zorder=6)
     for style, x_star in zip(figures.styles(balls), path.values(), strict=True):
         ax.plot(*x_star, "*", color=style["color"], markersize=9, zorder=5)
     limits = ax.get_xlim(), ax.get_ylim()
-    ax.axline(a_t / (a_t @ a_t), slope=-a_t[0] / a_t[1], color="#555555", linestyle="--", linewidth=1.2)
-    ax.plot([0.0, 4.0 * start.x[0]], [0.0, 4.0 * start.x[1]], color="#BBBBBB", linewidth=0.8, zorder=0)
+    ax.axline(
+        a_t / (a_t @ a_t), slope=-a_t[0] / a_t[1], color="#555555", linestyle="--", linewidth=1.2
+    )
+    ax.plot(
+        [0.0, 4.0 * start.x[0]], [0.0, 4.0 * start.x[1]], color="#BBBBBB", linewidth=0.8, zorder=0
+    )
     ax.set(xlim=limits[0], ylim=limits[1], xlabel="$m_1$", ylabel="$m_2$")
 
 
 # %%
 def draw_margins(ax):
-    """The margins of the triplet over the ball, against lam: a band, and where its lower edge is above the threshold."""
+    """The margins of the triplet over the ball, against lam: a band, and where its lower edge is
+    above the threshold."""
     grid = np.geomspace(0.3, 3.0, 200)
     along = [ss.spheres.relaxed_path_bound(start.x, start.eps, at0, part * at0) for part in grid]
     middle = np.array([a_t @ ball.center for ball in along])
     reach = np.array([ball.radius for ball in along]) * np.linalg.norm(a_t)
-    ax.fill_between(grid, middle - reach, middle + reach, color=figures.COLOURS["plain"], alpha=0.35, linewidth=0)
-    ax.plot(grid, middle - reach, color=figures.COLOURS["R"], label=r"$\langle a_t, Q\rangle - r n$")
+    ax.fill_between(grid, middle - reach, middle + reach, color=figures.COLOURS["plain"],
+                    alpha=0.35, linewidth=0)
+    ax.plot(
+        grid, middle - reach, color=figures.COLOURS["R"], label=r"$\langle a_t, Q\rangle - r n$"
+    )
     ax.axhline(1.0, color="#555555", linestyle="--", linewidth=1.2, label=r"threshold $\tau$")
     ax.axvspan(*ends, color=figures.COLOURS["R"], alpha=0.12, linewidth=0, label="range of R")
-    ax.set(xscale="log", xlim=(3.0, 0.3), ylim=(0.0, 3.0), title="margins of one triplet over the ball")
+    ax.set(
+        xscale="log", xlim=(3.0, 0.3), ylim=(0.0, 3.0), title="margins of one triplet over the ball"
+    )
     ax.set_xticks([2, 1, 0.5], ["2", "1", "0.5"])
     ax.xaxis.set_minor_locator(plt.NullLocator())
     ax.set(xlabel=r"$\lambda/\lambda_0$, from large to small")
@@ -87,8 +102,10 @@ figure, axes = figures.panels(2, width=9.4, height=4.2)
 draw_balls(axes[0])
 draw_margins(axes[1])
 figures.show(
-    "Left, the centers of the discs of RRPB for several lambdas slide along the ray of the reference; the smallest disc is that for the lambda of the reference. "
-    "Right, a band shows the smallest and largest margin of a triplet over the ball against lambda. Its lower edge is above the threshold in a range around "
+    "Left, the centers of the discs of RRPB for several lambdas slide along the ray of the "
+    "reference; the smallest disc is that for the lambda of the reference. "
+    "Right, a band shows the smallest and largest margin of a triplet over the ball against "
+    "lambda. Its lower edge is above the threshold in a range around "
     f"the lambda of the reference, from {ends[0]:.2f} to {ends[1]:.2f} times that, which is shaded."
 )
 print(f"range of R: from {ends[0]:.3f} to {ends[1]:.3f} lam0")
@@ -220,7 +237,10 @@ i, j, k = problem.terms.index.T
 far, near = X[i] - X[k], X[i] - X[j]
 A = far[:, :, None] * far[:, None, :] - near[:, :, None] * near[:, None, :]
 margin, norm, size = np.sum(A * x0, axis=(1, 2)), np.linalg.norm(A, axis=(1, 2)), np.linalg.norm(x0)
-slow = {"L": path_ranges(-margin, norm, size, eps, lam0, -u), "R": path_ranges(margin, norm, size, eps, lam0, 1.0)}
+slow = {
+    "L": path_ranges(-margin, norm, size, eps, lam0, -u),
+    "R": path_ranges(margin, norm, size, eps, lam0, 1.0),
+}
 
 # %% [markdown]
 # ## The library, and does it match?
@@ -237,7 +257,10 @@ for side, (low, high) in slow.items():
     np.testing.assert_allclose(ours_low, low, rtol=1e-9)
     np.testing.assert_allclose(ours_high, high, rtol=1e-9)
     ends = f"{np.nanmin(low) / lam0:.3f} and {np.nanmax(high) / lam0:.3f}"
-    print(f"{side}: {some.sum()} of {len(ranges)} triplets, {np.isinf(high).sum()} without an upper end; furthest ends {ends} lam0")
+    print(
+        f"{side}: {some.sum()} of {len(ranges)} triplets, {np.isinf(high).sum()} without an upper "
+        f"end; furthest ends {ends} lam0"
+    )
 print("every interval inside the plain one, equal to nine digits")
 
 # %% [markdown]
@@ -262,8 +285,10 @@ figure, axes = figures.panels(2, height=4.6)
 figures.range_chart(ranges, lam0, span, truth=truth, ax=axes[0], title="RRPB: category by colour")
 figures.range_chart(bounds, lam0, span, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
 figures.show(
-    "Each row is a triplet, and a bar around the reference shows the lambdas for which it is certain. "
-    f"Left, colours tell the category by RRPB: {np.isfinite(ranges.L_low).sum()} of {len(problem)} rows have a range in L and {np.isfinite(ranges.R_low).sum()} in R. "
+    "Each row is a triplet, and a bar around the reference shows the lambdas for "
+    "which it is certain. "
+    f"Left, colours tell the category by RRPB: {np.isfinite(ranges.L_low).sum()} of "
+    f"{len(problem)} rows have a range in L and {np.isfinite(ranges.R_low).sum()} in R. "
     "Right, colours tell which ball decides first, in the order DGB, RRPB, MGB."
 )
 
@@ -295,7 +320,8 @@ def random_problem(kind, gamma, rng):
 def check(problem, found, x):
     """Number of decisions, all of which must be true at the solution x."""
     margins = problem.terms.margins(x)
-    assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - problem.loss.gamma)
+    assert np.all(margins[found.in_R] > 1.0)
+    assert np.all(margins[found.in_L] < 1.0 - problem.loss.gamma)
     return np.array([found.n_L, found.n_R])
 
 
@@ -307,7 +333,9 @@ for kind in kinds:
         gamma, factor = (0.05, 0.5)[repeat % 2], rng.choice([0.5, 0.1, 0.02])
         instance = random_problem(kind, gamma, rng)
         weight = max(instance.lam_max(), 1.0) * factor
-        rough = ss.solve(instance, weight, tol=0.0, rtol=rng.choice([1e-2, 1e-3, 1e-6]), screening=())
+        rough = ss.solve(
+            instance, weight, tol=0.0, rtol=rng.choice([1e-2, 1e-3, 1e-6]), screening=()
+        )
         others = weight * np.array([0.3, 0.7, 0.9, 1.0, 1.2, 2.0, 10.0])
         instances.append((kind, instance, weight, rough, others))
 print(len(instances), "problems, each solved at seven values of lam")
@@ -324,7 +352,8 @@ def nearly_at_the_ends(sides, weight):
 
 
 def ends_that_turn(instance, rough, weight, side, low, high):
-    """Check that the sphere rule turns at both ends of three ranges of a side; return how many ends were tried."""
+    """Check that the sphere rule turns at both ends of three ranges of a side; return how many
+    ends were tried."""
     rows, turns = np.flatnonzero(~np.isnan(low)), 0
     assert np.all((low[rows] < weight) & (weight < high[rows]))
     for t in rows[:3]:
@@ -347,13 +376,18 @@ for kind, instance, weight, rough, others in instances:
         x_star = ss.solve(instance, other, tol=1e-12, rtol=1e-13).x
         decided = found.at(other)
         decisions[kind] += check(instance, decided, x_star)
-        rule = ss.rules.sphere(instance, ss.spheres.relaxed_path_bound(rough.x, rough.eps, weight, other))
+        rule = ss.rules.sphere(
+            instance, ss.spheres.relaxed_path_bound(rough.x, rough.eps, weight, other)
+        )
         assert np.array_equal(decided.in_L, rule.in_L) and np.array_equal(decided.in_R, rule.in_R)
     solved_ends += len(nearly)
     for side, (low, high) in sides.items():
         turns += ends_that_turn(instance, rough, weight, side, low, high)
 for kind in kinds:
-    print(f"{kind:16} decisions checked: {decisions[kind][0]} in L, {decisions[kind][1]} in R, none wrong")
+    print(
+        f"{kind:16} decisions checked: {decisions[kind][0]} in L, "
+        f"{decisions[kind][1]} in R, none wrong"
+    )
     assert decisions[kind].min() > 0
 print(f"ends re-solved one part in a thousand inside: {solved_ends}")
 print(f"ends at which the sphere rule turns within one part in a million: {turns} of {turns}")

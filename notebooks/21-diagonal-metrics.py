@@ -45,9 +45,12 @@ y_edge = q_drawn[1] / h_drawn[1]  # where the second coordinate becomes 0
 y_end = (np.sqrt(r_drawn**2 - q_drawn[1] ** 2)) / h_drawn[0]  # where the walk leaves the ball
 walk = np.maximum(q_drawn - np.outer([0.0, y_edge, y_end], h_drawn), 0.0)
 outside = q_drawn - r_drawn * h_drawn / np.linalg.norm(h_drawn)
-assert np.isclose(np.linalg.norm(walk[-1] - q_drawn), r_drawn) and outside[1] < 0.0 and h_drawn @ outside < h_drawn @ walk[-1]
+assert np.isclose(np.linalg.norm(walk[-1] - q_drawn), r_drawn)
+assert outside[1] < 0.0
+assert h_drawn @ outside < h_drawn @ walk[-1]
 figure, ax = figures.panels(1, width=5.4, height=4.2)
-figures.balls(ss.cones.NonNegativeCone(2), {"ball": ss.Sphere(q_drawn, r_drawn)}, {"$q$": q_drawn}, ax=ax, title="the walk $x(y)$")
+figures.balls(ss.cones.NonNegativeCone(2), {"ball": ss.Sphere(q_drawn, r_drawn)}, {"$q$": q_drawn},
+              ax=ax, title="the walk $x(y)$")
 ax.plot(*walk.T, color="black", linewidth=2.0)
 ax.plot(*walk[-1], "*", color="black", markersize=12)
 ax.plot(*outside, "o", color="black", markerfacecolor="white")
@@ -58,8 +61,10 @@ ax.text(1.7, 0.85, "$h$")
 ax.fill_between([0.0, 1.8], 0.0, 1.3, color=figures.COLOURS["cone"], zorder=-1)
 ax.set(xlim=(-0.15, 1.8), ylim=(-0.5, 1.3))
 figures.show(
-    "A disc around q reaches below the shaded quarter plane. A line goes from q down to the lower edge of the quarter plane, then left along the edge to a star "
-    "on the rim of the disc. The lowest point of the disc itself, hollow, lies below the edge, on a lower level line."
+    "A disc around q reaches below the shaded quarter plane. A line goes from q down to the lower "
+    "edge of the quarter plane, then left along the edge to a star "
+    "on the rim of the disc. The lowest point of the disc itself, hollow, lies below the edge, on "
+    "a lower level line."
 )
 
 # %% [markdown]
@@ -152,7 +157,9 @@ curve = (q_ex - y * h_ex).applyfunc(lambda v: sp.Max(v, 0))
 for low, high in ((0, 1), (1, sp.Rational(3, 2)), (sp.Rational(3, 2), 2), (2, 10)):
     middle = (sp.sympify(low) + high) / 2
     inside = [k for k in range(3) if (q_ex - middle * h_ex)[k] > 0]
-    phi = sum(y**2 * h_ex[k] ** 2 for k in inside) + sum(q_ex[k] ** 2 for k in range(3) if k not in inside)
+    phi = sum(y**2 * h_ex[k] ** 2 for k in inside) + sum(
+        q_ex[k] ** 2 for k in range(3) if k not in inside
+    )
     exact = ((curve - q_ex).T * (curve - q_ex))[0]
     assert all(sp.simplify((exact - phi).subs(y, v)) == 0 for v in (low, middle, high))
     print(f"y from {low} to {high}: phi = {phi}")
@@ -167,7 +174,8 @@ for low, high in ((0, 1), (1, sp.Rational(3, 2)), (sp.Rational(3, 2), 2), (2, 10
 
 # %%
 def algorithm_3(h, q, r):
-    """Minimum of h'x over the ball and x >= 0, interval by interval; returns (value, alpha, intervals visited)."""
+    """Minimum of h'x over the ball and x >= 0, interval by interval; returns (value, alpha,
+    intervals visited)."""
     if np.linalg.norm(np.minimum(q, 0.0)) > r:
         return np.nan, np.nan, 0  # the ball misses the cone
     if np.all(h >= 0.0):  # alpha = 0, Theorem 12
@@ -210,7 +218,8 @@ def sorted_walk(h, q, r):
     qq = np.sum(q[~active] ** 2) - np.concatenate([[0.0], np.cumsum(sign * q[order] ** 2)])
     if qq[0] > r**2:
         return np.nan
-    piece = np.searchsorted(steps**2 * hh[:-1] + qq[:-1], r**2)  # phi at the change points never falls
+    # phi at the change points never falls
+    piece = np.searchsorted(steps**2 * hh[:-1] + qq[:-1], r**2)
     S = active.copy()
     S[order[:piece]] = ~S[order[:piece]]
     if np.sum(h[S] ** 2) == 0.0:
@@ -278,11 +287,15 @@ def by_cvxpy(h, q, r):
 
 
 def turns(h, q, r, shift):
-    """Which of R and L the library decides with thresholds `shift` inside of the minimum and of the maximum."""
+    """Which of R and L the library decides with thresholds `shift` inside of the minimum and of
+    the maximum."""
     points = np.stack([0.0 * h, np.sqrt(np.maximum(-h, 0.0)), np.sqrt(np.maximum(h, 0.0))])
     terms, ball = ss.Triplets(points, [[0, 1, 2]], diagonal=True), ss.Sphere(q, r)
     low, high = algorithm_3(h, q, r)[0], -algorithm_3(-h, q, r)[0]
-    R, L = (ss.Problem(terms.with_threshold(float(tau)), loss) for tau in (low - shift, high + shift + loss.gamma))
+    R, L = (
+        ss.Problem(terms.with_threshold(float(tau)), loss)
+        for tau in (low - shift, high + shift + loss.gamma)
+    )
     return ss.rules.semidefinite(R, ball).n_R + ss.rules.semidefinite(L, ball).n_L
 
 
@@ -293,7 +306,9 @@ def optimality(h, q, r, alpha, value, scale):
         x = np.where(h - 2 * alpha * q <= 0.0, q - h / (2 * alpha), 0.0)
         beta = h + 2 * alpha * (x - q)
         assert abs(np.sum((x - q) ** 2) - r**2) < 1e-9 * (1 + r**2)
-        assert x.min() >= 0.0 and beta.min() > -1e-9 * np.abs(h).max() and abs(beta @ x) < 1e-9 * scale
+        assert x.min() >= 0.0
+        assert beta.min() > -1e-9 * np.abs(h).max()
+        assert abs(beta @ x) < 1e-9 * scale
     else:
         assert h.min() >= 0.0 and value == 0.0
 
@@ -316,12 +331,21 @@ for kind in kinds:
             outside = max(outside, abs(by_cvxpy(h, q, r) - value) / scale)
         optimality(h, q, r, alpha, value, scale)
         alphas.append(alpha)
-        in_first, in_later = in_first + (alpha > 0.0 and visits == 1), in_later + (alpha > 0.0 and visits > 1)
+        in_first, in_later = (
+            in_first + (alpha > 0.0 and visits == 1),
+            in_later + (alpha > 0.0 and visits > 1),
+        )
         if number < 100:
-            inside, beyond = inside + turns(h, q, r, 1e-6 * scale), beyond + turns(h, q, r, -1e-6 * scale)
+            inside, beyond = (
+                inside + turns(h, q, r, 1e-6 * scale),
+                beyond + turns(h, q, r, -1e-6 * scale),
+            )
     positive, zero = np.sum(np.array(alphas) > 0.0), alphas.count(0.0)
     counts[kind] = positive, zero
-    print(f"{kind:10} {positive:9} {zero:10} {max(own, 1e-9):10.0e} {max(outside, 1e-6 / 2):10.0e} {inside:12} of 200 {beyond:4} of 200")
+    print(
+        f"{kind:10} {positive:9} {zero:10} {max(own, 1e-9):10.0e} {max(outside, 1e-6 / 2):10.0e} "
+        f"{inside:12} of 200 {beyond:4} of 200"
+    )
     assert own < 1e-6 and outside < 1e-6 and positive + zero == 250 and (inside, beyond) == (200, 0)
 assert counts["h >= 0"][1] > 20 and min(positive for positive, _ in counts.values()) > 20
 
@@ -333,10 +357,16 @@ assert counts["h >= 0"][1] > 20 and min(positive for positive, _ in counts.value
 # the solution is often there. So $k$ has to start from 0, as in STS18; the paper defines $\alpha_0$ for this purpose.
 
 # %%
-print(f"alpha > 0 in {in_first + in_later} of 1000 instances; support S_0 in {in_first} of them, a later one in {in_later}")
+print(
+    f"alpha > 0 in {in_first + in_later} of 1000 instances; support S_0 in {in_first} of them, a "
+    f"later one in {in_later}"
+)
 h, q, r = np.array([1.0, -1.0]), np.array([0.5, 0.5]), 2.0
 value, alpha, visits = algorithm_3(h, q, r)
-print(f"an example: alpha = {alpha:.4f}, first change point {np.min(np.abs(h / (2 * q))):.4f}, minimum {value:.4f}")
+print(
+    f"an example: alpha = {alpha:.4f}, first change point {np.min(np.abs(h / (2 * q))):.4f}, "
+    f"minimum {value:.4f}"
+)
 assert in_first > 100 and visits == 1 and np.isclose(value, by_cvxpy(h, q, r), atol=1e-6)
 
 # %% [markdown]
@@ -361,21 +391,27 @@ data = datasets.load("iris")
 rng = np.random.default_rng(5)
 agree = gained = total = false = 0
 for k in (2, 4):
-    problem = ss.Problem(ss.Triplets.from_labels(data.X[::3], data.y[::3], k=k, diagonal=True), loss)
+    problem = ss.Problem(
+        ss.Triplets.from_labels(data.X[::3], data.y[::3], k=k, diagonal=True), loss
+    )
     for fraction in (0.3, 0.03):
         lam = fraction * problem.lam_max()
         star = ss.solve(problem, lam, rtol=1e-10, tol=0.0).x
         margins = problem.terms.margins(star)
-        for near in (0.9 * star, 0.5 * star, np.maximum(star + 0.2 * star.max() * rng.standard_normal(4), 0.0)):
+        for near in (0.9 * star, 0.5 * star,
+                     np.maximum(star + 0.2 * star.max() * rng.standard_normal(4), 0.0)):
             ball = ss.spheres.gradient_bound(problem, near, lam)
             L, R = decisions(problem, ball, sorted_walk)
             found, plain = ss.rules.semidefinite(problem, ball), ss.rules.sphere(problem, ball)
             agree += np.count_nonzero((found.in_L == L) & (found.in_R == R))
             gained += found.n_L + found.n_R - plain.n_L - plain.n_R
             total += len(problem)
-            false += np.count_nonzero(found.in_R & (margins <= 1.0)) + np.count_nonzero(found.in_L & (margins >= 0.95))
+            false += np.count_nonzero(found.in_R & (margins <= 1.0)) + np.count_nonzero(
+                found.in_L & (margins >= 0.95)
+            )
 print(
-    f"{total} triplets: library and exact extreme values differ on {total - agree}, false {false}, decided beyond the sphere rule {gained}"
+    f"{total} triplets: library and exact extreme values differ on {total - agree}, false "
+    f"{false}, decided beyond the sphere rule {gained}"
 )
 assert agree == total and gained > 0 and false == 0
 
@@ -390,16 +426,22 @@ assert agree == total and gained > 0 and false == 0
 
 # %%
 def draw_distances(ax, rng, level=5.0):
-    """The squared distance of x(y) from q for slopes h of either sign and for positive ones, its changes as dots, and r^2."""
+    """The squared distance of x(y) from q for slopes h of either sign and for positive ones, its
+    changes as dots, and r^2."""
     h, q = rng.uniform(0.3, 1.0, (2, 8))
     q[-1] *= -1.0
     grid = np.linspace(0.0, 2.5, 500)
     mixed = h * np.where(np.arange(8) < 5, 1, -1)
-    for slopes, colour, label in ((mixed, figures.OTHERS[1], "$h$ of either sign"), (h, figures.OTHERS[4], "$h > 0$")):
+    for slopes, colour, label in (
+        (mixed, figures.OTHERS[1], "$h$ of either sign"),
+        (h, figures.OTHERS[4], "$h > 0$"),
+    ):
         breaks = (q / slopes)[q * slopes > 0]
         for y, style in ((grid, "-"), (breaks, "o")):
             phi = np.sum((np.maximum(q - np.outer(y, slopes), 0.0) - q) ** 2, axis=1)
-            ax.plot(y, phi, style, color=colour, markersize=4, label=label if style == "-" else None)
+            ax.plot(
+                y, phi, style, color=colour, markersize=4, label=label if style == "-" else None
+            )
     ax.axhline(level, color=figures.COLOURS["edge"])
     ax.text(2.4, level * 1.03, "$r^2$")
     ax.legend()
@@ -424,13 +466,20 @@ figure, axes = figures.panels(2, height=3.2)
 draw_distances(axes[0], rng)
 sizes = np.array([4, 16, 64, 256, 1024])
 touched = [coordinates_touched(d, rng) for d in sizes]
-counted = {"Algorithm 3": touched, r"sorted walk, $d\,\log_2 d$": sizes * np.log2(sizes), "bisection, 60 passes": 60 * sizes}
+counted = {
+    "Algorithm 3": touched,
+    r"sorted walk, $d\,\log_2 d$": sizes * np.log2(sizes),
+    "bisection, 60 passes": 60 * sizes,
+}
 title = "coordinates touched for one triplet"
 figures.lines(counted, sizes, ax=axes[1], title=title, xlabel="features $d$", log="xy", marks=True)
 figures.show(
-    "Left, curves show the squared distance of x(y) from q against y: for h of either sign it grows without "
-    "end and crosses the level r squared, for positive h it ends on a plateau below it. Right, lines show the "
-    f"coordinates touched against the number of features, on logarithmic axes: {figures.ends(counted, '{:.0f}')}."
+    "Left, curves show the squared distance of x(y) from q against y: for h of either sign it "
+    "grows without "
+    "end and crosses the level r squared, for positive h it ends on a plateau below it. Right, "
+    "lines show the "
+    "coordinates touched against the number of features, on logarithmic axes: "
+    f"{figures.ends(counted, '{:.0f}')}."
 )
 
 exponent = np.polyfit(np.log(sizes[1:]), np.log(touched[1:]), 1)[0]
@@ -451,7 +500,10 @@ for d in (16, 256, 2048):
         for _ in range(5):
             method(h, q, r)
         row.append((time.perf_counter() - start) / 5 * 1e3)
-    print(f"d = {d:5}: Algorithm 3 {row[0]:8.2f} ms, sorted walk {row[1]:6.2f} ms, bisection {row[2]:6.2f} ms")
+    print(
+        f"d = {d:5}: Algorithm 3 {row[0]:8.2f} ms, sorted walk {row[1]:6.2f} ms, bisection "
+        f"{row[2]:6.2f} ms"
+    )
 
 # %% [markdown]
 # ## Break it
@@ -465,8 +517,12 @@ for d in (16, 256, 2048):
 # %%
 h, q = np.array([1.0, -2.0, 0.5]), np.array([0.6, -3.0, 0.4])
 for r in (3.0 + 1e-3, 3.0, 3.0 - 1e-3):
-    print(f"r = {r:.3f}: Algorithm 3 {algorithm_3(h, q, r)[0]:7.4f},  sorted walk {sorted_walk(h, q, r):7.4f}")
-assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0)) and np.isnan(sorted_walk(h, q, 2.999))
+    print(
+        f"r = {r:.3f}: Algorithm 3 {algorithm_3(h, q, r)[0]:7.4f},  sorted walk "
+        f"{sorted_walk(h, q, r):7.4f}"
+    )
+assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0))
+assert np.isnan(sorted_walk(h, q, 2.999))
 
 # %% [markdown]
 # ### $r$ for $r^2$
@@ -480,7 +536,9 @@ assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0)) and np.isnan(s
 outcome = {}
 print("units  radius < 1      r^2: L    R  false          r: L    R  false")
 for unit in (0.1, 1.0, 30.0):
-    problem = ss.Problem(ss.Triplets.from_labels(data.X[::2] / unit, data.y[::2], k=3, diagonal=True), loss)
+    problem = ss.Problem(
+        ss.Triplets.from_labels(data.X[::2] / unit, data.y[::2], k=3, diagonal=True), loss
+    )
     lam = 0.05 * problem.lam_max()
     star = ss.solve(problem, lam, rtol=1e-10, tol=0.0).x
     margins = problem.terms.margins(star)
@@ -488,7 +546,9 @@ for unit in (0.1, 1.0, 30.0):
     row = []
     for rule in (sorted_walk, lambda h, q, r: sorted_walk(h, q, np.sqrt(r))):
         L, R = decisions(problem, ball, rule)
-        false = np.count_nonzero(L & (margins >= 1.0 - loss.gamma)) + np.count_nonzero(R & (margins <= 1.0))
+        false = np.count_nonzero(L & (margins >= 1.0 - loss.gamma)) + np.count_nonzero(
+            R & (margins <= 1.0)
+        )
         row.append((int(L.sum()), int(R.sum()), false))
     outcome[unit] = row
     (a, b, c), (e, f, g) = row
@@ -513,7 +573,10 @@ assert sorted_walk(h, q, r) > 1.0
 h, q, r = np.array([-1.0, 0.5]), np.array([0.2, 1.5]), 1.0
 x_12 = np.where(-h > 0.0, 0.0, np.maximum(q, 0.0))  # Theorem 12's point for -h
 largest = -sorted_walk(-h, q, r)
-print(f"some -h_k < 0: at the point h'x = {h @ x_12:.2f}, threshold {1.0 - loss.gamma:.2f}, the maximum is {largest:.2f}")
+print(
+    f"some -h_k < 0: at the point h'x = {h @ x_12:.2f}, threshold {1.0 - loss.gamma:.2f}, the "
+    f"maximum is {largest:.2f}"
+)
 assert h @ x_12 < 1.0 - loss.gamma < largest
 
 # %% [markdown]

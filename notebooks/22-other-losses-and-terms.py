@@ -43,15 +43,21 @@ shapes = {
 figure, axes = figures.panels(4, width=10.4, height=2.6, sharey=True)
 for ax, (name, (value, straight, flat)) in zip(axes, shapes.items(), strict=True):
     ax.plot(margin, value, color="#333333")
-    for part, colour, word in ((straight, figures.COLOURS["L"], "folded"), (flat, figures.COLOURS["R"], "discarded")):
+    for part, colour, word in (
+        (straight, figures.COLOURS["L"], "folded"),
+        (flat, figures.COLOURS["R"], "discarded"),
+    ):
         if part.any():
             ax.plot(margin[part], value[part], color=colour, linewidth=4)
-            ax.text(margin[part].mean(), value[part].mean() + 0.25, word, color=colour, ha="center" if part is flat else "left")
+            ax.text(margin[part].mean(), value[part].mean() + 0.25, word, color=colour,
+                    ha="center" if part is flat else "left")
     ax.set(xlabel="margin", ylim=(-0.15, 3.2))
     ax.set_title(name, loc="left", fontsize=10)
 figures.show(
-    "Each panel shows a loss against the margin. Of the hinge and the smoothed hinge the falling line on the left is marked as folded, the flat line on the right as "
-    "discarded. Of the squared hinge only the flat line is marked. The logistic loss is a smooth curve without a mark."
+    "Each panel shows a loss against the margin. Of the hinge and the smoothed hinge the falling "
+    "line on the left is marked as folded, the flat line on the right as "
+    "discarded. Of the squared hinge only the flat line is marked. The logistic loss is a smooth "
+    "curve without a mark."
 )
 
 # %% [markdown]
@@ -173,12 +179,16 @@ def questions(rng, loss, diagonal=False, n=30, d=3):
     X, y = points(rng, n, d)
     every = np.array([(i, j) for i in range(n) for j in range(i)])
     equal = y[every[:, 0]] == y[every[:, 1]]
-    similar, dissimilar = (rows[rng.permutation(len(rows))[:40]] for rows in (every[equal], every[~equal]))
+    similar, dissimilar = (
+        rows[rng.permutation(len(rows))[:40]] for rows in (every[equal], every[~equal])
+    )
     triplets = ss.Triplets.from_labels(X, y, k=2, diagonal=diagonal)
     ijl = triplets.index
     H = squares(X, ijl[:, ::2], diagonal) - squares(X, ijl[:, :2], diagonal)
     pair_rows = similar, dissimilar
-    return pair_questions(X, pair_rows, loss, diagonal, H.shape[1]) | triplet_questions(rng, X, triplets, H, loss, diagonal)
+    return pair_questions(X, pair_rows, loss, diagonal, H.shape[1]) | triplet_questions(
+        rng, X, triplets, H, loss, diagonal
+    )
 
 
 def pair_questions(X, pair_rows, loss, diagonal, size):
@@ -189,14 +199,16 @@ def pair_questions(X, pair_rows, loss, diagonal, size):
     pairs = ss.Pairs(X, similar, dissimilar, 1.0, 3.0, diagonal=diagonal)
     thresholds, ones = np.repeat([3.0, -1.0], [len(D), len(S)]), np.ones(len(D) + len(S))
     return {
-        "quadruplets": (ss.Problem(quad, loss), D - S, np.ones(len(D)), np.ones(len(D)), np.zeros(size)),
+        "quadruplets": (ss.Problem(quad,
+                                   loss), D - S, np.ones(len(D)), np.ones(len(D)), np.zeros(size)),
         "pairs": (ss.Problem(pairs, loss), np.vstack((D, -S)), thresholds, ones, np.zeros(size)),
     }
 
 
 # %%
 def triplet_questions(rng, X, triplets, H, loss, diagonal):
-    """Triplets with weights, with targets that are pulled together (LMNN), and with a trace norm."""
+    """Triplets with weights, with targets that are pulled together (LMNN), and with a trace
+    norm."""
     ijl, d = triplets.index, X.shape[1]
     weights, one = rng.uniform(0.5, 2.0, len(ijl)), np.ones(len(ijl))
     weighted = ss.Triplets(X, ijl, diagonal=diagonal, weights=weights)
@@ -207,7 +219,8 @@ def triplet_questions(rng, X, triplets, H, loss, diagonal):
     trace = -beta * (np.ones(d) if diagonal else np.eye(d))
     return {
         "weighted triplets": (ss.Problem(weighted, loss), H, one, weights, np.zeros(H.shape[1])),
-        "LMNN": (ss.Problem(triplets, loss, linear=pull), H, one, one, -eta @ squares(X, targets, diagonal)),
+        "LMNN": (ss.Problem(triplets, loss,
+                            linear=pull), H, one, one, -eta @ squares(X, targets, diagonal)),
         "trace norm": (ss.Problem(triplets, loss, linear=trace), H, one, one, trace.ravel()),
     }
 
@@ -255,7 +268,10 @@ for loss in losses.values():
         ours = ss.solve(problem, lam, tol=1e-9)
         assert abs(ours.primal - value) < 1e-5 * max(abs(value), 1.0)
         assert np.linalg.norm(ours.x - M) < 1e-3 * max(np.linalg.norm(M), 1e-2)
-print("fifteen optima of the library and of cvxpy: matrices within 1e-3 of their norm, values within 1e-5")
+print(
+    "fifteen optima of the library and of cvxpy: matrices within 1e-3 of their norm, "
+    "values within 1e-5"
+)
 
 # %% [markdown]
 # ## Does it match, and is it safe?
@@ -307,11 +323,13 @@ def one_pair(similar, level, loss):
 
 # %%
 def compare(problem, ball, by_hand, C, tau, best):
-    """Assert that a ball and its decisions are those by hand, and right; return (L, R) and the distance in radii."""
+    """Assert that a ball and its decisions are those by hand, and right; return (L, R) and the
+    distance in radii."""
     (center, radius), gamma = by_hand, problem.loss.gamma
     norms, size = np.linalg.norm(C, axis=1), np.linalg.norm(center) + np.linalg.norm(best.x)
     assert np.linalg.norm(ball.center.ravel() - center) <= 1e-9 * size
-    assert radius**2 - 1e-13 * size**2 <= ball.radius**2 and ball.radius - radius <= 1e-6 * size  # squares are what is rounded
+    # squares are what is rounded
+    assert radius**2 - 1e-13 * size**2 <= ball.radius**2 and ball.radius - radius <= 1e-6 * size
     distance = np.linalg.norm(best.x - ball.center)
     assert distance <= ball.radius + best.eps
     found, q, reach = ss.rules.sphere(problem, ball), C @ center, ball.radius * norms
@@ -320,7 +338,8 @@ def compare(problem, ball, by_hand, C, tau, best):
     for mask, beyond in ((found.in_R, low), (found.in_L, high)):
         assert np.all(mask[beyond > close]) and not np.any(mask[beyond < -close])
     margins, unsure = C @ best.x.ravel(), best.eps * norms + 1e-9
-    assert np.all((margins > tau - unsure)[found.in_R]) and np.all((margins < tau - gamma + unsure)[found.in_L])
+    assert np.all((margins > tau - unsure)[found.in_R])
+    assert np.all((margins < tau - gamma + unsure)[found.in_L])
     reduced = problem.reduce(found.in_L, found.in_R)
     weights = 1.0 if problem.terms.weights is None else problem.terms.weights
     allowed = 1e-9 * abs(best.primal) + np.sum(weights * unsure)
@@ -332,13 +351,19 @@ def compare(problem, ball, by_hand, C, tau, best):
 quarter, tiny = ss.SmoothedHinge(0.25), 1e-9
 for similar, ends in ((False, ("R", 3.0, "", 5.25, "L")), (True, ("L", 2.75, "", 5.0, "R"))):
     below, first, between, second, above = ends
-    for level, expected in ((0.0, below), (first - tiny, below), (first, between), (first + tiny, between), (4.0, between)):
+    for level, expected in ((0.0, below), (first - tiny, below), (first, between),
+                            (first + tiny, between), (4.0, between)):
         assert one_pair(similar, level, quarter) == expected
-    for level, expected in ((second - tiny, between), (second, between), (second + tiny, above), (9.0, above)):
+    for level, expected in ((second - tiny, between), (second, between), (second + tiny, above),
+                            (9.0, above)):
         assert one_pair(similar, level, quarter) == expected
     name = "similar, U" if similar else "dissimilar, L"
-    print(f"gamma 0.25, {name}: {below} below {first}, {above} above {second}, undecided at both and between")
-assert one_pair(False, 9.0, ss.SquaredHinge(0.25)) == "" and one_pair(False, 3.0 - tiny, ss.SquaredHinge(0.25)) == "R"
+    print(
+        f"gamma 0.25, {name}: {below} below {first}, {above} above {second}, undecided "
+        "at both and between"
+    )
+assert one_pair(False, 9.0, ss.SquaredHinge(0.25)) == ""
+assert one_pair(False, 3.0 - tiny, ss.SquaredHinge(0.25)) == "R"
 
 
 # %% [markdown]
@@ -346,7 +371,8 @@ assert one_pair(False, 9.0, ss.SquaredHinge(0.25)) == "" and one_pair(False, 3.0
 
 # %%
 def balls_and_definitions(problem, arrays, loss, project, best, rough, before, rng):
-    """Yield balls of the library, each with center and radius by hand; CDGB must hold the solution."""
+    """Yield balls of the library, each with center and radius by hand; CDGB must hold the
+    solution."""
     (C, tau_, w, c), weight = arrays, best.lam
     for x in references(problem, rough.x, rng):
         cdgb = ss.spheres.constrained_duality_gap_bound(problem, problem.alpha(x), weight)
@@ -360,19 +386,26 @@ def balls_and_definitions(problem, arrays, loss, project, best, rough, before, r
 
 
 def judged(problem, arrays, loss, diagonal, rng):
-    """Yield the decisions (L, R) of each ball and the distance of the solution in its radii, both checked."""
+    """Yield the decisions (L, R) of each ball and the distance of the solution in its radii,
+    both checked."""
     project = (lambda h: np.maximum(h, 0.0)) if diagonal else psd
     weight = scale(problem) * rng.choice([0.1, 0.02])
     best = ss.solve(problem, weight, tol=1e-9, rtol=1e-12)
     rough = ss.solve(problem, weight, tol=0.0, rtol=1e-3, screening=())
     before = ss.solve(problem, 1.2 * weight, tol=0.0, rtol=1e-4, screening=())
-    for ball, expected in balls_and_definitions(problem, arrays, loss, project, best, rough, before, rng):
+    for ball, expected in balls_and_definitions(
+        problem, arrays, loss, project, best, rough, before, rng
+    ):
         yield compare(problem, ball, expected, arrays[0], arrays[1], best)
 
 
 # %% tags=["STS19-D6.3", "nbval-ignore-output"]
 rng = np.random.default_rng(63)
-balls, largest, table = 0, 0.0, {name: {kind: np.zeros(2, dtype=int) for kind in losses} for name in five}
+balls, largest, table = (
+    0,
+    0.0,
+    {name: {kind: np.zeros(2, dtype=int) for kind in losses} for name in five},
+)
 for kind, loss in losses.items():
     for repeat in range(4):
         diagonal = bool(repeat % 2)
@@ -380,12 +413,17 @@ for kind, loss in losses.items():
             for decided, share in judged(problem, arrays, loss, diagonal, rng):
                 table[name][kind] += decided
                 largest, balls = max(largest, share), balls + 1
-print(f"{balls} balls, those of the definitions, hold the solution; largest distance {largest:.3f} radii")
+print(
+    f"{balls} balls, those of the definitions, hold the solution; largest distance "
+    f"{largest:.3f} radii"
+)
 print("decisions (L, R), those of the definition, all of them true:")
 print(f"{'':18}" + "".join(f"{kind:>20}" for kind in losses))
 for name, row in table.items():
     print(f"{name:18}" + "".join(f"{str(tuple(map(int, row[kind]))):>20}" for kind in losses))
-    assert all(row[kind][1] > 0 and (row[kind][0] > 0) == (kind != "squared hinge") for kind in losses)
+    assert all(
+        row[kind][1] > 0 and (row[kind][0] > 0) == (kind != "squared hinge") for kind in losses
+    )
 
 # %% [markdown]
 # Nothing is ever in L with the squared hinge: its quadratic part never ends, so a term that costs something keeps a
@@ -429,7 +467,8 @@ assert min(counts) > 0
 # %% tags=["nbval-ignore-output"]
 crowd = questions(np.random.default_rng(5), losses["smoothed hinge"], n=60, d=4)
 for name, (problem, *_) in crowd.items():
-    last = ss.path(problem, lams=0.3 * scale(problem) * 0.9 ** np.arange(12), tol=1e-6, screening=("RRPB", "PGB"))[-1]
+    last = ss.path(problem, lams=0.3 * scale(problem) * 0.9 ** np.arange(12), tol=1e-6,
+                   screening=("RRPB", "PGB"))[-1]
     end = last.history[-1]
     margins = problem.terms.margins(ss.solve(problem, last.lam, tol=1e-10).x)
     tau_ = problem.terms.threshold
@@ -593,8 +632,10 @@ for ax, pull in zip(axes[1:], (0.0, 5.0), strict=True):
     figures.points_and_metric(centred @ T[:, :2], y, ax=ax, title=title)
     print(f"pull {pull:.0f}: rank {rank} of {len(values)}")
 figures.show(
-    f"Each panel shows wine in the plane, its {len(np.unique(y))} classes as different marks: along its principal components, along the leading directions of the "
-    "metric learned without the pull term, and of the metric learned with it. The titles give the ranks of the metrics."
+    f"Each panel shows wine in the plane, its {len(np.unique(y))} classes as different marks: "
+    "along its principal components, along the leading directions of the "
+    "metric learned without the pull term, and of the metric learned with it. The titles give the "
+    "ranks of the metrics."
 )
 
 # %% [markdown]

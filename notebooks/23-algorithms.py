@@ -32,7 +32,9 @@ problem = ss.Problem(ss.Triplets.from_labels(X, labels, k=5), loss)
 d = X.shape[1]
 
 i, j, k = problem.terms.index.T
-A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
+A = np.array(
+    [np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)]
+)
 A = A.reshape(len(problem), d * d)  # a row is a triplet, a matrix the vector of its entries
 norms = np.linalg.norm(A, axis=1)
 lam_max = problem.lam_max()
@@ -53,11 +55,15 @@ assert apart <= runs_of["screening"].eps + runs_of["no screening"].eps
 figure, axes = figures.panels(2, height=3.0)
 remaining = {name: [h.n_terms for h in run.history] for name, run in runs_of.items()}
 gaps = {name: [h.gap for h in run.history] for name, run in runs_of.items()}
-figures.lines(remaining, ax=axes[0], title="the problem shrinks", xlabel="iteration", ylabel="triplets in the problem")
-figures.lines(gaps, ax=axes[1], title="and ends at the same optimum", xlabel="iteration", ylabel="duality gap", log="y", legend=None)
+figures.lines(remaining, ax=axes[0], title="the problem shrinks", xlabel="iteration",
+              ylabel="triplets in the problem")
+figures.lines(gaps, ax=axes[1], title="and ends at the same optimum", xlabel="iteration",
+              ylabel="duality gap", log="y", legend=None)
 figures.show(
-    f"Left, curves show the triplets in the problem against the iteration: {figures.ends(remaining, '{:.0f}')}. "
-    f"Right, curves show the duality gap of both runs, on a logarithmic axis: {figures.ends(gaps, '{:.1g}')}."
+    "Left, curves show the triplets in the problem against the iteration: "
+    f"{figures.ends(remaining, '{:.0f}')}. "
+    "Right, curves show the duality gap of both runs, on a logarithmic axis: "
+    f"{figures.ends(gaps, '{:.1g}')}."
 )
 
 # %% [markdown]
@@ -104,7 +110,8 @@ def project(x):
 
 
 def look(A, c, constant, x, lam, gamma):
-    """Margins, gradient and duality gap of the problem with terms A, linear term c and a constant."""
+    """Margins, gradient and duality gap of the problem with terms A, linear term c and a
+    constant."""
     u = A @ x
     alpha = np.clip((1.0 - u) / gamma, 0.0, 1.0)
     H = c + alpha @ A
@@ -156,7 +163,10 @@ reference = ss.solve(problem, lam, tol=1e-9)
 for name, (_, status, history) in runs.items():
     share = 100 * np.mean(status > 0)
     visits = history[:, 0].sum() / len(A)
-    print(f"{name:17} {len(history):4d} iterations, {visits:6.1f} passes over all triplets, {share:4.1f} % screened")
+    print(
+        f"{name:17} {len(history):4d} iterations, {visits:6.1f} passes over all triplets, "
+        f"{share:4.1f} % screened"
+    )
 
 # %% [markdown]
 # The second run takes the same iterations as the first: at every iterate the forgotten triplets were in
@@ -181,12 +191,19 @@ for name, (x, status, _) in runs.items():
     assert np.linalg.norm(x - reference.x) <= np.sqrt(2 * tol / lam) + reference.eps
     assert np.all(margins[status == 1] < 1.0 - loss.gamma + blur[status == 1])
     assert np.all(margins[status == 2] > 1.0 - blur[status == 2])
-    print(f"{name:17} whole gap {gap / tol:.2f} tol, {np.sum(status > 0)} triplets screened, all in their regions at the optimum")
+    print(
+        f"{name:17} whole gap {gap / tol:.2f} tol, {np.sum(status > 0)} triplets screened, all in "
+        "their regions at the optimum"
+    )
 assert library.converged and np.linalg.norm(library.x - reference.x) <= library.eps + reference.eps
 found = library.screened
-assert np.all(margins[found.in_L] < 1.0 - loss.gamma + blur[found.in_L]) and np.all(margins[found.in_R] > 1.0 - blur[found.in_R])
+assert np.all(margins[found.in_L] < 1.0 - loss.gamma + blur[found.in_L])
+assert np.all(margins[found.in_R] > 1.0 - blur[found.in_R])
 assert problem.gap(library.x, lam) <= library.gap * (1 + 1e-9) and library.n_iter < 50
-print(f"ss.solve          whole gap {library.gap / tol:.2f} tol, {library.n_L + library.n_R} triplets screened")
+print(
+    f"ss.solve          whole gap {library.gap / tol:.2f} tol, {library.n_L + library.n_R} "
+    "triplets screened"
+)
 same = runs["no screening"][2][:, 1][:100], runs["screening"][2][:, 1][:100]
 assert np.allclose(*same, rtol=1e-6)
 assert 3 * len(runs["and longer steps"][2]) < len(runs["screening"][2])
@@ -203,17 +220,24 @@ def random_problem(kind, smoothing, rng):
     Z[y == 1] += rng.uniform(0.0, 1.5, 3)
     if kind == "support vectors":
         return ss.Problem(ss.Samples(Z, 2 * y - 1), ss.SmoothedHinge(smoothing))
-    return ss.Problem(ss.Triplets.from_labels(Z, y, k=4, diagonal=kind != "metric"), ss.SmoothedHinge(smoothing))
+    return ss.Problem(
+        ss.Triplets.from_labels(Z, y, k=4, diagonal=kind != "metric"), ss.SmoothedHinge(smoothing)
+    )
 
 
 def as_without_screening(instance, plain, screened):
-    """Check a screened solve against one without: the same optimum, a gap of the whole problem, no wrong mask."""
+    """Check a screened solve against one without: the same optimum, a gap of the whole problem,
+    no wrong mask."""
     at, reach = instance.terms.margins(plain.x), plain.eps * instance.terms.norms
     assert screened.converged and np.linalg.norm(screened.x - plain.x) <= screened.eps + plain.eps
     dual = screened.alpha
-    assert instance.gap(screened.x, plain.lam, dual) <= screened.gap * (1 + 1e-9) + 1e-12 * plain.primal
+    assert (
+        instance.gap(screened.x, plain.lam, dual)
+        <= screened.gap * (1 + 1e-9) + 1e-12 * plain.primal
+    )
     in_L, in_R = screened.screened.in_L, screened.screened.in_R
-    assert np.all((at < 1.0 - instance.loss.gamma + reach)[in_L]) and np.all((at > 1.0 - reach)[in_R])
+    assert np.all((at < 1.0 - instance.loss.gamma + reach)[in_L])
+    assert np.all((at > 1.0 - reach)[in_R])
     assert np.all(plain.alpha[in_L] > 1.0 - 1e-3) and np.all(plain.alpha[in_R] < 1e-3)
 
 
@@ -226,11 +250,16 @@ for kind in ("metric", "diagonal metric", "support vectors"):
         plain = ss.solve(instance, weight, tol=1e-9, rtol=1e-9, screening=())
         for screening in (("DGB",), ("GB+halfspace",), ("RRPB", "PGB"), ("MGB",)):
             for rtol in (1e-1, 1e-9):
-                screened = ss.solve(instance, weight, tol=1e-9, rtol=rtol, screening=screening, freq=3)
+                screened = ss.solve(
+                    instance, weight, tol=1e-9, rtol=rtol, screening=screening, freq=3
+                )
                 as_without_screening(instance, plain, screened)
                 share.append(screened.screening_rate)
                 count += 1
-print(f"{count} random solves, three cones, hinge and smoothed, four ways to screen, rough and fine: the same optimum, no wrong mask")
+print(
+    f"{count} random solves, three cones, hinge and smoothed, four ways to screen, rough and "
+    "fine: the same optimum, no wrong mask"
+)
 assert np.mean(share) > 0.3
 
 # %% [markdown]
@@ -245,9 +274,14 @@ for gamma in (0.05, 0.005):
         for rtol in (0.03, 0.01):
             for far in (0.3, 1.0, 3.0):
                 x0 = far * problem.all_linear() / weight
-                rough = ss.solve(sharp, weight, tol=0.0, rtol=rtol, screening=("CDGB",), freq=1, x0=x0)
+                rough = ss.solve(
+                    sharp, weight, tol=0.0, rtol=rtol, screening=("CDGB",), freq=1, x0=x0
+                )
                 worst = max(worst, sharp.gap(rough.x, weight) / rough.gap)
-print(f"rough solves with CDGB: gap of the whole problem over the gap reported at most {worst:.6f}, 1 is allowed")
+print(
+    f"rough solves with CDGB: gap of the whole problem over the gap reported at most {worst:.6f}, "
+    "1 is allowed"
+)
 assert worst <= 1.0 + 1e-9
 
 # %% [markdown]
@@ -258,11 +292,17 @@ figure, axes = figures.panels(2, height=3.2)
 shown = {name: (np.arange(1, len(history)), history[1:]) for name, (_, _, history) in runs.items()}
 gaps = {name: (at, np.maximum(history[:, 1], 1e-9)) for name, (at, history) in shown.items()}
 left = {name: (at, history[:, 0]) for name, (at, history) in shown.items()}
-figures.lines(gaps, ax=axes[0], title="iris, fixed steps", xlabel="iteration", ylabel="duality gap", log="xy")
+figures.lines(
+    gaps, ax=axes[0], title="iris, fixed steps", xlabel="iteration", ylabel="duality gap", log="xy"
+)
 title = "the problem shrinks"
-figures.lines(left, ax=axes[1], title=title, xlabel="iteration", ylabel="triplets left", log="x", legend=None)
+figures.lines(
+    left, ax=axes[1], title=title, xlabel="iteration", ylabel="triplets left", log="x", legend=None
+)
 figures.show(
-    f"Left, curves show the duality gap against the iteration, on logarithmic axes: {figures.ends(gaps, '{:.1g}')}. Iterations: {figures.listed({name: at[-1] for name, (at, _) in gaps.items()}, '{:.0f}')}. "
+    "Left, curves show the duality gap against the iteration, on logarithmic axes: "
+    f"{figures.ends(gaps, '{:.1g}')}. Iterations: "
+    f"{figures.listed({name: at[-1] for name, (at, _) in gaps.items()}, '{:.0f}')}. "
     f"Right, curves show the triplets left: {figures.ends(left, '{:.0f}')}."
 )
 
@@ -299,7 +339,8 @@ def algorithm_2(A, lams, gamma, tol):
     for t, lam in enumerate(lams):
         over = until >= lam  # the range has ended, or there was none
         if t > 0:
-            lam0, eps = lams[t - 1], 2.0 * np.sqrt(2.0 * tol / lams[t - 1])  # accuracy of x, and enlargement
+            # accuracy of x, and enlargement
+            lam0, eps = lams[t - 1], 2.0 * np.sqrt(2.0 * tol / lams[t - 1])
             h, n, m = A[over] @ x, norms[over], np.linalg.norm(x)
             L_end = lower_ends(-h, n, m, eps, lam0, -(1.0 - gamma))
             R_end = lower_ends(h, n, m, eps, lam0, 1.0)
@@ -318,7 +359,10 @@ def algorithm_2(A, lams, gamma, tol):
 # %% tags=["nbval-ignore-output"]
 lams = lam_max * 0.9 ** np.arange(0, 36)
 plain_path, rows = algorithm_2(A, lams, loss.gamma, tol)
-print(f"{len(lams)} values of lambda; on average {100 * rows[1:, 0].mean():.0f} % of the triplets are not looked at,")
+print(
+    f"{len(lams)} values of lambda; on average {100 * rows[1:, 0].mean():.0f} % of the triplets "
+    "are not looked at,"
+)
 print(f"{100 * rows[1:, 1].mean():.0f} % are certain before the first step")
 
 # %% [markdown]
@@ -339,8 +383,11 @@ for plain, mine, best in zip(plain_path, library_path, without, strict=True):
     assert np.linalg.norm(mine.x - best.x) <= mine.eps + best.eps
     u, blur = problem.terms.margins(best.x), best.eps * problem.terms.norms
     found = mine.screened
-    assert np.all(u[found.in_L] < 1.0 - loss.gamma + blur[found.in_L]) and np.all(u[found.in_R] > 1.0 - blur[found.in_R])
-print(f"plain numpy, ss.path(ranges=True), and a path without screening: {len(lams)} equal solutions")
+    assert np.all(u[found.in_L] < 1.0 - loss.gamma + blur[found.in_L])
+    assert np.all(u[found.in_R] > 1.0 - blur[found.in_R])
+print(
+    f"plain numpy, ss.path(ranges=True), and a path without screening: {len(lams)} equal solutions"
+)
 rate = np.mean([solution.screening_rate for solution in library_path[1:]])
 assert rate > 0.9
 print(f"screened by the library at the end of each solve: {100 * rate:.0f} % on average")
@@ -356,13 +403,20 @@ for gamma in (0.05, 0.005):
     exact = ss.path(sharp, near, tol=1e-9, screening=())
     for rtol in (1e-1, 1e-2, 1e-3):
         for ranges in (False, True):
-            rough = ss.path(sharp, near, tol=0.0, rtol=rtol, ranges=ranges, screening=("RRPB", "PGB"))
+            rough = ss.path(
+                sharp, near, tol=0.0, rtol=rtol, ranges=ranges, screening=("RRPB", "PGB")
+            )
             for solution, best in zip(rough, exact, strict=True):
                 at, reach, masks = sharp.terms.margins(best.x), best.eps * norms, solution.screened
-                wrong += np.sum((at > 1.0 - gamma + reach)[masks.in_L]) + np.sum((at < 1.0 - reach)[masks.in_R])
+                wrong += np.sum((at > 1.0 - gamma + reach)[masks.in_L]) + np.sum(
+                    (at < 1.0 - reach)[masks.in_R]
+                )
                 decided += masks.n_L + masks.n_R
                 excess = max(excess, sharp.gap(solution.x, solution.lam) / solution.gap)
-print(f"rough paths, relative gaps 0.1 to 0.001, with and without ranges: {decided} decisions, {wrong} wrong;")
+print(
+    f"rough paths, relative gaps 0.1 to 0.001, with and without ranges: {decided} decisions, "
+    f"{wrong} wrong;"
+)
 print(f"gap of the whole problem over the gap reported, at most: {excess:.6f}")
 assert wrong == 0 and decided > 100_000 and excess <= 1.0 + 1e-9
 
@@ -379,13 +433,17 @@ for name, low, ends in (
 ):
     assert np.array_equal(np.isfinite(low), np.isfinite(ends))
     assert np.allclose(low[np.isfinite(low)], ends[np.isfinite(ends)], rtol=1e-9)
-    print(f"ranges for {name}: {np.sum(np.isfinite(low))} triplets, the lower ends of numpy and library agree")
+    print(
+        f"ranges for {name}: {np.sum(np.isfinite(low))} triplets, the lower ends of numpy and "
+        "library agree"
+    )
 assert rows[1:, 0].mean() > 0.5 and rows[1:, 1].mean() > 0.8
 
 
 # %%
 def draw_algorithm_2(ax, lams, rows):
-    """Shares of the triplets along the path: range still holds, looked at and certain, left to the solver."""
+    """Shares of the triplets along the path: range still holds, looked at and certain, left to
+    the solver."""
     old, certain = rows[:, 0], rows[:, 1]
     ax.stackplot(
         lams,
@@ -413,9 +471,13 @@ figure, axes = figures.panels(2, height=3.2)
 draw_algorithm_2(axes[0], lams[1:], rows[1:])
 figures.shares(library_path, ax=axes[1], title="library, after solving")
 figures.show(
-    "Stacked areas show shares of the triplets along the path. Left, for Algorithm 2, they are the triplets whose range still holds, those that are looked at and certain, "
-    f"and those left to the solver. Right, for the library after solving, L goes from {library_path[0].n_L / len(library_path[0].problem):.1f} to {library_path[-1].n_L / len(library_path[-1].problem):.1f} "
-    f"and R from {library_path[0].n_R / len(library_path[0].problem):.1f} to {library_path[-1].n_R / len(library_path[-1].problem):.1f}; the strip between is undecided."
+    "Stacked areas show shares of the triplets along the path. Left, for Algorithm 2, they are "
+    "the triplets whose range still holds, those that are looked at and certain, "
+    "and those left to the solver. Right, for the library after solving, L goes from "
+    f"{library_path[0].n_L / len(library_path[0].problem):.1f} to "
+    f"{library_path[-1].n_L / len(library_path[-1].problem):.1f} "
+    f"and R from {library_path[0].n_R / len(library_path[0].problem):.1f} to "
+    f"{library_path[-1].n_R / len(library_path[-1].problem):.1f}; the strip between is undecided."
 )
 
 # %% [markdown]
@@ -467,9 +529,14 @@ print("tolerance  gamma   balls      stops too early  whole gap / tolerance   sc
 for gamma in (0.05, 0.005):
     for relative in (1e-2, 1e-4, 1e-6):
         for enlarge in (False, True):
-            worst, early, share = table[gamma, relative, enlarge] = stop_and_compare(gamma, relative, enlarge)
+            worst, early, share = table[gamma, relative, enlarge] = stop_and_compare(
+                gamma, relative, enlarge
+            )
             kind = "enlarged" if enlarge else "as proved"
-            print(f"{relative:8.0e}   {gamma:5}   {kind:9}  {early:6d} of 12       at most {worst:4.1f}            {100 * share:3.0f} %")
+            print(
+                f"{relative:8.0e}   {gamma:5}   {kind:9}  {early:6d} of 12       at most "
+                f"{worst:4.1f}            {100 * share:3.0f} %"
+            )
 assert all(table[key][0] <= 1.0 + 1e-6 for key in table if key[2])
 assert table[0.05, 1e-2, False][0] > 1.2 and table[0.005, 1e-2, False][0] > 3.0
 
@@ -486,7 +553,10 @@ assert table[0.05, 1e-2, False][0] > 1.2 and table[0.005, 1e-2, False][0] > 3.0
 # %% tags=["nbval-ignore-output"]
 rough = ss.path(problem, lams, tol=1e-2 * len(problem), ranges=True, screening=("RRPB", "PGB"))
 worst = max(problem.gap(s.x, s.lam) / (1e-2 * len(problem)) for s in rough)
-print(f"ss.path at a rough tolerance: largest gap of the whole problem {worst:.2f} of it, at most 1 is allowed")
+print(
+    f"ss.path at a rough tolerance: largest gap of the whole problem {worst:.2f} of it, "
+    "at most 1 is allowed"
+)
 assert worst <= 1.0 + 1e-9
 
 # %% [markdown]
@@ -524,7 +594,9 @@ assert sum(counts["semismooth"]) < sum(counts["gradient"])
 kinked = ss.Problem(problem.terms, ss.Hinge())
 for lam in (0.1, 0.01):
     s = ss.solve(kinked, lam, tol=0.0, rtol=1e-6)
-    print(f"hinge, lambda = {lam}: {s.n_iter} iterations to a relative gap of {s.gap / s.primal:.1e}")
+    print(
+        f"hinge, lambda = {lam}: {s.n_iter} iterations to a relative gap of {s.gap / s.primal:.1e}"
+    )
     assert s.converged and s.n_iter < 2000
 
 # %% [markdown]
@@ -541,7 +613,8 @@ believed = ss.rules.sphere(problem, ss.Sphere(problem.cone.zeros(), 0.0))
 gullible = problem.reduce(believed.in_L, believed.in_R)
 answer = gullible.all_linear() / lam
 print(
-    f"believed linear: {believed.n_L} of {len(problem)};  gap it reports: {gullible.gap(answer, lam):.6f}",
+    f"believed linear: {believed.n_L} of {len(problem)};  gap it reports: "
+    f"{gullible.gap(answer, lam):.6f}",
     end="; ",
 )
 print(f"true gap over P: {problem.gap(answer, lam) / reference.primal:.1f}")
@@ -557,12 +630,18 @@ assert believed.n_L == len(problem) and problem.gap(answer, lam) > reference.pri
 first, last = without[4], without[-1]
 at_first, at_last = problem.terms.margins(first.x), problem.terms.margins(last.x)
 kept_L, kept_R = at_first < 1.0 - loss.gamma - 1e-3, at_first > 1.0 + 1e-3
-moved_L, moved_R = int(np.sum(kept_L & (at_last > 1.0 - loss.gamma))), int(np.sum(kept_R & (at_last < 1.0)))
+moved_L, moved_R = (
+    int(np.sum(kept_L & (at_last > 1.0 - loss.gamma))),
+    int(np.sum(kept_R & (at_last < 1.0))),
+)
 stale = ss.solve(problem.reduce(kept_L, kept_R), last.lam, tol=tol)
 print(
-    f"from lambda = {first.lam / lam_max:.2f} to {last.lam / lam_max:.3f} of lam_max: {moved_L} triplets have left L, {moved_R} have left R"
+    f"from lambda = {first.lam / lam_max:.2f} to {last.lam / lam_max:.3f} of lam_max: {moved_L} "
+    f"triplets have left L, {moved_R} have left R"
 )
-print(f"with the old categories: true gap over P {problem.gap(stale.x, last.lam) / last.primal:.2f}")
+print(
+    f"with the old categories: true gap over P {problem.gap(stale.x, last.lam) / last.primal:.2f}"
+)
 assert moved_L > 100 and problem.gap(stale.x, last.lam) > 0.1 * last.primal
 
 # %% [markdown]
@@ -588,7 +667,8 @@ above = 1.2 * lam_max
 x, status, history = algorithm_1(A, above, loss.gamma, tol, start, longer_steps=True)
 empty = int(np.flatnonzero(history[:, 0] == 0)[0])
 print(f"all {np.sum(status == 1)} triplets in L; iterations after that: {len(history) - empty}")
-assert np.allclose(x, problem.all_linear().ravel() / above, rtol=1e-9, atol=1e-12) and len(history) - empty == 1
+assert np.allclose(x, problem.all_linear().ravel() / above, rtol=1e-9, atol=1e-12)
+assert len(history) - empty == 1
 
 # %% [markdown]
 # ## Fine print

@@ -46,7 +46,8 @@ intervals = {"exact": (-0.15, 2.0), "rounded": (0.15, 2.3), "rounded, with its e
 figure, ax = figures.panels(1, width=6.6, height=2.0)
 for height, (name, (low, high)) in enumerate(intervals.items()):
     wrong = name == "rounded"
-    ax.plot([low, high], [-height] * 2, color=figures.COLOURS["R"] if wrong else "#333333", linewidth=5, solid_capstyle="butt")
+    ax.plot([low, high], [-height] * 2, color=figures.COLOURS["R"] if wrong else "#333333",
+            linewidth=5, solid_capstyle="butt")
     ax.text(3.1, -height, f"{name}: {'in R, falsely' if wrong else 'undecided'}", va="center")
 ax.axvline(0.0, color="#555555", linestyle="--")
 ax.set(xlim=(-1.0, 6.2), ylim=(-2.6, 0.6), yticks=[], xticks=[0.0])
@@ -54,8 +55,10 @@ ax.set_title("margins of one triplet over the ball, not to scale", loc="left", f
 ax.set_xticklabels(["threshold"])
 ax.spines["left"].set_visible(False)
 figures.show(
-    "Bars lie beside a dashed line, the threshold. The exact interval of margins reaches below the threshold; the rounded one lies above it, so that a program "
-    "decides falsely; the rounded one with its error is longer, contains the exact one and reaches below the threshold again."
+    "Bars lie beside a dashed line, the threshold. The exact interval of margins reaches below "
+    "the threshold; the rounded one lies above it, so that a program "
+    "decides falsely; the rounded one with its error is longer, contains the exact one and "
+    "reaches below the threshold again."
 )
 
 # %% [markdown]
@@ -111,7 +114,10 @@ for n in (1, 2, 7, 50, 400):
     exact_gamma = n * u / (1 - n * u)
     assert n * u < (1 + u) ** n - 1 + (n == 1) * u**2 and (1 + u) ** n - 1 <= exact_gamma
     assert 1 / (1 - u) ** n - 1 <= exact_gamma <= Fraction(gamma(n))
-print("n u is too small, gamma_n is enough, and the computed gamma_n is not smaller: n = 1, 2, 7, 50, 400")
+print(
+    "n u is too small, gamma_n is enough, and the computed gamma_n is not smaller: n "
+    "= 1, 2, 7, 50, 400"
+)
 
 # %% [markdown]
 # Python's `Fraction` turns a float into the rational number it is, so errors can be looked at exactly.
@@ -148,13 +154,19 @@ for kind in KINDS:
         true = dot(fractions(x), fractions(y))
         error = abs(Fraction(float(x @ y)) - true)
         assert error <= Fraction(gamma(n)) * Fraction(norm_upper(x)) * Fraction(norm_upper(y))
-        dots[kind].append((n, float(error) / (norm_upper(x) * norm_upper(y)), error > abs(true) / 2))
+        dots[kind].append(
+            (n, float(error) / (norm_upper(x) * norm_upper(y)), error > abs(true) / 2)
+        )
 for kind in KINDS:
     used = max(Fraction(size) / Fraction(gamma(int(n))) for n, size, _ in dots[kind])
-    print(f"{kind:18} error, in parts of its bound: at most {np.ceil(2 * float(used)) / 2} (allowed 1)")
+    print(
+        f"{kind:18} error, in parts of its bound: at most "
+        f"{np.ceil(2 * float(used)) / 2} (allowed 1)"
+    )
 lost = sum(bad for *_, bad in dots["nearly cancelling"])
 assert lost >= 5
-print("nearly cancelling: results without one right digit:", min(lost, 5), "or more of", len(dots[kind]))
+print("nearly cancelling: results without one right digit:", min(lost, 5), "or more of",
+      len(dots[kind]))
 
 # %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(1, width=5.6, height=3.2)
@@ -163,13 +175,23 @@ for kind in KINDS[1:]:
     n, size, _ = zip(*dots[kind], strict=True)
     marks[kind] = n, np.maximum(size, 1e-19)
 grid = np.geomspace(2, 1000, 50)
-highest = max(size / gamma(n) for lengths, sizes in marks.values() for n, size in zip(lengths, sizes, strict=True))
+highest = max(
+    size / gamma(n)
+    for lengths, sizes in marks.values()
+    for n, size in zip(lengths, sizes, strict=True)
+)
 bound = {r"bound $\gamma_n$": (grid, [gamma(n) for n in grid])}
-labels = {"title": "dot products: error and its bound", "xlabel": "length n", "ylabel": r"error $/\ (\|x\|\,\|y\|)$"}
+labels = {
+    "title": "dot products: error and its bound",
+    "xlabel": "length n",
+    "ylabel": r"error $/\ (\|x\|\,\|y\|)$",
+}
 figures.lines(bound, dots=marks, ax=axes, log="xy", **labels)
 figures.show(
-    "Dots show the error of dot products over the product of the norms against the length, on logarithmic axes, for badly scaled and nearly cancelling data. "
-    f"A line is the bound, which rises from {gamma(2):.0e} to {gamma(1000):.0e}. All dots lie below it: the highest is at {highest:.1g} of the bound."
+    "Dots show the error of dot products over the product of the norms against the length, on "
+    "logarithmic axes, for badly scaled and nearly cancelling data. "
+    f"A line is the bound, which rises from {gamma(2):.0e} to {gamma(1000):.0e}. All dots lie "
+    f"below it: the highest is at {highest:.1g} of the bound."
 )
 
 # %% [markdown]
@@ -227,7 +249,10 @@ def as_python(kernel, **others):
 
 # %% tags=["NEW-FP"]
 total = as_python(_blocks._total)
-dense, csr = (as_python(kernel, _total=total) for kernel in (_blocks._dense_products, _blocks._sparse_products))
+dense, csr = (
+    as_python(kernel, _total=total)
+    for kernel in (_blocks._dense_products, _blocks._sparse_products)
+)
 for n in (1025, 1024 + 255, 2048, 4096, 5000, 8192):
     out = np.empty(2, dtype=object)
     dense(counting(1, n), counting(1, n), out[:1])
@@ -236,7 +261,10 @@ for n in (1025, 1024 + 255, 2048, 4096, 5000, 8192):
     assert n % 1024 or out[0].times == _blocks.roundings(n)
     matrix = _blocks.matrix_products(counting(1, n), counting(1, n), np.empty((1, 1), dtype=object))
     assert matrix[0, 0].times == _blocks.matrix_roundings(n)
-    print(f"{n} columns: a product is rounded {out[0].times} times in a row, {matrix[0, 0].times} times in a matrix")
+    print(
+        f"{n} columns: a product is rounded {out[0].times} times in a row, {matrix[0, 0].times} "
+        "times in a matrix"
+    )
 lengths = 20_000, 1_000_000
 print("charged for a row of 20000 and of a million:", *(_blocks.roundings(n) for n in lengths))
 
@@ -255,7 +283,10 @@ for kind in (*KINDS, "rounded away"):
     assert error <= Fraction(gamma(_blocks.roundings(n))) * size
 one_by_one = abs(Fraction(sum((x * y).tolist())) - true) / size
 parts = one_by_one / Fraction(gamma(_blocks.roundings(n)))
-print(f"in blocks every error is within its bound; one after the other, {int(parts)} times the bound is lost")
+print(
+    f"in blocks every error is within its bound; one after the other, {int(parts)} times the "
+    "bound is lost"
+)
 assert parts > 900
 
 # %% [markdown]
@@ -288,7 +319,10 @@ for lam in (1.0, 1e-3, 1e-6):
     exact_gap_there = exact_hinge_gap(solution.x, alpha, lam)
     assert solution.converged and 0 <= exact_gap_there <= Fraction(solution.gap)
     part = int(np.floor(np.log10(at_kink.gap / solution.primal)))
-    print(f"lam {lam:g}: past the kinks the gap is below 1e-11 of P, at them it is above 1e{part} of P")
+    print(
+        f"lam {lam:g}: past the kinks the gap is below 1e-11 of P, at them it is "
+        f"above 1e{part} of P"
+    )
 
 # %% [markdown]
 # ## Margins of triplets
@@ -346,7 +380,9 @@ def exact_triplets(X, index):
     rows, terms = [fractions(row) for row in X], []
     for i, j, m in index.tolist():
         b, a = ([p - q for p, q in zip(rows[i], rows[k], strict=True)] for k in (m, j))
-        terms.append([p * q - s * t for p, s in zip(b, a, strict=True) for q, t in zip(b, a, strict=True)])
+        terms.append(
+            [p * q - s * t for p, s in zip(b, a, strict=True) for q, t in zip(b, a, strict=True)]
+        )
     return terms
 
 
@@ -365,14 +401,19 @@ for kind in KINDS:
         distance = np.diag(gram)[:, None] + np.diag(gram) - 2 * gram
         i, j, m = terms.index.T
         expanded = distance[i, m] - distance[i, j]
-        for a, q, e, other in zip(exact_triplets(X, terms.index), values, errors, expanded, strict=True):
+        for a, q, e, other in zip(
+            exact_triplets(X, terms.index), values, errors, expanded, strict=True
+        ):
             true = dot(a, fractions(M))
             covered += abs(Fraction(float(q)) - true) <= Fraction(float(e))
             wrong_sign += bool((other > 0) != (true > 0))
             count += 1
     assert covered == count
     some = f"{min(wrong_sign, 20)} or more" if wrong_sign else "0"
-    print(f"{kind:18} within their bound: {covered} of {count};   expanded squares of wrong sign: {some}")
+    print(
+        f"{kind:18} within their bound: {covered} of {count};   expanded squares of "
+        f"wrong sign: {some}"
+    )
 
 # %% [markdown]
 # ## Norms
@@ -392,7 +433,10 @@ H = b * b.T - a * a.T
 assert (H - (p * s.T + s * p.T) / 2).expand() == sp.zeros(3, 3)
 square = ((p.T * p)[0] * (s.T * s)[0] + (p.T * s)[0] ** 2) / 2
 assert sp.expand(square - (H.T * H).trace()) == 0
-assert sp.expand((H.T * H).trace() - ((b.T * b)[0] ** 2 + (a.T * a)[0] ** 2 - 2 * (a.T * b)[0] ** 2)) == 0
+assert (
+    sp.expand((H.T * H).trace() - ((b.T * b)[0] ** 2 + (a.T * a)[0] ** 2 - 2 * (a.T * b)[0] ** 2))
+    == 0
+)
 print("|H|^2 = (|p|^2 |s|^2 + (p's)^2)/2: a sum of two squares")
 
 # %% [markdown]
@@ -473,11 +517,15 @@ visited = []
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ss.ConvergenceWarning)
     limits = {"tol": 0.0, "rtol": 1e-30, "max_iter": 32}
-    ss.solve(flowers, lam, **limits, screening=(), callback=lambda progress: visited.append(progress.x))
+    ss.solve(
+        flowers, lam, **limits, screening=(), callback=lambda progress: visited.append(progress.x)
+    )
 rows = []
 for x in visited:
     e = flowers.evaluate(x, lam)
-    rows.append((e.primal - e.dual, float(exact_gap(exact_terms, x, flowers.alpha(x), lam, 0.05)), e.gap))
+    rows.append(
+        (e.primal - e.dual, float(exact_gap(exact_terms, x, flowers.alpha(x), lam, 0.05)), e.gap)
+    )
 subtracted, exact, bound = np.array(rows).T
 assert np.all(bound >= exact) and np.all(exact >= 0.0) and np.any(subtracted < exact)
 
@@ -485,12 +533,21 @@ assert np.all(bound >= exact) and np.all(exact >= 0.0) and np.any(subtracted < e
 # How small does each get? The subtraction ends where the digits of $P$ end, the exact gap does not.
 
 # %%
-print("iterates at which the library's gap is below the exact one:", np.sum(bound < exact), "(bound 0)")
-print("iterates at which the subtracted gap is below the exact one:", min(int(np.sum(subtracted < exact)), 3), "or more")
+print("iterates at which the library's gap is below the exact one:", np.sum(bound < exact),
+      "(bound 0)")
+print("iterates at which the subtracted gap is below the exact one:",
+      min(int(np.sum(subtracted < exact)), 3), "or more")
 smallest = np.abs(subtracted[subtracted != 0.0]).min()
-print(f"smallest exact gap below 1e{max(-17, int(np.ceil(np.log10(exact.min() / e.primal))))} P,", end=" ")
-print(f"smallest |P - D| that is not 0 above 1e{min(-17, int(np.floor(np.log10(smallest / e.primal))))} P")
-assert smallest > 1e-17 * e.primal  # a difference of two floats near P is a multiple of half their last bit
+print(
+    f"smallest exact gap below 1e{max(-17, int(np.ceil(np.log10(exact.min() / e.primal))))} P,",
+    end=" ",
+)
+print(
+    "smallest |P - D| that is not 0 above "
+    f"1e{min(-17, int(np.floor(np.log10(smallest / e.primal))))} P"
+)
+# a difference of two floats near P is a multiple of half their last bit
+assert smallest > 1e-17 * e.primal
 
 # %% tags=["nbval-ignore-output"]
 curves = {
@@ -500,10 +557,14 @@ curves = {
 }
 names = list(curves)
 figure, axes = figures.panels(1, width=6.4, height=3.4)
-figures.lines(curves, ax=axes, title="the gap along a solve", xlabel="iteration", log="y", marks=True)
+figures.lines(
+    curves, ax=axes, title="the gap along a solve", xlabel="iteration", log="y", marks=True
+)
 figures.show(
-    "Curves show the duality gap along a solve, on a logarithmic axis. They are equal at first. In the end the exact gap is "
-    f"{exact[-1]:.0e}, and the sum of the library with its allowance, which stays above it, {bound[-1]:.0e}. The subtracted gap has holes where it is zero, and "
+    "Curves show the duality gap along a solve, on a logarithmic axis. They are equal at first. "
+    "In the end the exact gap is "
+    f"{exact[-1]:.0e}, and the sum of the library with its allowance, which stays above it, "
+    f"{bound[-1]:.0e}. The subtracted gap has holes where it is zero, and "
     f"its absolute value is {np.nanmin(curves[names[0]]):.0e} or more elsewhere."
 )
 
@@ -533,7 +594,8 @@ naive_R = margin - radius * np.abs(Z) > 1.0
 h, z = 4096 * Fraction(Z[0]), Fraction(Z[-1])
 x_star = (h + 2 * z) / (1 + 2 * z * z)  # lam x = h + z alpha, alpha = 2 (1 - z x)
 true_gap = (1 - h) ** 2 / 2
-assert all(Fraction(v) * x_star < Fraction(1, 2) for v in Z[:-1]) and Fraction(1, 2) < z * x_star < 1
+assert all(Fraction(v) * x_star < Fraction(1, 2) for v in Z[:-1])
+assert Fraction(1, 2) < z * x_star < 1
 
 # %%
 print(f"P - D computed: {P - D:.1f}, exactly: {float(true_gap):.2e}; P is {P:.1f}")
@@ -552,7 +614,11 @@ safe = ss.spheres.duality_gap_bound(machine, np.array([1.0]), lam)
 found = ss.rules.sphere(machine, safe)
 assert not found.in_R[-1] and Fraction(safe.radius) ** 2 >= 2 * true_gap
 covers, undecided = Fraction(safe.radius) >= 1 - x_star, not (found.in_R[-1] or found.in_L[-1])
-print(f"library: radius at least {int(safe.radius / float(1 - x_star))} times the distance of the solution,", end=" ")
+print(
+    f"library: radius at least {int(safe.radius / float(1 - x_star))} times the "
+    "distance of the solution,",
+    end=" ",
+)
 print(f"last sample {'undecided' if undecided else 'decided'}, in L: {found.n_L}")
 assert covers and undecided
 
@@ -580,7 +646,9 @@ def exact_positive_part(H):
     """[H]_+ in 50 digits."""
     values, vectors = mpmath.eigsy(mpmath.matrix(H.tolist()))
     d = H.shape[0]
-    return mpmath.matrix(d, d) + sum((max(values[k], 0) * vectors[:, k] * vectors[:, k].T for k in range(d)), mpmath.matrix(d, d))
+    return mpmath.matrix(d, d) + sum(
+        (max(values[k], 0) * vectors[:, k] * vectors[:, k].T for k in range(d)), mpmath.matrix(d, d)
+    )
 
 
 rng, worst = np.random.default_rng(2), 0.0
@@ -594,7 +662,10 @@ for trial in range(60):
     cone = PSDCone(d)
     error = mpmath.norm(mpmath.matrix(cone.split(H)[0].tolist()) - exact_positive_part(H))
     worst = max(worst, float(error / cone.split_error(H)))
-print(f"largest error of 60 matrices, in parts of the bound: at most {np.ceil(4 * worst) / 4} (allowed 1)")
+print(
+    "largest error of 60 matrices, in parts of the bound: at most "
+    f"{np.ceil(4 * worst) / 4} (allowed 1)"
+)
 assert worst <= 1.0
 
 
@@ -604,7 +675,8 @@ assert worst <= 1.0
 
 # %%
 def high_gap(terms, x, alpha, weight):
-    """The duality gap of a matrix problem in 50 digits; x counts as its nearest point of the cone."""
+    """The duality gap of a matrix problem in 50 digits; x counts as its nearest point of the
+    cone."""
     width = mpmath.mpf(0.05)
     z = exact_positive_part(x)
     value = weight / mpmath.mpf(2) * mpmath.norm(z) ** 2
@@ -612,7 +684,9 @@ def high_gap(terms, x, alpha, weight):
     for h, weight_t in zip(terms, alpha.tolist(), strict=True):
         slack = 1 - mpmath.fsum(p * q for p, q in zip(h, z, strict=True))
         slope = min(max(slack / width, 0), 1)
-        value += slope * (slack - width * slope / 2) - weight_t + width / 2 * mpmath.mpf(weight_t) ** 2
+        value += (
+            slope * (slack - width * slope / 2) - weight_t + width / 2 * mpmath.mpf(weight_t) ** 2
+        )
         H += mpmath.mpf(weight_t) * mpmath.matrix([h[:3], h[3:6], h[6:]])
     size = mpmath.norm(H)
     if size > 0:
@@ -715,12 +789,17 @@ def nearest(end):
 
 # %%
 def symmetric(kind, d):
-    A = rng.integers(-2, 3, (d, d)) * 1.0 if kind == "small integers" else rng.standard_normal((d, d))
+    A = (
+        rng.integers(-2, 3, (d, d)) * 1.0
+        if kind == "small integers"
+        else rng.standard_normal((d, d))
+    )
     return A + A.T
 
 
 def judge(name, rule, terms, side, ends, naive, scale):
-    """Thresholds around the minima of all terms (side 1) or, the whole test turned over, their maxima (side -1)."""
+    """Thresholds around the minima of all terms (side 1) or, the whole test turned over, their
+    maxima (side -1)."""
     level = np.array([nearest(end) for end in ends])
     level += rng.integers(-1, 4, len(ends)) * np.spacing(np.abs(level))
     level -= np.where(rng.random(len(ends)) < 0.25, 1e-6 * scale, 0.0)
@@ -733,20 +812,30 @@ def judge(name, rule, terms, side, ends, naive, scale):
 
 # %%
 def naive_minima(A, first, second, plane):
-    """Minima over a ball, over its part in a half-space, and over two balls, by the formulas without an error bound."""
+    """Minima over a ball, over its part in a half-space, and over two balls, by the formulas
+    without an error bound."""
     (Q, r), (Q2, r2), (P, b) = first, second, plane
-    q, q2, s, n = A @ Q.ravel(), A @ Q2.ravel(), A @ P.ravel() / np.linalg.norm(P), np.linalg.norm(A, axis=1)
+    q, q2, s, n = (
+        A @ Q.ravel(),
+        A @ Q2.ravel(),
+        A @ P.ravel() / np.linalg.norm(P),
+        np.linalg.norm(A, axis=1),
+    )
     h, D = (b - np.vdot(P, Q)) / np.linalg.norm(P), np.linalg.norm(Q - Q2)
     z = (D * D + r2 * r2 - r * r) / (2 * D)
     with np.errstate(invalid="ignore"):
         cut = q + h * s - np.sqrt(r * r - h * h) * np.sqrt(n * n - s * s)
-        lens = q2 + z / D * (q - q2) - np.sqrt(r2 * r2 - z * z) * np.sqrt(n * n - ((q - q2) / D) ** 2)
+        lens = (
+            q2 + z / D * (q - q2) - np.sqrt(r2 * r2 - z * z) * np.sqrt(n * n - ((q - q2) / D) ** 2)
+        )
     return q - r * n, cut, lens
 
 
 def exact_minima(rows, side, first, second, plane):
     """The same minima in fractions, as `above` takes them."""
-    (Q, r), (Q2, r2), (P, b) = ((fractions(v), Fraction(size)) for v, size in (first, second, plane))
+    (Q, r), (Q2, r2), (P, b) = (
+        (fractions(v), Fraction(size)) for v, size in (first, second, plane)
+    )
     apart = [v - w for v, w in zip(Q, Q2, strict=True)]
     delta, PP, DD = b - dot(P, Q), dot(P, P), dot(apart, apart)
     products = [[side * dot(a, v) for a in rows] for v in (Q, Q2, P)]
@@ -760,7 +849,8 @@ def exact_minima(rows, side, first, second, plane):
 
 # %%
 def three_regions(terms, rows, side, kind):
-    """Judge the rules of a ball, of a ball and a half-space, and of two balls, on one random case."""
+    """Judge the rules of a ball, of a ball and a half-space, and of two balls, on one random
+    case."""
     Q, P, step = (symmetric(kind, 3) for _ in range(3))
     if not (P.any() and step.any()):
         return
@@ -783,9 +873,13 @@ def three_regions(terms, rows, side, kind):
 
 # %%
 def touching_radius(Q, a, t, row, diagonal):
-    """A radius with which the ball just holds the projection of Q - t a on the cone, and the exact value of the triplet there."""
+    """A radius with which the ball just holds the projection of Q - t a on the cone, and the
+    exact value of the triplet there."""
     if diagonal:
-        x = [max(v - Fraction(t) * w, Fraction(0)) for v, w in zip(fractions(Q), fractions(a), strict=True)]
+        x = [
+            max(v - Fraction(t) * w, Fraction(0))
+            for v, w in zip(fractions(Q), fractions(a), strict=True)
+        ]
     else:
         values, vectors = np.linalg.eigh(Q - t * a)
         L = [fractions(v) for v in vectors * np.sqrt(np.maximum(values, 0.0))]
@@ -810,7 +904,10 @@ def cone(terms, row, side, diagonal):
     end, ball = (side * value, Fraction(0), Fraction(1)), ss.Sphere(Q, r)
     scale = (np.linalg.norm(a) + terms.same_pairs.largest) * (np.linalg.norm(Q) + r)
     name = "ball and weights" if diagonal else "ball and matrices"
-    rule, naive = lambda problem: ss.rules.semidefinite(problem, ball), lambda level: dual - 2 * t * level > r * r
+    rule, naive = (
+        lambda problem: ss.rules.semidefinite(problem, ball),
+        lambda level: dual - 2 * t * level > r * r,
+    )
     judge(name, rule, terms, side, [end] * 8, naive, scale)
 
 
@@ -831,7 +928,8 @@ for trial in range(48):
 for name, (tests, decided, wrong, naive) in tally.items():
     assert wrong == 0 and decided > tests / 8 and naive > 20
     print(
-        f"{name:20} {tests} thresholds: library wrong {wrong} (at most 0), decides more than {tests // 8};  naive wrong more than 20 times"
+        f"{name:20} {tests} thresholds: library wrong {wrong} (at most 0), decides more than "
+        f"{tests // 8};  naive wrong more than 20 times"
     )
 
 # %% [markdown]
@@ -878,12 +976,17 @@ def exact_optimum(h, tau, lam, width):
     """Root of lam x - sum alpha_t(h_t x) h_t on x >= 0, all fractions."""
 
     def slope(x):
-        alpha = [min(max((t - a * x) / width, Fraction(0)), Fraction(1)) for a, t in zip(h, tau, strict=True)]
+        alpha = [
+            min(max((t - a * x) / width, Fraction(0)), Fraction(1))
+            for a, t in zip(h, tau, strict=True)
+        ]
         return lam * x - dot(alpha, h)
 
     if slope(Fraction(0)) >= 0:
         return Fraction(0)
-    edges = sorted({e for a, t in zip(h, tau, strict=True) if a for e in (t / a, (t - width) / a) if e > 0})
+    edges = sorted(
+        {e for a, t in zip(h, tau, strict=True) if a for e in (t / a, (t - width) / a) if e > 0}
+    )
     low, high = 0, len(edges)  # the root is below edges[high] and not below edges[low - 1]
     while low < high:
         middle = (low + high) // 2
@@ -934,7 +1037,9 @@ def naive_masks(problem, x, lam, h):
 # %%
 def truly(problem, x_star, h):
     """Masks of L and R at the exact optimum."""
-    limits = [(Fraction(t) - Fraction(problem.loss.gamma), Fraction(t)) for t in problem.terms.threshold]
+    limits = [
+        (Fraction(t) - Fraction(problem.loss.gamma), Fraction(t)) for t in problem.terms.threshold
+    ]
     truly_L = np.array([a * x_star < low for a, (low, _) in zip(h, limits, strict=True)])
     truly_R = np.array([a * x_star > high for a, (_, high) in zip(h, limits, strict=True)])
     return truly_L, truly_R
@@ -960,23 +1065,35 @@ for trial in range(48):
     truly_L, truly_R = truly(problem, x_star, h)
     counts["problems"] += 1
     near = float(x_star)
-    x0 = exact_optimum(h, fractions(problem.terms.threshold), Fraction(2 * lam), Fraction(problem.loss.gamma))
+    x0 = exact_optimum(
+        h, fractions(problem.terms.threshold), Fraction(2 * lam), Fraction(problem.loss.gamma)
+    )
     before = np.full(problem.cone.shape, float(x0))
     eps = np.nextafter(abs(float(Fraction(float(x0)) - x0)), 1.0)
-    for x in (near, np.nextafter(near, np.inf), near * (1 + 1e-8), near * (1 - 1e-12), 0.5 * near, 0.0):
+    for x in (near, np.nextafter(near,
+                                 np.inf), near * (1 + 1e-8), near * (1 - 1e-12), 0.5 * near, 0.0):
         for ball in library_balls(problem, x, lam, before, eps):
             distance = abs(Fraction(float(ball.center.ravel()[0])) - x_star)
             assert distance <= Fraction(ball.radius), ball.name
             for name in ("sphere", "halfspace", "semidefinite"):
                 found = RULES[name](problem, ball)
                 counts["masks"] += 1
-                counts["library wrong"] += int(np.sum(found.in_L & ~truly_L) + np.sum(found.in_R & ~truly_R))
+                counts["library wrong"] += int(
+                    np.sum(found.in_L & ~truly_L) + np.sum(found.in_R & ~truly_R)
+                )
                 counts["library right"] += found.n_L + found.n_R
         in_L, in_R = naive_masks(problem, x, lam, h)
         counts["naive wrong"] += int(np.sum(in_L & ~truly_L) + np.sum(in_R & ~truly_R))
-print(f"{counts['problems']} problems, {counts['masks']} pairs of masks, against the exact optimum:")
-print(f"library wrong: {counts['library wrong']} (allowed 0);   naive wrong: {min(counts['naive wrong'], 50)} times or more")
-assert counts["library wrong"] == 0 and counts["naive wrong"] >= 50 and counts["library right"] > 1000
+print(
+    f"{counts['problems']} problems, {counts['masks']} pairs of masks, against the exact optimum:"
+)
+print(
+    f"library wrong: {counts['library wrong']} (allowed 0);   naive wrong: "
+    f"{min(counts['naive wrong'], 50)} times or more"
+)
+assert counts["library wrong"] == 0
+assert counts["naive wrong"] >= 50
+assert counts["library right"] > 1000
 
 # %% [markdown]
 # ## What it costs
@@ -1000,7 +1117,10 @@ for solution in ss.path(iris, lams, tol=0.0, rtol=1e-6):
     found = ss.rules.sphere(iris, ss.spheres.duality_gap_bound(iris, solution.x, solution.lam))
     safe += found.n_L + found.n_R
 lost = max(1, int(np.ceil(1e4 * (naive - safe) / naive)))
-print(f"decisions on the path, in thousands: {naive / 1000:.0f};  lost to safety: at most {lost} in 10000")
+print(
+    f"decisions on the path, in thousands: {naive / 1000:.0f};  lost to safety: at "
+    f"most {lost} in 10000"
+)
 
 # %% [markdown]
 # ## Two more ways to lose

@@ -54,8 +54,11 @@ ax.axvspan(T[one], T[one] + gamma, color="#DDDDDD", linewidth=0)
 ax.plot(b, np.ones(b.size), "o", color="#BBBBBB", markersize=5)
 ax.plot(b[one], 1.0, "o", color="black", markersize=6)
 ends = (0, first[one], last[one], a.size)
-for name, key, start, stop in zip(("no loss", "quadratic", "linear"), "RCL", ends, ends[1:], strict=False):
-    ax.plot(a[start:stop], np.zeros(stop - start), "o", color=figures.COLOURS[key], markersize=6, label=name)
+for name, key, start, stop in zip(
+    ("no loss", "quadratic", "linear"), "RCL", ends, ends[1:], strict=False
+):
+    ax.plot(a[start:stop], np.zeros(stop - start), "o", color=figures.COLOURS[key], markersize=6,
+            label=name)
 ax.annotate("", (T[one], 1.0), (b[one], 1.0), arrowprops={"arrowstyle": "->"})
 for at, text in ((T[one], "$T_l$"), (T[one] + gamma, r"$T_l + \gamma$")):
     ax.text(at, 0.5, text, fontsize=9.5)
@@ -67,8 +70,10 @@ ax.set(
 )
 ax.legend(loc="lower right", ncols=3, handletextpad=0.1)
 figures.show(
-    f"Dots lie in rows on an axis of squared distances: {b.size} points of other classes above, {a.size} of the own class below. One of the upper dots, moved to "
-    f"the left by tau, is T. It cuts the lower row into a run of {first[one]} without loss up to T, a quadratic run of {last[one] - first[one]} up to T + gamma, "
+    f"Dots lie in rows on an axis of squared distances: {b.size} points of other classes above, "
+    f"{a.size} of the own class below. One of the upper dots, moved to "
+    f"the left by tau, is T. It cuts the lower row into a run of {first[one]} without loss up to "
+    f"T, a quadratic run of {last[one] - first[one]} up to T + gamma, "
     f"and a linear run of {a.size - last[one]}."
 )
 
@@ -80,10 +85,12 @@ figures.show(
 alpha = np.clip((a[:, None] - T) / gamma, 0.0, 1.0)
 figure, ax = figures.panels(1, width=5.0, height=3.4)
 ax.pcolormesh(np.arange(b.size + 1), np.arange(a.size + 1), alpha, cmap="Blues", vmin=0.0, vmax=1.4)
-for line, text, dash in ((last, "last: linear from here on", "-"), (first, "first: no loss below", "--")):
-    ax.stairs(
-        line, np.arange(b.size + 1), baseline=None, color="black", linewidth=1.4, linestyle=dash, label=text
-    )
+for line, text, dash in (
+    (last, "last: linear from here on", "-"),
+    (first, "first: no loss below", "--"),
+):
+    ax.stairs(line, np.arange(b.size + 1), baseline=None, color="black", linewidth=1.4,
+              linestyle=dash, label=text)
 ax.legend(loc="lower right")
 ax.set(
     xlabel="others $l$, sorted",
@@ -92,13 +99,18 @@ ax.set(
     title=r"slopes $\alpha_{jl}$",
 )
 n_linear, n_band = np.sum(alpha == 1), np.sum((alpha > 0) & (alpha < 1))
-print(f"{alpha.size} triplets: {n_linear} linear, {n_band} in the band, {np.sum(alpha == 0)} without loss")
+print(
+    f"{alpha.size} triplets: {n_linear} linear, {n_band} in the band, {np.sum(alpha == 0)} "
+    "without loss"
+)
 assert np.array_equal(first, np.sum(alpha == 0, axis=0)) and np.array_equal(
     a.size - last, np.sum(alpha == 1, axis=0)
 )
 figures.show(
-    f"The table of slopes has {a.size} rows and {b.size} columns. In the upper left corner, above a staircase, the {n_linear} slopes are 1. In the lower right part, "
-    f"below another staircase, {np.sum(alpha == 0)} are 0. In the band between the staircases {n_band} lie between 0 and 1."
+    f"The table of slopes has {a.size} rows and {b.size} columns. In the upper left corner, above "
+    f"a staircase, the {n_linear} slopes are 1. In the lower right part, "
+    f"below another staircase, {np.sum(alpha == 0)} are 0. In the band between the staircases "
+    f"{n_band} lie between 0 and 1."
 )
 
 # %% [markdown]
@@ -160,8 +172,13 @@ print("the sums over a run of three: two numbers and a count")
 
 # %%
 thresholds = sp.symbols("T1:4", real=True)
-assert sp.expand(sum((run[0] - t) / gam for t in thresholds) - (3 * run[0] - sum(thresholds)) / gam) == 0
-print("the sum over the three thresholds whose band holds an entry: a number, a count and the entry")
+assert (
+    sp.expand(sum((run[0] - t) / gam for t in thresholds) - (3 * run[0] - sum(thresholds)) / gam)
+    == 0
+)
+print(
+    "the sum over the three thresholds whose band holds an entry: a number, a count and the entry"
+)
 
 # %% [markdown]
 # ### From weights of pairs to a matrix
@@ -247,7 +264,9 @@ for trial in range(300):
     if trial % 3 == 0:
         a_, b_ = np.round(a_), np.round(b_) + 1.0
     width = (0.05, 0.5, 5.0)[trial % 3]
-    for fast, slow in zip(product_sums(a_, b_, 1.0, width), every_pair(a_, b_, 1.0, width), strict=True):
+    for fast, slow in zip(
+        product_sums(a_, b_, 1.0, width), every_pair(a_, b_, 1.0, width), strict=True
+    ):
         assert np.allclose(fast, slow, rtol=1e-11, atol=1e-11)
 print("loss, alpha^2 and all weights agree on 300 pairs of lists")
 
@@ -279,7 +298,9 @@ def assert_same_sums(X, y, k, diagonal, M, width):
         for make in (ss.ProductTriplets, ss.Triplets.from_labels)
     )
     for name in ("loss", "alpha_sum", "alpha_square"):
-        assert abs(getattr(product, name) - getattr(listed, name)) < 1e-10 * max(getattr(listed, name), 1.0)
+        assert abs(getattr(product, name) - getattr(listed, name)) < 1e-10 * max(
+            getattr(listed, name), 1.0
+        )
     assert np.linalg.norm(product.adjoint - listed.adjoint) <= 1e-7 * np.linalg.norm(listed.adjoint)
     return product
 
@@ -334,7 +355,8 @@ print("sums over products, over lists and by the slow version agree in", n_compa
 
 # %%
 def comparisons(a, b, tau, gamma):
-    """Comparisons of sorting the shorter list and of two searches for each entry of the longer one."""
+    """Comparisons of sorting the shorter list and of two searches for each entry of the longer
+    one."""
     short, long = sorted((a, b), key=len)
     counter = itertools.count()
 
@@ -383,7 +405,10 @@ def operations(y):
 
 small, double = operations(np.arange(3000) % 3), operations(np.arange(6000) % 3)
 times = [after / before for before, after in zip(small, double, strict=True)]
-print(f"from 3000 to 6000 points: triplets {times[0]:.1f} times as many, operations {times[1]:.1f} times")
+print(
+    f"from 3000 to 6000 points: triplets {times[0]:.1f} times as many, operations "
+    f"{times[1]:.1f} times"
+)
 assert 7.9 < times[0] < 8.1 and 4.0 < times[1] < 4.5
 
 # %%
@@ -400,8 +425,10 @@ figures.lines(
     ylabel="operations, without distances",
 )
 figures.show(
-    f"Lines show the operations of one evaluation against the number of points, from {n_points[0]} to {n_points[-1]:,}, on logarithmic axes: "
-    f"{figures.ends(counted, '{:.1g}')}. At the right end the list needs {listed[-1] / by_sorting[-1]:.0f} times as many."
+    "Lines show the operations of one evaluation against the number of points, from "
+    f"{n_points[0]} to {n_points[-1]:,}, on logarithmic axes: "
+    f"{figures.ends(counted, '{:.1g}')}. At the right end the list needs "
+    f"{listed[-1] / by_sorting[-1]:.0f} times as many."
 )
 
 # %% [markdown]
@@ -435,7 +462,8 @@ DATA = {"iris": iris, "wine": wine, "digits": digits}
 for name, (_, y) in DATA.items():
     n_triplets, n_operations = operations(y)
     print(
-        f"{name:7} n = {y.size:5}  triplets {n_triplets:12,}  as a list {12 * n_triplets / 1e6:7.1f} MB  triplets an operation {n_triplets / n_operations:5.1f}"
+        f"{name:7} n = {y.size:5}  triplets {n_triplets:12,}  as a list "
+        f"{12 * n_triplets / 1e6:7.1f} MB  triplets an operation {n_triplets / n_operations:5.1f}"
     )
 
 # %% [markdown]
@@ -485,7 +513,8 @@ for i in range(y.size):
         assert np.isclose(of_anchor, every_pair(same, other, 1.0, 0.05)[0], rtol=1e-9)
 by_library = every.loss_sums(M, hinge).loss
 print(
-    f"{len(every):,} triplets, loss {by_library:.6e}; the slow version differs by less than 1e-9 of it"
+    f"{len(every):,} triplets, loss {by_library:.6e}; the slow version differs by "
+    "less than 1e-9 of it"
 )
 assert len(every) == 519_439_560 and np.isclose(total, by_library, rtol=1e-9)
 
@@ -541,7 +570,8 @@ def product_sums_on_grid(a, b, tau, gamma, bits=49):
 
 grid, grid_a, grid_b = product_sums_on_grid(a, b, 1.0, width)
 print(
-    f"sum of alpha^2, exactly {true:.4f}, from integers {float(grid):.4f}; the sums of the two lists of weights differ by {float(grid_a - grid_b):g}"
+    f"sum of alpha^2, exactly {true:.4f}, from integers {float(grid):.4f}; the sums of the two "
+    f"lists of weights differ by {float(grid_a - grid_b):g}"
 )
 assert abs(grid - true) < 1e-5 * true and grid_a == grid_b
 
@@ -559,7 +589,8 @@ product, explicit = (
 by_prefix_sums = all_sums(X, y, np.eye(1), gamma=width)[1]
 print(f"sum of alpha^2 over all triplets: list {explicit:.3f}, library {product:.3f}")
 print("prefix sums of floats are off by more than 0.01 %")
-assert abs(product - explicit) < 1e-7 * explicit and abs(by_prefix_sums - explicit) > 1e-4 * explicit
+assert abs(product - explicit) < 1e-7 * explicit
+assert abs(by_prefix_sums - explicit) > 1e-4 * explicit
 
 # %% [markdown]
 # ## Break it: a hole in the product
@@ -573,10 +604,13 @@ a, b = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0]), np.sqrt([1.3, 6.0, 10.0, 13.0])
 slack = np.maximum(1.0 + a[:, None] - b - 0.025, 0.0)
 hole = slack.sum() - slack[2, 1]
 sublists = [
-    [list(chosen) for r in range(n + 1) for chosen in itertools.combinations(range(n), r)] for n in (5, 4)
+    [list(chosen) for r in range(n + 1) for chosen in itertools.combinations(range(n), r)]
+    for n in (5, 4)
 ]
 sums = [slack[np.ix_(rows, columns)].sum() for rows in sublists[0] for columns in sublists[1]]
-print("products with the same sum:", int(np.sum(np.isclose(sums, hole, rtol=1e-9))), "of", len(sums))
+print(
+    "products with the same sum:", int(np.sum(np.isclose(sums, hole, rtol=1e-9))), "of", len(sums)
+)
 assert not np.any(np.isclose(sums, hole, rtol=1e-9))
 
 # %% [markdown]

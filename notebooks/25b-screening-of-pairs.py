@@ -159,7 +159,10 @@ def screen_lists(same, other, half_same, half_other, low, high):
             (right, other, half_other, left, -same, half_same),
         ):
             nearest, farthest = np.min((theirs - width)[facing]), np.max((theirs + width)[facing])
-            zero, linear = own & (mine - half + nearest > high), own & (mine + half + farthest < low)
+            zero, linear = (
+                own & (mine - half + nearest > high),
+                own & (mine + half + farthest < low),
+            )
             n_R, n_L = n_R + zero.sum() * facing.sum(), n_L + linear.sum() * facing.sum()
             own &= ~(zero | linear)
             if not own.any():
@@ -226,16 +229,22 @@ for seed in range(6):
     margins, room = listed.terms.margins(best.x), best.eps * listed.terms.norms
     for ball in balls_of(product, best, lam):
         found, rule = screen_blocks(product.terms, ball, loss), ss.rules.sphere(listed, ball)
-        assert screen_plainly(X, listed.terms.index, ball) == [found.n_L, found.n_R, len(found.remaining)]
+        assert screen_plainly(X, listed.terms.index, ball) == [
+            found.n_L,
+            found.n_R,
+            len(found.remaining),
+        ]
         kept = {tuple(t) for t in found.remaining.index.tolist()} if len(found.remaining) else set()
         gone = np.array([tuple(t) not in kept for t in listed.terms.index.tolist()])
         in_L, in_R = gone & rule.in_L, gone & rule.in_R
-        assert (found.n_L, found.n_R) == (in_L.sum(), in_R.sum()) and np.array_equal(gone, in_L | in_R)
+        assert (found.n_L, found.n_R) == (in_L.sum(), in_R.sum())
+        assert np.array_equal(gone, in_L | in_R)
         assert np.all((margins + room)[in_R] >= 1.0) and np.all((margins - room)[in_L] <= 0.95)
         for name, number in (("L", found.n_L), ("R", found.n_R), ("all", gone.size)):
             seen[name] += number
 print(
-    f"30 balls, {seen['all']:,} triplets: {seen['L'] / 1000:.0f} thousand to L and {seen['R'] / 1000:.0f} thousand to R, as many as in plain numpy, none wrong"
+    f"30 balls, {seen['all']:,} triplets: {seen['L'] / 1000:.0f} thousand to L and "
+    f"{seen['R'] / 1000:.0f} thousand to R, as many as in plain numpy, none wrong"
 )
 assert seen["L"] + seen["R"] > 0.2 * seen["all"] and min(seen["L"], seen["R"]) > 1000
 
@@ -256,13 +265,19 @@ for name, (X, y) in {"iris": iris, "wine": wine}.items():
     lams = 0.3 * listed.lam_max() * 0.8 ** np.arange(12)
     one = ss.path(listed, lams, tol=0.0, rtol=1e-9, screening=("MGB",))
     other = ss.path(product, lams, tol=0.0, rtol=1e-9)
-    apart = max(np.linalg.norm(p.x - q.x) / (p.eps + q.eps) for p, q in zip(one, other, strict=True))
-    balls = [ss.spheres.midpoint_gap_bound(listed, p.x, lam) for p, lam in zip(one, lams[1:], strict=False)]
+    apart = max(
+        np.linalg.norm(p.x - q.x) / (p.eps + q.eps) for p, q in zip(one, other, strict=True)
+    )
+    balls = [
+        ss.spheres.midpoint_gap_bound(listed, p.x, lam)
+        for p, lam in zip(one, lams[1:], strict=False)
+    ]
     by_triplet = np.mean([ss.rules.sphere(listed, ball).rate for ball in balls])
     found = [screen_blocks(product.terms, ball, loss) for ball in balls]
     by_pair = np.mean([(each.n_L + each.n_R) / len(listed) for each in found])
     print(
-        f"{name}: {len(listed):,} triplets, solutions within their accuracies: {apart <= 1.0}; share screened, triplets {by_triplet:.2f}, pairs {by_pair:.2f}"
+        f"{name}: {len(listed):,} triplets, solutions within their accuracies: {apart <= 1.0}; "
+        f"share screened, triplets {by_triplet:.2f}, pairs {by_pair:.2f}"
     )
     assert apart <= 1.0 and by_pair <= by_triplet
 
@@ -277,7 +292,9 @@ for name, (X, y) in {"iris": iris, "wine": wine}.items():
 X, y = wine
 problem = ss.Problem(ss.Triplets.from_labels(X, y, k=10), loss)
 blocks = ss.Problem(ss.ProductTriplets(X, y, k=10), loss)
-solution = ss.solve(problem, 0.02 * problem.lam_max(), tol=0.0, rtol=1e-12, screening=("RRPB", "PGB")).x
+solution = ss.solve(
+    problem, 0.02 * problem.lam_max(), tol=0.0, rtol=1e-12, screening=("RRPB", "PGB")
+).x
 center = np.round(solution, 4)  # any center will do; this one is the same on every machine
 i, j, m = problem.terms.index.T
 coarse = np.sum((X[i] - X[j]) ** 2, axis=1) + np.sum((X[i] - X[m]) ** 2, axis=1)
@@ -285,7 +302,11 @@ assert np.all(coarse >= problem.terms.norms * (1 - 1e-12))
 
 # %%
 radii, margins = np.geomspace(1e-3, 0.3, 13), problem.terms.margins(center)
-curves = {"exact norm, each triplet": [], "coarse norm, each triplet": [], "coarse norm, whole pairs": []}
+curves = {
+    "exact norm, each triplet": [],
+    "coarse norm, each triplet": [],
+    "coarse norm, whole pairs": [],
+}
 for radius in radii * np.linalg.norm(center):
     ball = ss.Sphere(center, radius)
     found, pairs = ss.rules.sphere(problem, ball), screen_blocks(blocks.terms, ball, loss)
@@ -305,7 +326,8 @@ labels = {
 }
 figures.lines(curves, radii, log="x", share=True, marks=True, **labels)
 figures.show(
-    "Curves show the share of the triplets decided against the radius of the ball, on a logarithmic axis, from the smallest radius to the largest: "
+    "Curves show the share of the triplets decided against the radius of the ball, on a "
+    "logarithmic axis, from the smallest radius to the largest: "
     f"{figures.ends(curves)}. Means: {figures.listed(curves)}."
 )
 
@@ -331,7 +353,10 @@ for i in range(0, y.size, 60):
     certain[0] += np.sum(other.min() - same > 1.0), same.size
     certain[1] += np.sum(other - same.max() > 1.0), other.size
 shares = certain[:, 0] / certain[:, 1]
-print(f"pairs wholly in R: {shares[0]:.1f} of those of the same class, {shares[1]:.1f} of those with others")
+print(
+    f"pairs wholly in R: {shares[0]:.1f} of those of the same class, {shares[1]:.1f} "
+    "of those with others"
+)
 assert 0.4 < shares[1] < 0.75 and shares[0] < 0.3
 
 # %% [markdown]
@@ -358,10 +383,12 @@ left = screen_blocks(every, ball, loss).remaining
 all_pairs, rest = (seconds(lambda t=t: t.loss_sums(M, loss)) for t in (every, left))
 screening = seconds(lambda: screen_blocks(every, ball, loss), repeat=1)
 print(
-    f"digits: {1 - len(left) / len(every):.0%} of {len(every):,} triplets leave with their pairs, the most that any ball decides"
+    f"digits: {1 - len(left) / len(every):.0%} of {len(every):,} triplets leave with their pairs, "
+    "the most that any ball decides"
 )
 print(
-    f"an evaluation takes {all_pairs:.2f} s, with what is left {rest:.2f} s, the screening {screening:.2f} s"
+    f"an evaluation takes {all_pairs:.2f} s, with what is left {rest:.2f} s, the screening "
+    f"{screening:.2f} s"
 )
 
 # %% [markdown]
@@ -397,7 +424,10 @@ for t in claimed:
     H = np.outer(b[t], b[t]) - np.outer(a[t], a[t])
     worst = center - radius * H / np.linalg.norm(H)
     n_false += b[t] @ worst @ b[t] - a[t] @ worst @ a[t] < 1.0 - 1e-6
-print(f"certified as R by the difference: {len(claimed)}, of them false at a metric of the ball: {n_false}")
+print(
+    f"certified as R by the difference: {len(claimed)}, of them false at a metric of "
+    f"the ball: {n_false}"
+)
 assert (
     n_false > 100
     and np.all(false_bound <= problem.terms.norms)

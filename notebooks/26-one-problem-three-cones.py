@@ -48,15 +48,22 @@ for ax, (name, terms) in zip(axes, asked.items(), strict=True):
     small = ss.Problem(terms, smooth)
     level = 0.1 * small.lam_max()
     best = ss.solve(small, level, tol=1e-11).x
-    start = 0.8 * best + 0.2 * np.linalg.norm(best) * (np.eye(2) if best.ndim == 2 else np.eye(2)[1])
-    pair = {"GB": ss.spheres.gradient_bound(small, start, level), "PGB": ss.spheres.projected_gradient_bound(small, start, level)}
+    start = 0.8 * best + 0.2 * np.linalg.norm(best) * (
+        np.eye(2) if best.ndim == 2 else np.eye(2)[1]
+    )
+    pair = {
+        "GB": ss.spheres.gradient_bound(small, start, level),
+        "PGB": ss.spheres.projected_gradient_bound(small, start, level),
+    }
     narrower[name] = pair["PGB"].radius / pair["GB"].radius
     plane = (pair["PGB"].center, pair["GB"].center, best) if best.ndim == 2 else None
     assert all(np.linalg.norm(ball.center - best) <= ball.radius for ball in pair.values())
     figures.balls(small.cone, pair, {"x": start, "optimum": best}, plane=plane, ax=ax, title=name)
 figures.show(
-    "Planes with the cone shaded: the first is a plane through semidefinite matrices, the second the "
-    "quarter plane of diagonal metrics, the last the whole plane of support vectors. The radius of PGB "
+    "Planes with the cone shaded: the first is a plane through semidefinite "
+    "matrices, the second the "
+    "quarter plane of diagonal metrics, the last the whole plane of support vectors. "
+    "The radius of PGB "
     f"divided by the radius of GB is {figures.listed(narrower)}. All discs hold the optimum."
 )
 
@@ -98,7 +105,8 @@ figures.show(
 
 # %%
 def random_triplets(y, n, rng):
-    """Anchors, a point of the class of each, a point of another class; drawn at random: roughly n triplets."""
+    """Anchors, a point of the class of each, a point of another class; drawn at random: roughly
+    n triplets."""
     i = rng.integers(0, len(y), 4 * n)
     j, other = rng.integers(0, len(y), (2, 4 * n))
     good = (i != j) & (y[i] == y[j]) & (y[i] != y[other])
@@ -168,7 +176,10 @@ for lam in (30.0, 300.0, 10_000.0):
     same = np.linalg.norm(constrained - free) < 1e-4
     assert same == bool(free.min() >= 0.0)
     same_at.append(same)
-    print(f"lam {lam:5.0f}: machine {np.round(free, 4)}, diagonal metric {np.round(constrained + 0.0, 4)}")
+    print(
+        f"lam {lam:5.0f}: machine {np.round(free, 4)}, diagonal metric "
+        f"{np.round(constrained + 0.0, 4)}"
+    )
 assert set(same_at) == {True, False}
 
 # %% [markdown]
@@ -200,7 +211,10 @@ for name, problem in problems.items():
     error = np.linalg.norm(above.x - closed_form) / np.linalg.norm(closed_form)
     assert error < 1e-4
     last = np.min(problem.alpha(below.x))
-    print(f"{name:16} above: the closed form is the solution to 1e-4;  below: smallest slope {last:.2f}")
+    print(
+        f"{name:16} above: the closed form is the solution to 1e-4;  below: "
+        f"smallest slope {last:.2f}"
+    )
 
 # %% [markdown]
 # ## RPB = ball test 1 = DVI
@@ -222,7 +236,8 @@ in_lambda = {C: 1 / l1, C0: 1 / l0}
 rpb_center, rpb_squared = (l0 + l1) / (2 * l1) * w0, ((l0 - l1) / (2 * l1)) ** 2 * w0.dot(w0)
 assert sp.simplify(m.subs(in_lambda) - rpb_center) == sp.zeros(2, 1)
 assert sp.simplify(r_squared.subs(in_lambda) - rpb_squared) == 0
-print("ball test 1 with w~ = w0* minus RPB: center", list(sp.simplify(m.subs(in_lambda) - rpb_center)), " squared radius", end=" ")
+print("ball test 1 with w~ = w0* minus RPB: center",
+      list(sp.simplify(m.subs(in_lambda) - rpb_center)), " squared radius", end=" ")
 print(sp.simplify(r_squared.subs(in_lambda) - rpb_squared))
 
 # %% [markdown]
@@ -250,7 +265,8 @@ def ball_test_1(w_tilde, xi_tilde, w0, xi0, C0, C):
 
 
 def dvi(Q, a, C0, C):
-    """Bounds of the margins by SSS14 equation 34, from the kernel matrix and the dual solution (0 <= a <= C0)."""
+    """Bounds of the margins by SSS14 equation 34, from the kernel matrix and the dual solution
+    (0 <= a <= C0)."""
     middle = (C + C0) / (2 * C0) * (Q @ a)
     reach = abs(C - C0) / (2 * C0) * np.sqrt(a @ Q @ a * np.diag(Q))
     return middle - reach, middle + reach
@@ -275,8 +291,13 @@ q, n = Z @ rpb.center, np.linalg.norm(Z, axis=1)
 off = max(np.max(np.abs(low - (q - rpb.radius * n))), np.max(np.abs(high - (q + rpb.radius * n))))
 print(f"ball test 1: radius {radius:.4f};  RPB: radius {rpb.radius:.4f}")
 print(f"DVI: {np.sum(low > 1)} lower bounds above 1;  sphere rule: {found.n_R} in R")
-print(f"bounds of the margins by DVI and by RPB: within 0.01 of each other, they reach from {low.min():.2f} to {high.max():.2f}")
-assert np.linalg.norm(rpb.center - center) < 1e-12 and abs(rpb.radius / radius - 1.0) < 1e-9 and off < 1e-2
+print(
+    "bounds of the margins by DVI and by RPB: within 0.01 of each other, they reach from "
+    f"{low.min():.2f} to {high.max():.2f}"
+)
+assert np.linalg.norm(rpb.center - center) < 1e-12
+assert abs(rpb.radius / radius - 1.0) < 1e-9
+assert off < 1e-2
 decided = np.abs(low - 1) > 1e-2
 assert np.array_equal((low > 1)[decided], found.in_R[decided])
 
@@ -298,11 +319,14 @@ assert np.array_equal((low > 1)[decided], found.in_R[decided])
 
 # %%
 def dome(Z, w_a, norm_b):
-    """Bounds of the margins over {|w| <= norm_b, <w_a, w> >= |w_a|^2}; SSS14 Theorem 11 with gamma = |w|^2/2."""
+    """Bounds of the margins over {|w| <= norm_b, <w_a, w> >= |w_a|^2}; SSS14 Theorem 11 with
+    gamma = |w|^2/2."""
     s, n, g_a, g_b = Z @ w_a, np.linalg.norm(Z, axis=1), w_a @ w_a / 2, norm_b**2 / 2
     root = np.sqrt(np.maximum((g_b - g_a) / g_a * (2 * g_a * n**2 - s**2), 0.0))
     limit = np.sqrt(2) * g_a / np.sqrt(g_b) * n
-    return np.where(-s >= limit, -np.sqrt(2 * g_b) * n, s - root), np.where(s >= limit, np.sqrt(2 * g_b) * n, s + root)
+    return np.where(-s >= limit, -np.sqrt(2 * g_b) * n, s - root), np.where(
+        s >= limit, np.sqrt(2 * g_b) * n, s + root
+    )
 
 
 at_a, at_b = (ss.solve(hinge, 1 / C, tol=0.0, rtol=1e-10).x for C in (3 * C_min, 4 * C_min))
@@ -310,8 +334,12 @@ dome_low, dome_high = dome(Z, at_a, np.linalg.norm(at_b))
 cap = ss.Sphere(np.zeros_like(at_a), np.linalg.norm(at_b))
 by_rule = ss.rules.halfspace(hinge, cap, at_a, at_a @ at_a)
 clear = (np.abs(dome_low - 1) > 1e-6) & (np.abs(dome_high - 1) > 1e-6)
-assert np.array_equal((dome_low > 1)[clear], by_rule.in_R[clear]) and np.array_equal((dome_high < 1)[clear], by_rule.in_L[clear])
-print(f"dome test: {np.sum(dome_low > 1)} in R, {np.sum(dome_high < 1)} in L;  linear rule: {by_rule.n_R} in R, {by_rule.n_L} in L")
+assert np.array_equal((dome_low > 1)[clear], by_rule.in_R[clear])
+assert np.array_equal((dome_high < 1)[clear], by_rule.in_L[clear])
+print(
+    f"dome test: {np.sum(dome_low > 1)} in R, {np.sum(dome_high < 1)} in L;  linear rule: "
+    f"{by_rule.n_R} in R, {by_rule.n_L} in L"
+)
 assert by_rule.n_L + by_rule.n_R > 0
 
 # %% [markdown]
@@ -328,7 +356,10 @@ assert by_rule.n_L + by_rule.n_R > 0
 def every_way(problem, first, cap, offset, lam0, lam1):
     """What each ball, the dome and their intersections decide, by name."""
     x, spheres, rules = first.x, ss.spheres, ss.rules
-    rrpb, mgb = spheres.relaxed_path_bound(x, first.eps, lam0, lam1), spheres.midpoint_gap_bound(problem, x, lam1)
+    rrpb, mgb = (
+        spheres.relaxed_path_bound(x, first.eps, lam0, lam1),
+        spheres.midpoint_gap_bound(problem, x, lam1),
+    )
     return {
         "GB": rules.sphere(problem, spheres.gradient_bound(problem, x, lam1)),
         "PGB": rules.sphere(problem, spheres.projected_gradient_bound(problem, x, lam1)),
@@ -343,7 +374,8 @@ def every_way(problem, first, cap, offset, lam0, lam1):
 
 # %%
 def tour(problem, fraction=0.05, step=0.9):
-    """Screen one step of a path in every way there is; return the share screened by each, the number of wrong decisions, and of decisions."""
+    """Screen one step of a path in every way there is; return the share screened by each, the
+    number of wrong decisions, and of decisions."""
     lam0 = fraction * problem.lam_max()
     lam1 = step * lam0
     first, truth = (ss.solve(problem, lam, tol=0.0, rtol=1e-12) for lam in (lam0, lam1))
@@ -353,10 +385,14 @@ def tour(problem, fraction=0.05, step=0.9):
     found = every_way(problem, first, cap, offset, lam0, lam1)
     margin, unsure = problem.terms.margins(truth.x), truth.eps * problem.terms.norms
     gamma = problem.loss.gamma
-    wrong = sum(np.sum(f.in_R & (margin + unsure < 1)) + np.sum(f.in_L & (margin - unsure > 1 - gamma)) for f in found.values())
+    wrong = sum(
+        np.sum(f.in_R & (margin + unsure < 1)) + np.sum(f.in_L & (margin - unsure > 1 - gamma))
+        for f in found.values()
+    )
     for at in (first, truth):  # the two facts of the dome
         assert np.linalg.norm(at.x) <= cap.radius and np.vdot(first.x, at.x) >= offset
-    return {name: f.rate for name, f in found.items()}, int(wrong), sum(f.n_L + f.n_R for f in found.values())
+    return {name: f.rate
+            for name, f in found.items()}, int(wrong), sum(f.n_L + f.n_R for f in found.values())
 
 
 def agree(mask, beyond, close):
@@ -366,44 +402,58 @@ def agree(mask, beyond, close):
 
 # %%
 def same_problem(problem, A, project, x, lam0):
-    """Compare norms, margins, objective, dual value, gap and C_min of the library with the terms written out."""
-    gamma, total, element = loss.gamma, project(A.sum(axis=0)), x.reshape(problem.cone.zeros().shape)
+    """Compare norms, margins, objective, dual value, gap and C_min of the library with the terms
+    written out."""
+    gamma, total, element = (
+        loss.gamma,
+        project(A.sum(axis=0)),
+        x.reshape(problem.cone.zeros().shape),
+    )
     slope = np.clip((1.0 - A @ x) / gamma, 0.0, 1.0)
     primal = slope @ (1.0 - A @ x) - gamma / 2 * slope @ slope + lam0 / 2 * x @ x
     H = project(A.T @ slope)
     dual = slope.sum() - gamma / 2 * slope @ slope - H @ H / (2 * lam0)
     norms = np.linalg.norm(A, axis=1)
-    assert np.allclose(problem.terms.norms, norms, rtol=1e-10) and np.allclose(problem.terms.margins(element), A @ x, rtol=1e-9, atol=1e-9)
-    assert abs(problem.primal(element, lam0) / primal - 1) < 1e-9 and abs(problem.dual(slope, lam0) - dual) < 1e-9 * abs(primal)
+    assert np.allclose(problem.terms.norms, norms, rtol=1e-10)
+    assert np.allclose(problem.terms.margins(element), A @ x, rtol=1e-9, atol=1e-9)
+    assert abs(problem.primal(element, lam0) / primal - 1) < 1e-9
+    assert abs(problem.dual(slope, lam0) - dual) < 1e-9 * abs(primal)
     assert abs(problem.gap(element, lam0) / (primal - dual) - 1) < 1e-7
     C_first = (1 - gamma) / np.max(A @ total)
-    assert abs(C_first * problem.lam_max() - 1) < 1e-9 and abs(ss.svm.c_min(problem.terms, loss) / C_first - 1) < 1e-9
+    assert abs(C_first * problem.lam_max() - 1) < 1e-9
+    assert abs(ss.svm.c_min(problem.terms, loss) / C_first - 1) < 1e-9
 
 
 # %%
 def same_ball_1(problem, A, reference, lam0):
-    """Compare ball test 1 in the papers' two notations, for the reference itself and for another feasible point."""
+    """Compare ball test 1 in the papers' two notations, for the reference itself and for another
+    feasible point."""
     C0_, C_ = 1 / lam0, 1 / (0.9 * lam0)
     x, losses_at = reference.x.ravel(), lambda x: loss.value(A @ x).sum()
     rpb = ss.spheres.path_bound(reference.x, lam0, 0.9 * lam0)
     for feasible in (x, 0.8 * x):
         center, radius = ball_test_1(feasible, losses_at(feasible), x, losses_at(x), C0_, C_)
         ball = ss.svm.ball_1(problem.terms, C_, reference, feasible.reshape(reference.x.shape))
-        assert np.linalg.norm(ball.center.ravel() - center) < 1e-4 * radius and abs(ball.radius / radius - 1) < 1e-4
+        assert np.linalg.norm(ball.center.ravel() - center) < 1e-4 * radius
+        assert abs(ball.radius / radius - 1) < 1e-4
         if feasible is x:
-            assert np.linalg.norm(rpb.center.ravel() - center) < 1e-12 * np.linalg.norm(center) and abs(rpb.radius / radius - 1) < 1e-6
+            assert np.linalg.norm(rpb.center.ravel() - center) < 1e-12 * np.linalg.norm(center)
+            assert abs(rpb.radius / radius - 1) < 1e-6
 
 
 # %%
 def same_dome(problem, A, reference):
-    """Compare the dome with the linear rule, its ball around 0; the papers' plane is moved by the accuracy of the reference."""
+    """Compare the dome with the linear rule, its ball around 0; the papers' plane is moved by
+    the accuracy of the reference."""
     x, gamma = reference.x.ravel(), loss.gamma
     big = 1.1 * np.linalg.norm(x)
     low, high = dome(A, x, big)
     rule = ss.rules.halfspace(problem, ss.Sphere(problem.cone.zeros(), big), reference.x, x @ x)
     assert agree(rule.in_R, low - 1, 1e-6) and agree(rule.in_L, 1 - gamma - high, 1e-6)
-    theirs = ss.svm.dome_test(problem.terms, reference, big)  # their plane is moved by the accuracy of the reference
-    assert not np.any((theirs.in_R & ~rule.in_R) | (theirs.in_L & ~rule.in_L)) and theirs.rate > rule.rate - 0.02
+    # their plane is moved by the accuracy of the reference
+    theirs = ss.svm.dome_test(problem.terms, reference, big)
+    assert not np.any((theirs.in_R & ~rule.in_R) | (theirs.in_L & ~rule.in_L))
+    assert theirs.rate > rule.rate - 0.02
 
 
 # %% tags=["NEW-ONE"]
@@ -424,7 +474,8 @@ print(f"{'share screened':{width}}" + "".join(f"{name:>18}" for name in results)
 for key in results["metric"]:
     print(f"{key:{width}}" + "".join(f"{row[key]:18.2f}" for row in results.values()))
 print(f"wrong decisions: {wrong} of {decisions / 1000:.0f} thousand")
-assert wrong == 0 and np.ptp([results["support vectors"][key] for key in ("GB", "PGB", "MGB")]) < 0.01
+assert wrong == 0
+assert np.ptp([results["support vectors"][key] for key in ("GB", "PGB", "MGB")]) < 0.01
 assert results["metric"]["GB"] < results["metric"]["PGB"]
 
 # %% [markdown]
@@ -446,14 +497,24 @@ for ax, (name, problem) in zip(axes, problems.items(), strict=True):
     for lam0 in problem.lam_max() * relative:
         at = ss.solve(problem, lam0, tol=0.0, rtol=1e-4, x0=x, screening=())
         x, lam1 = at.x, 0.85 * lam0
-        share["DGB"].append(ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam1)).rate)
-        share["RRPB"].append(ss.rules.sphere(problem, ss.spheres.relaxed_path_bound(x, at.eps, lam0, lam1)).rate)
-        share["MGB"].append(ss.rules.sphere(problem, ss.spheres.midpoint_gap_bound(problem, x, lam1)).rate)
-    labels = {"xlabel": r"$\lambda$ as a fraction of the all-linear one", "ylabel": "share of terms screened"}
+        share["DGB"].append(
+            ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam1)).rate
+        )
+        share["RRPB"].append(
+            ss.rules.sphere(problem, ss.spheres.relaxed_path_bound(x, at.eps, lam0, lam1)).rate
+        )
+        share["MGB"].append(
+            ss.rules.sphere(problem, ss.spheres.midpoint_gap_bound(problem, x, lam1)).rate
+        )
+    labels = {
+        "xlabel": r"$\lambda$ as a fraction of the all-linear one",
+        "ylabel": "share of terms screened",
+    }
     means.append(f"{name}: {figures.listed(share)}")
     figures.lines(share, 0.85 * relative, ax=ax, title=name, path=True, share=True, **labels)
 figures.show(
-    "Curves show the share of the terms screened along a path, on which lambda falls to the right, a panel for each kind of term. "
+    "Curves show the share of the terms screened along a path, on which lambda falls to the "
+    "right, a panel for each kind of term. "
     f"Means: {'. '.join(means)}."
 )
 
@@ -487,7 +548,8 @@ families = {
 
 
 def kept_reference(name, problem):
-    """Print lam times the radius over its limit, as lam falls, for each ball of one reference; the last are at the limit."""
+    """Print lam times the radius over its limit, as lam falls, for each ball of one reference;
+    the last are at the limit."""
     A, project = plains[name]
     lam0 = 0.1 * problem.lam_max()
     x0 = 1.02 * ss.solve(problem, lam0, tol=0.0, rtol=1e-11).x  # not quite the solution
@@ -496,26 +558,39 @@ def kept_reference(name, problem):
     plus = np.linalg.norm(project(H))
     limits = {"GB": np.linalg.norm(H) / 2, "PGB": plus / 2, "MGB": plus / 2, "DGB": plus}
     limits |= {"RPB": lam0 * size / 2, "RRPB": lam0 * (size / 2 + eps)}
-    print(f"{name}\n  lam r over its limit, kept reference   " + "".join(f"{key:>7}" for key in limits))
+    print(
+        f"{name}\n  lam r over its limit, kept reference   "
+        + "".join(f"{key:>7}" for key in limits)
+    )
     for lam in lam0 * 10.0 ** -np.array([1, 3, 6]):
         radii = {key: bound(problem, x0, lam).radius for key, bound in families.items()}
         radii["RPB"] = ss.spheres.path_bound(x0, lam0, lam).radius
         radii["RRPB"] = ss.spheres.relaxed_path_bound(x0, eps, lam0, lam).radius
-        print(f"  lam = {lam / lam0:.0e} lam0                      " + "".join(f"{lam * radii[key] / limits[key]:7.3f}" for key in limits))
+        print(
+            f"  lam = {lam / lam0:.0e} lam0                      "
+            + "".join(f"{lam * radii[key] / limits[key]:7.3f}" for key in limits)
+        )
     assert all(abs(lam * radii[key] / limits[key] - 1) < 1e-3 for key in limits)
 
 
 # %%
 def along_a_path(problem, powers, rho):
-    """At each lam: radius over the norm of the reference of lam / rho, and shares screened with three balls."""
+    """At each lam: radius over the norm of the reference of lam / rho, and shares screened with
+    three balls."""
     start, x, rows = ss.solve(problem, 0.1 * problem.lam_max(), tol=0.0, rtol=1e-12), None, []
     gap = 1e-3 * start.primal
     for lam in problem.lam_max() * 10.0**-powers:
         at = ss.solve(problem, lam / rho, tol=0.0, rtol=1e-11, x0=x, screening=("MGB",))
         x = at.x
         rough = ss.spheres.relaxed_path_bound(x, np.sqrt(2 * gap * rho / lam), lam / rho, lam)
-        balls = ss.spheres.midpoint_gap_bound(problem, start.x, lam), ss.spheres.midpoint_gap_bound(problem, x, lam), rough
-        rows.append([balls[1].radius / np.linalg.norm(x), *(ss.rules.sphere(problem, b).rate for b in balls)])
+        balls = (
+            ss.spheres.midpoint_gap_bound(problem, start.x, lam),
+            ss.spheres.midpoint_gap_bound(problem, x, lam),
+            rough,
+        )
+        rows.append([
+            balls[1].radius / np.linalg.norm(x), *(ss.rules.sphere(problem, b).rate for b in balls)
+        ])
     rows = np.array(rows).T
     return rows
 
@@ -525,8 +600,11 @@ powers, rho = np.arange(1, 6), 0.9
 for name, problem in problems.items():
     kept_reference(name, problem)
     rows = along_a_path(problem, powers, rho)
-    words = ("radius over |x0|, reference of lam/0.9", "share screened, kept reference", "  reference of lam/0.9", "  the same, absolute gap")
-    print("  lam over the all-linear one            " + "".join(f"{10.0**-k:>7.0e}" for k in powers))
+    words = ("radius over |x0|, reference of lam/0.9", "share screened, kept reference",
+             "  reference of lam/0.9", "  the same, absolute gap")
+    print(
+        "  lam over the all-linear one            " + "".join(f"{10.0**-k:>7.0e}" for k in powers)
+    )
     for what, row in zip(words, rows, strict=True):
         print(f"  {what:39}" + "".join(f"{value:7.2f}" for value in row))
     assert np.all(np.abs(rows[0] / ((1 - rho) / (2 * rho)) - 1) < 0.02)
@@ -550,7 +628,12 @@ few = {
 }
 i, j, other = few["metric"].terms.index.T
 spans = {
-    "metric": np.array([np.outer(p, p) - np.outer(q, q) for p, q in zip(X6[i] - X6[other], X6[i] - X6[j], strict=True)]).reshape(-1, 64),
+    "metric": np.array(
+        [
+            np.outer(p, p) - np.outer(q, q)
+            for p, q in zip(X6[i] - X6[other], X6[i] - X6[j], strict=True)
+        ]
+    ).reshape(-1, 64),
     "support vectors": X6,
 }
 for name, problem in few.items():
@@ -569,12 +652,26 @@ for name, problem in few.items():
 # %%
 for name, problem in problems.items():
     lam = 0.2 * problem.lam_max()
-    small_C, here, large_C = (ss.solve(problem, f * lam, tol=0.0, rtol=1e-12).x for f in (1.2, 1.0, 0.8))
-    right = np.linalg.norm(here) <= np.linalg.norm(large_C) and np.vdot(small_C, here) >= np.vdot(small_C, small_C)
-    swapped = np.linalg.norm(here) <= np.linalg.norm(small_C) or np.vdot(large_C, here) >= np.vdot(large_C, large_C)
+    small_C, here, large_C = (
+        ss.solve(problem, f * lam, tol=0.0, rtol=1e-12).x for f in (1.2, 1.0, 0.8)
+    )
+    right = np.linalg.norm(here) <= np.linalg.norm(large_C) and np.vdot(small_C, here) >= np.vdot(
+        small_C, small_C
+    )
+    swapped = np.linalg.norm(here) <= np.linalg.norm(small_C) or np.vdot(large_C, here) >= np.vdot(
+        large_C, large_C
+    )
     sizes = np.array([np.linalg.norm(here), np.linalg.norm(large_C), np.linalg.norm(small_C)])
-    reach = np.array([np.vdot(small_C, here) / np.vdot(small_C, small_C), np.vdot(large_C, here) / np.vdot(large_C, large_C)])
-    print(f"{name:16} norm {sizes[0]:.4f} <= {sizes[1]:.4f}, exchanged {sizes[2]:.4f};  plane {reach[0]:.3f} >= 1, exchanged {reach[1]:.3f}")
+    reach = np.array(
+        [
+            np.vdot(small_C, here) / np.vdot(small_C, small_C),
+            np.vdot(large_C, here) / np.vdot(large_C, large_C),
+        ]
+    )
+    print(
+        f"{name:16} norm {sizes[0]:.4f} <= {sizes[1]:.4f}, exchanged {sizes[2]:.4f};  plane "
+        f"{reach[0]:.3f} >= 1, exchanged {reach[1]:.3f}"
+    )
     assert right and not swapped
 
 # %% [markdown]
@@ -599,7 +696,8 @@ alpha_ = (Z @ w_ < 1).astype(float)
 a_ = C_ * alpha_
 square = w_ @ w_ + 2 * C_ * np.maximum(1 - Z @ w_, 0).sum() - 2 * a_.sum() + a_ @ Q @ a_
 dgb = ss.spheres.duality_gap_bound(hinge, w_, 1 / C_, alpha_)
-print("radius in the letters of SSS14:", round(float(np.sqrt(square)), 4), "  library:", round(dgb.radius, 4))
+print("radius in the letters of SSS14:", round(float(np.sqrt(square)), 4), "  library:",
+      round(dgb.radius, 4))
 assert abs(np.sqrt(square) / dgb.radius - 1.0) < 1e-8
 
 # %% [markdown]

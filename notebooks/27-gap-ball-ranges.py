@@ -37,7 +37,11 @@ problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
 lam0, u = 0.1 * problem.lam_max(), 1.0 - loss.gamma
 x0 = ss.solve(problem, 1.02 * lam0, tol=1e-11, screening=()).x  # a rough reference for lam0
 
-SPHERES = {"GB": ss.spheres.gradient_bound, "DGB": ss.spheres.duality_gap_bound, "MGB": ss.spheres.midpoint_gap_bound}
+SPHERES = {
+    "GB": ss.spheres.gradient_bound,
+    "DGB": ss.spheres.duality_gap_bound,
+    "MGB": ss.spheres.midpoint_gap_bound,
+}
 RANGES = {"GB": ss.ranges.gradient, "DGB": ss.ranges.duality_gap, "MGB": ss.ranges.midpoint_gap}
 
 
@@ -56,7 +60,8 @@ def form(name, problem, x, alpha):
 
 
 def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
-    """What the rule of R asks to be positive at lam: a line in 1/lam, less n times the (enlarged) radius."""
+    """What the rule of R asks to be positive at lam: a line in 1/lam, less n times the
+    (enlarged) radius."""
     radius = np.sqrt(np.maximum(a + b / lam + c / lam**2, 0.0)) + np.sqrt(2.0 * accuracy / lam)
     return hA + hB / lam - limit - n * radius
 
@@ -69,7 +74,10 @@ def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
 # of a ball that is enlarged, so that it holds approximate solutions as well, with $\epsilon = 0.002$ of the objective.
 
 # %%
-t, grid = int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high)), np.linspace(0.02, 3.0, 300)
+t, grid = (
+    int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high)),
+    np.linspace(0.02, 3.0, 300),
+)
 accuracy, alpha = 0.002 * problem.primal(x0, lam0), problem.alpha(x0)
 shaded = []
 figure, axes = figures.panels(3, width=9.6, height=3.1, sharey=True)
@@ -81,16 +89,21 @@ for ax, name in zip(axes, SPHERES, strict=True):
     wide = line - slack(lams, hA, hB, n, a, b, c, accuracy, 1.0)
     found = RANGES[name](problem, x0, lam0)
     ends = lam0 / found.R_high[t], lam0 / found.R_low[t]
-    shaded.append(f"for {name} from {ends[0]:.2f} " + (f"to {ends[1]:.2f}" if ends[1] < grid[-1] else "on to beyond the picture"))
+    shaded.append(
+        f"for {name} from {ends[0]:.2f} "
+        + (f"to {ends[1]:.2f}" if ends[1] < grid[-1] else "on to beyond the picture")
+    )
     ax.axvspan(*ends, color=figures.COLOURS["R"], alpha=0.12, linewidth=0)
     ax.plot(grid, line, color="black", label=r"$\langle a_t, Q\rangle - \tau$")
     ax.plot(grid, curve, label="$n r$", **figures.style_of(name))
     ax.plot(grid, wide, "--", color=figures.style_of(name)["color"], label="enlarged")
-    ax.set(title=f"{name}: range of R shaded", xlabel=r"$t = \lambda_0/\lambda$", xlim=(0.0, 3.0), ylim=(0.0, 5.0))
+    ax.set(title=f"{name}: range of R shaded", xlabel=r"$t = \lambda_0/\lambda$", xlim=(0.0, 3.0),
+           ylim=(0.0, 5.0))
     ax.legend(loc="upper left", fontsize=8)
     print(f"{name:3}: in R from {1 / ends[1]:.3f} to {1 / ends[0]:.3f} lam0")
 figures.show(
-    "Each panel shows, against lambda zero over lambda, a line, the distance of a margin from its threshold, and a curve, the half width over the ball. The range of R, "
+    "Each panel shows, against lambda zero over lambda, a line, the distance of a margin from its "
+    "threshold, and a curve, the half width over the ball. The range of R, "
     "where the line lies above the curve, is shaded: "
     f"{', '.join(shaded)}."
 )
@@ -147,7 +160,8 @@ figures.show(
 # %%
 lam, at, m, err = sp.symbols("lambda lambda_0 m varepsilon", positive=True)
 x_, H_, plus_ = (sp.Matrix(sp.symbols(f"{s}1:4", real=True)) for s in ("x", "h", "p"))
-total, phi_ = sp.symbols("S varphi", real=True)  # sum of losses and conjugates; with <alpha, margins>
+# sum of losses and conjugates; with <alpha, margins>
+total, phi_ = sp.symbols("S varphi", real=True)
 S = phi_ - x_.dot(H_)
 forms = {
     "GB": (
@@ -159,7 +173,8 @@ forms = {
         (x_.dot(x_), 2 * total, plus_.dot(plus_)),
     ),
     "MGB": (  # gap/lam - |x - x(alpha)|^2/4
-        (S + lam / 2 * x_.dot(x_) + plus_.dot(plus_) / (2 * lam)) / lam - (x_ - plus_ / lam).dot(x_ - plus_ / lam) / 4,
+        (S + lam / 2 * x_.dot(x_) + plus_.dot(plus_) / (2 * lam)) / lam
+        - (x_ - plus_ / lam).dot(x_ - plus_ / lam) / 4,
         (x_.dot(x_) / 4, phi_ + x_.dot(plus_ - H_) - x_.dot(plus_) / 2, plus_.dot(plus_) / 4),
     ),
 }
@@ -222,8 +237,13 @@ def random_problem(kind, gamma, rng):
 
 
 def random_reference(kind, repeat, rng):
-    """A problem, lam0, a feasible x near its solution and a dual point that is alpha(x) only every other time."""
-    gamma, factor, size = (0.05, 0.5)[repeat % 2], (0.5, 0.1, 0.02)[repeat % 3], (0.02, 0.003, 0.1)[repeat // 2 % 3]
+    """A problem, lam0, a feasible x near its solution and a dual point that is alpha(x) only
+    every other time."""
+    gamma, factor, size = (
+        (0.05, 0.5)[repeat % 2],
+        (0.5, 0.1, 0.02)[repeat % 3],
+        (0.02, 0.003, 0.1)[repeat // 2 % 3],
+    )
     problem = random_problem(kind, gamma, rng)
     lam0 = max(problem.lam_max(), 1.0) * factor
     x = ss.solve(problem, lam0, tol=0.0, rtol=1e-11, screening=()).x
@@ -237,16 +257,22 @@ def random_reference(kind, repeat, rng):
 
 # %%
 def turning(found, lam0, fixed, limits, accuracy):
-    """Number of ends, at each of which the rule turns: it holds up to there, and not one part in a million further."""
+    """Number of ends, at each of which the rule turns: it holds up to there, and not one part in
+    a million further."""
     turned = 0
     hA, hB, n, a, b, c = fixed
     for side, sign, limit in (("R", 1.0, limits[1]), ("L", -1.0, -limits[0])):
         low, high = getattr(found, f"{side}_low"), getattr(found, f"{side}_high")
         fixed, some = (sign * hA, sign * hB, n, a, b, c, accuracy, limit), ~np.isnan(low)
-        assert np.all((slack(lam0, *fixed) > 0.0) == some), "decided at lam0 exactly where the rule holds"
+        assert np.all((slack(lam0, *fixed) > 0.0) == some), (
+            "decided at lam0 exactly where the rule holds"
+        )
         with np.errstate(invalid="ignore"):
             for part in np.linspace(0.0, 1.0, 41):
-                inside = np.maximum(low, 1e-9 * lam0) ** (1 - part) * np.minimum(high, 1e9 * lam0) ** part
+                inside = (
+                    np.maximum(low, 1e-9 * lam0) ** (1 - part)
+                    * np.minimum(high, 1e9 * lam0) ** part
+                )
                 inside = np.clip(inside, low * (1 + 1e-9), high * (1 - 1e-9))
                 assert np.all(slack(inside, *fixed)[some] > 0.0), "the rule holds inside"
             for end, step in ((low, 1 - 1e-6), (high, 1 + 1e-6)):
@@ -266,7 +292,8 @@ def widest(found, lam0):
 
 # %%
 def as_in_the_table(name, instance, weight, x, alpha):
-    """Compare balls of the library at several lam with the constants; return the largest difference of squared radii and how many."""
+    """Compare balls of the library at several lam with the constants; return the largest
+    difference of squared radii and how many."""
     A, B, a, b, c = form(name, instance, x, alpha)
     worst = []
     for other in weight * np.array([0.3, 0.7, 0.9, 1.0, 1.2, 2.0, 10.0]):
@@ -279,7 +306,8 @@ def as_in_the_table(name, instance, weight, x, alpha):
 
 def as_in_the_table_rrpb(x, weight):
     """Compare RRPB with its constants, below and above the lam of the reference."""
-    for other, e in ((0.6 * weight, 0.01), (weight, 0.01), (1.7 * weight, 0.01), (1.7 * weight, 0.0)):
+    for other, e in ((0.6 * weight, 0.01), (weight, 0.01), (1.7 * weight, 0.01), (1.7 * weight,
+                                                                                  0.0)):
         ball, size = ss.spheres.relaxed_path_bound(x, e, weight, other), np.linalg.norm(x)
         a, b, c = constants[other <= weight](size, weight, e)
         assert np.linalg.norm(ball.center - x / 2 - weight / (2 * other) * x) <= 1e-12 * size
@@ -288,7 +316,8 @@ def as_in_the_table_rrpb(x, weight):
 
 # %%
 def placed(found, margins, limits, lam):
-    """Check that every term that the ranges decide at lam is where they say; return how many in L and in R."""
+    """Check that every term that the ranges decide at lam is where they say; return how many in
+    L and in R."""
     decided = found.at(lam)
     assert np.all(margins[decided.in_R] > limits[1]) and np.all(margins[decided.in_L] < limits[0])
     return decided.n_L, decided.n_R
@@ -307,7 +336,10 @@ kinds = ("metric", "diagonal metric", "support vectors")
 rng, compared, worst = np.random.default_rng(20), 0, 0.0
 turned, extra = dict.fromkeys(SPHERES, 0), {"phi": 0, "<x, H_->": 0}
 decisions = {name: np.zeros(2, dtype=int) for name in SPHERES}
-constants = {side: sp.lambdify((m, at, err), forms[f"RRPB, lam {'<=' if side else '>='} lam0"][1]) for side in (True, False)}
+constants = {
+    side: sp.lambdify((m, at, err), forms[f"RRPB, lam {'<=' if side else '>='} lam0"][1])
+    for side in (True, False)
+}
 for kind, repeat in itertools.product(kinds, range(24)):
     instance, weight, x, alpha = random_reference(kind, repeat, rng)
     terms, limits, nearby = instance.terms, (1.0 - instance.loss.gamma, 1.0), []
@@ -317,21 +349,37 @@ for kind, repeat in itertools.product(kinds, range(24)):
         if name != "GB" or repeat % 4 >= 2:  # GB of the library is that of alpha(x)
             off, n = as_in_the_table(name, instance, weight, x, alpha)
             worst, compared = max(worst, off), compared + n
-        found, (A, B, *abc) = around(instance, x, weight, alpha=alpha), form(name, instance, x, alpha)
-        turned[name] += turning(found, weight, (terms.margins(A), terms.margins(B), terms.norms, *abc), limits, 0.0)
+        found, (A, B, *abc) = (
+            around(instance, x, weight, alpha=alpha),
+            form(name, instance, x, alpha),
+        )
+        turned[name] += turning(
+            found, weight, (terms.margins(A), terms.margins(B), terms.norms, *abc), limits, 0.0
+        )
         nearby.append((name, found, widest(found, weight)))
-    for other in [*weight * np.array([0.3, 0.7, 1.0, 1.2, 2.0]), *(lam for _, _, ends in nearby for lam in ends)]:
+    for other in [
+        *weight * np.array([0.3, 0.7, 1.0, 1.2, 2.0]),
+        *(lam for _, _, ends in nearby for lam in ends),
+    ]:
         margins = terms.margins(ss.solve(instance, other, tol=1e-12, rtol=1e-13).x)
         for name, found, _ in nearby:
             decisions[name] += placed(found, margins, limits, other)
     as_in_the_table_rrpb(x, weight)
 
 # %% tags=["STS19-AppL"]
-print(f"problems in which more than 1 % of the gap is phi: {extra['phi']}, is <x, H_->: {extra['<x, H_->']}")
-print(f"{compared} balls as in the table: squared radii within a part in 1e9 of a + c/lam^2 + P/lam")
+print(
+    f"problems in which more than 1 % of the gap is phi: {extra['phi']}, is <x, H_->: "
+    f"{extra['<x, H_->']}"
+)
+print(
+    f"{compared} balls as in the table: squared radii within a part in 1e9 of a + c/lam^2 + P/lam"
+)
 for name in SPHERES:
     ours, (n_L, n_R) = turned[name], decisions[name]
-    print(f"{name:3}: the rule turns at all of some {round(ours, -2)} ends; decisions, all true: some {round(n_L, -2)} in L, {round(n_R, -2)} in R")
+    print(
+        f"{name:3}: the rule turns at all of some {round(ours, -2)} ends; decisions, all true: "
+        f"some {round(n_L, -2)} in L, {round(n_R, -2)} in R"
+    )
     assert turned[name] > 500 and decisions[name].min() > 300
 assert worst < 1e-9 and min(extra.values()) > 10
 
@@ -425,7 +473,8 @@ def acceptable(problem, lam, tol, rng):
 
 # %%
 def sides_of(name, accuracy):
-    """Ends of the library and near intervals of the quartic, for every other term and both sides."""
+    """Ends of the library and near intervals of the quartic, for every other term and both
+    sides."""
     A, B, *abc = form(name, problem, x0, alpha)
     hA, hB, n = problem.terms.margins(A), problem.terms.margins(B), problem.terms.norms
     ours = RANGES[name](problem, x0, lam0, accuracy)
@@ -472,7 +521,10 @@ for kind in kinds:
                 accepted[name] += placed(found, margins, limits, other)
 for name in RANGES:
     ours, (n_L, n_R) = turned[name], accepted[name]
-    print(f"{name:3}: the enlarged rule turns at all of some {round(ours, -2)} ends; decisions, true at accepted points: some {round(n_L, -2)} in L, at least {10 * (n_R // 10)} in R")
+    print(
+        f"{name:3}: the enlarged rule turns at all of some {round(ours, -2)} ends; decisions, "
+        f"true at accepted points: some {round(n_L, -2)} in L, at least {10 * (n_R // 10)} in R"
+    )
     assert turned[name] > 200 and accepted[name].min() > 5
 print("ranges of R lost to the enlargement: some", round(refused, -1))
 assert refused > 20
@@ -485,7 +537,9 @@ assert refused > 20
 # $\lambda_0 = 1/0.249$:
 
 # %%
-line = ss.Problem(ss.Triplets(np.array([[0.0], [0.0], [1.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.5))
+line = ss.Problem(
+    ss.Triplets(np.array([[0.0], [0.0], [1.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.5)
+)
 start, weight = np.array([0.249]), 1.0 / 0.249
 for accuracy in (0.0, 0.0072):
     # L: -h > -u with a = x0^2, b = 2 (loss + conjugate), c = 1
@@ -546,12 +600,15 @@ for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
     share = share_decided(found)
     title = f"iris, reference with gap {rtol:.0e} P"
     means.append(figures.listed(share))
-    figures.lines(share, grid, ax=ax, ylabel="share of L and R decided", title=title, path=True, share=True)
+    figures.lines(
+        share, grid, ax=ax, ylabel="share of L and R decided", title=title, path=True, share=True
+    )
     print(f"gap {rtol:.0e} P      at 0.3, 1 and 3 lam0:")
     for name, values in share.items():
         print(f"    {name:14} {values[0]:8.0%} {values[7]:6.0%} {values[14]:6.0%}")
 figures.show(
-    f"Curves show the share of L and R decided against lambda around a reference at {at_lam0:.0f}, left for an accurate and right for a rough reference. "
+    "Curves show the share of L and R decided against lambda around a reference at "
+    f"{at_lam0:.0f}, left for an accurate and right for a rough reference. "
     f"Means: {'. '.join(means)}."
 )
 

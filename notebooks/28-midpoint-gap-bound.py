@@ -62,14 +62,16 @@ for ax, (title, (prob, x, weight)) in zip(axes, starts.items(), strict=True):
     }
     narrower.append(both["MGB"].radius / both["DGB"].radius)
     plane = None if x.ndim == 1 else (x, end, star)
-    figures.balls(
-        prob.cone, both, {"x": x, r"$x(\alpha)$": end, "optimum": star}, plane=plane, ax=ax, title=title
-    )
-    assert both["MGB"].contains(star) and both["MGB"].radius <= both["DGB"].radius / np.sqrt(2) * (1 + 1e-9)
+    figures.balls(prob.cone, both, {"x": x, r"$x(\alpha)$": end, "optimum": star}, plane=plane,
+                  ax=ax, title=title)
+    assert both["MGB"].contains(star)
+    assert both["MGB"].radius <= both["DGB"].radius / np.sqrt(2) * (1 + 1e-9)
 figures.show(
-    "Both panels show a plane with the discs of DGB and MGB. DGB is centered at the reference x. MGB lies inside it, is centered "
+    "Both panels show a plane with the discs of DGB and MGB. DGB is centered at the reference x. "
+    "MGB lies inside it, is centered "
     "midway between x and x(alpha), and contains the optimum. "
-    f"Its radius is {narrower[0]:.2f} times the radius of DGB on the left, without a cone, and {narrower[1]:.2f} times on the right."
+    f"Its radius is {narrower[0]:.2f} times the radius of DGB on the left, without a cone, and "
+    f"{narrower[1]:.2f} times on the right."
 )
 
 # %% [markdown]
@@ -195,13 +197,17 @@ def written_out(X, index):
 # %%
 x, tau = 0.15 * np.eye(2), np.ones(len(metric_problem))
 A = written_out(X, metric_problem.terms.index)
-slow = midpoint_ball(A, tau, np.zeros(4), nearest_metric, x.ravel(), metric_problem.alpha(x), lam, loss.gamma)
+slow = midpoint_ball(
+    A, tau, np.zeros(4), nearest_metric, x.ravel(), metric_problem.alpha(x), lam, loss.gamma
+)
 ball = spheres.midpoint_gap_bound(metric_problem, x, lam)
 wide = spheres.duality_gap_bound(metric_problem, x, lam)
 print(
-    f"slow version: radius {slow[1]:.4f}   library: radius {ball.radius:.4f}   DGB: radius {wide.radius:.4f}"
+    f"slow version: radius {slow[1]:.4f}   library: radius {ball.radius:.4f}   DGB: radius "
+    f"{wide.radius:.4f}"
 )
-assert np.linalg.norm(ball.center.ravel() - slow[0]) < 1e-12 and 0.0 <= ball.radius / slow[1] - 1.0 < 1e-9
+assert np.linalg.norm(ball.center.ravel() - slow[0]) < 1e-12
+assert 0.0 <= ball.radius / slow[1] - 1.0 < 1e-9
 
 # %% [markdown]
 # ### Problems with known solutions
@@ -240,9 +246,16 @@ def known_problem(kind, rng, T=6):
     gamma = rng.choice([0.0, 0.05, 0.5])
     alpha = np.clip(rng.uniform(-1.0, 2.0, T), 0.0, 1.0)
     star, away = PROJECTIONS[kind](c + A.T @ alpha) / lam, rng.exponential(0.3, T)
-    tau = A @ star + gamma * alpha + np.where(alpha == 1.0, away, 0.0) - np.where(alpha == 0.0, away, 0.0)
+    tau = (
+        A @ star
+        + gamma * alpha
+        + np.where(alpha == 1.0, away, 0.0)
+        - np.where(alpha == 0.0, away, 0.0)
+    )
     shape = terms.cone.zeros().shape
-    problem = ss.Problem(terms.with_threshold(tau), ss.SmoothedHinge(gamma), linear=c.reshape(shape))
+    problem = ss.Problem(
+        terms.with_threshold(tau), ss.SmoothedHinge(gamma), linear=c.reshape(shape)
+    )
     return problem, (A, tau, c), lam, alpha, star.reshape(shape)
 
 
@@ -256,7 +269,9 @@ def known_problem(kind, rng, T=6):
 def random_pair(prob, source, alpha_star, star, rng):
     noise = rng.standard_normal(star.shape)
     noise = 0.5 * (noise + noise.T) if star.ndim == 2 else noise
-    x = prob.cone.project(star + (np.linalg.norm(star) + 0.1) * 10.0 ** rng.uniform(-3, 0.5) * noise)
+    x = prob.cone.project(
+        star + (np.linalg.norm(star) + 0.1) * 10.0 ** rng.uniform(-3, 0.5) * noise
+    )
     anywhere = rng.uniform(0.0, 1.0, 6)
     near = np.clip(alpha_star + 0.1 * (anywhere - 0.5), 0.0, 1.0)
     return x, {"slopes": prob.alpha(x), "near": near, "anywhere": anywhere}[source]
@@ -264,15 +279,21 @@ def random_pair(prob, source, alpha_star, star, rng):
 
 rng, nearest_to_surface = np.random.default_rng(7), dict.fromkeys(PROJECTIONS, 0.0)
 pairs = [
-    (kind, source) for kind in PROJECTIONS for source in ("slopes", "near", "anywhere") for _ in range(20)
+    (kind, source)
+    for kind in PROJECTIONS
+    for source in ("slopes", "near", "anywhere")
+    for _ in range(20)
 ]
 for kind, source in pairs:
     prob, arrays, l0, alpha_star, star = known_problem(kind, rng)
     x, alpha = random_pair(prob, source, alpha_star, star, rng)
     ball = spheres.midpoint_gap_bound(prob, x, l0, alpha)
-    center, radius = midpoint_ball(*arrays, PROJECTIONS[kind], x.ravel(), alpha, l0, prob.loss.gamma)
+    center, radius = midpoint_ball(
+        *arrays, PROJECTIONS[kind], x.ravel(), alpha, l0, prob.loss.gamma
+    )
     tiny = 1e-7 * (1.0 + np.linalg.norm(x) + np.linalg.norm(center))
-    assert np.linalg.norm(ball.center.ravel() - center) < 3 * tiny and abs(ball.radius - radius) < 3 * tiny
+    assert np.linalg.norm(ball.center.ravel() - center) < 3 * tiny
+    assert abs(ball.radius - radius) < 3 * tiny
     distance = np.linalg.norm(star - ball.center)
     assert distance <= ball.radius + 1e-3 * tiny
     nearest_to_surface[kind] = max(nearest_to_surface[kind], distance / (ball.radius + tiny))
@@ -301,14 +322,20 @@ for kind, share in nearest_to_surface.items():
 # %% tags=["NEW-MGB"]
 def attained(kind):
     """The pairs of the table: problem, x, alpha, the solution, the squared radius."""
-    one = ss.Samples([[1.0], [0.0]], [1, -1])  # the second sample is zero: it costs the same everywhere
+    # the second sample is zero: it costs the same everywhere
+    one = ss.Samples([[1.0], [0.0]], [1, -1])
     if kind == "delta":
-        return ss.Problem(one.with_threshold(3.0), ss.Hinge()), np.zeros(1), np.ones(2), np.ones(1), 1 / 4
+        return ss.Problem(one.with_threshold(3.0),
+                          ss.Hinge()), np.zeros(1), np.ones(2), np.ones(1), 1 / 4
     if kind == "phi":
         return ss.Problem(one, ss.Hinge()), np.zeros(1), np.array([0.5, 1.0]), np.ones(1), 9 / 16
-    terms = ss.Triplets([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0, 1, 2]], diagonal=kind == "cone, diagonal")
+    terms = ss.Triplets(
+        [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0, 1, 2]], diagonal=kind == "cone, diagonal"
+    )
     star, eye = (
-        (np.array([0.0, 1.0]), np.ones(2)) if terms.points.diagonal else (np.diag([0.0, 1.0]), np.eye(2))
+        (np.array([0.0, 1.0]), np.ones(2))
+        if terms.points.diagonal
+        else (np.diag([0.0, 1.0]), np.eye(2))
     )
     return ss.Problem(terms, ss.Hinge(), linear=0.5 * eye), star + eye, np.ones(1), star, 13 / 16
 
@@ -318,7 +345,8 @@ for kind in ("delta", "phi", "cone, diagonal", "cone, full"):
     ball = spheres.midpoint_gap_bound(prob, x, 1.0, alpha)
     distance = np.linalg.norm(star - ball.center)
     print(f"{kind:15} distance of the solution {distance:.6f}, radius {ball.radius:.6f}")
-    assert distance <= ball.radius < distance * (1 + 1e-6) and abs(ball.radius**2 / squared - 1) < 1e-6
+    assert distance <= ball.radius < distance * (1 + 1e-6)
+    assert abs(ball.radius**2 / squared - 1) < 1e-6
 
 # %% [markdown]
 # ## Inside DGB
@@ -334,7 +362,9 @@ for kind in ("delta", "phi", "cone, diagonal", "cone, full"):
 d, e, rho, m, t, s = sp.symbols("delta e rho m t s", nonnegative=True)
 right_minus_left = (sp.sqrt(d**2 + 2 * e) - d / 2) ** 2 - (d**2 / 4 + e)
 assert sp.expand(right_minus_left - (d**2 + e - d * sp.sqrt(d**2 + 2 * e))) == 0
-print("(delta^2 + e)^2 - delta^2 (delta^2 + 2e) =", sp.expand((d**2 + e) ** 2 - d**2 * (d**2 + 2 * e)))
+print(
+    "(delta^2 + e)^2 - delta^2 (delta^2 + 2e) =", sp.expand((d**2 + e) ** 2 - d**2 * (d**2 + 2 * e))
+)
 
 # %% [markdown]
 # ## At another lambda: inside RRPB
@@ -373,7 +403,10 @@ rng, ratios = np.random.default_rng(9), []
 for kind, source in pairs:
     prob, _, l0, alpha_star, star = known_problem(kind, rng)
     x, alpha = random_pair(prob, source, alpha_star, star, rng)
-    ball, dgb = spheres.midpoint_gap_bound(prob, x, l0, alpha), spheres.duality_gap_bound(prob, x, l0, alpha)
+    ball, dgb = (
+        spheres.midpoint_gap_bound(prob, x, l0, alpha),
+        spheres.duality_gap_bound(prob, x, l0, alpha),
+    )
     tiny = 1e-6 * (1.0 + np.linalg.norm(x) + np.linalg.norm(ball.center))
     assert inside(ball, dgb, tiny) and ball.radius <= np.sqrt(0.5) * dgb.radius + tiny
     if dgb.radius > 1e3 * tiny:
@@ -384,11 +417,17 @@ for kind, source in pairs:
         spheres.relaxed_path_bound(x, dgb.radius, l0, l1),
         tiny,
     )
-    exact, rpb = spheres.midpoint_gap_bound(prob, star, l1, alpha_star), spheres.path_bound(star, l0, l1)
-    assert np.linalg.norm(exact.center - rpb.center) <= tiny and abs(exact.radius - rpb.radius) <= 1e-5 * (
-        1 + rpb.radius
+    exact, rpb = (
+        spheres.midpoint_gap_bound(prob, star, l1, alpha_star),
+        spheres.path_bound(star, l0, l1),
     )
-print(f"180 pairs inside DGB and RRPB; radius over that of DGB from {min(ratios):.2f} to {max(ratios):.2f}")
+    assert np.linalg.norm(exact.center - rpb.center) <= tiny and abs(
+        exact.radius - rpb.radius
+    ) <= 1e-5 * (1 + rpb.radius)
+print(
+    f"180 pairs inside DGB and RRPB; radius over that of DGB from {min(ratios):.2f} to "
+    f"{max(ratios):.2f}"
+)
 
 # %% [markdown]
 # The ratio is near $\frac12$ when $x$ and $x(\alpha)$ disagree, and near $1/\sqrt2$ when the Fenchel gaps
@@ -413,10 +452,9 @@ rng = np.random.default_rng(10)
 for kind in [kind for kind in PROJECTIONS for _ in range(30)]:
     prob, _, l0, alpha_star, star = known_problem(kind, rng)
     x, _ = random_pair(prob, "slopes", alpha_star, star, rng)
-    ball, pgb, gb = (
-        bound(prob, x, l0)
-        for bound in (spheres.midpoint_gap_bound, spheres.projected_gradient_bound, spheres.gradient_bound)
-    )
+    ball, pgb, gb = (bound(prob, x, l0)
+                     for bound in (spheres.midpoint_gap_bound, spheres.projected_gradient_bound,
+                                   spheres.gradient_bound))
     tiny = 1e-6 * (1.0 + np.linalg.norm(x) + np.linalg.norm(ball.center))
     assert pgb.radius <= ball.radius + tiny
     if kind == "support vectors":
@@ -479,7 +517,10 @@ for s_hat in ((Z @ w < 1).astype(float), np.ones(12), np.linspace(0.0, 1.0, 12))
 line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), loss)
 gap = line.primal(np.zeros(1), 1.0) - line.dual(np.ones(1), 1.0)
 wrong = gap - (0.0 - (-1.0)) ** 2 / 4
-print(f"gap {abs(gap):.3f}; squared radius with H/lam: {wrong:.2f}, with x(alpha): {abs(gap):.2f}; the solution is 0")
+print(
+    f"gap {abs(gap):.3f}; squared radius with H/lam: {wrong:.2f}, with x(alpha): {abs(gap):.2f}; "
+    "the solution is 0"
+)
 assert wrong < 0.0 and abs(gap) < 1e-12
 
 # %% [markdown]
@@ -528,9 +569,14 @@ evaluation = metric_problem.evaluate(x, lam)
 P_plus, E = evaluation.plus, np.vdot(x, evaluation.minus) + evaluation.fenchel
 for l1 in (0.3 * lam, lam, 2.0 * lam):
     ball = spheres.midpoint_gap_bound(metric_problem, x, l1)
-    r_squared = np.vdot(x, x) / 4 + (E - np.vdot(x, P_plus) / 2) / l1 + np.vdot(P_plus, P_plus) / (4 * l1**2)
+    r_squared = (
+        np.vdot(x, x) / 4
+        + (E - np.vdot(x, P_plus) / 2) / l1
+        + np.vdot(P_plus, P_plus) / (4 * l1**2)
+    )
     print(
-        f"lam {l1:.3f}: radius from numbers computed once {np.sqrt(r_squared):.6f}, library {ball.radius:.6f}"
+        f"lam {l1:.3f}: radius from numbers computed once {np.sqrt(r_squared):.6f}, library "
+        f"{ball.radius:.6f}"
     )
     assert (
         np.linalg.norm(ball.center - (x + P_plus / l1) / 2) < 1e-12

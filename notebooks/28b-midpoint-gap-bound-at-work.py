@@ -62,7 +62,8 @@ for name, prob in sets.items():
     e = prob.evaluate(ss.solve(prob, lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB")).x, lam)
     removed = np.linalg.norm(e.minus) / np.linalg.norm(e.H)
     print(
-        f"{name:14} {len(prob):5} triplets; what the projection changes in H at the solution: {removed:.1%}"
+        f"{name:14} {len(prob):5} triplets; what the projection changes in H at the solution: "
+        f"{removed:.1%}"
     )
 
 # %% [markdown]
@@ -101,10 +102,15 @@ def along_path(prob, rtol):
     return 0.9 * grid, rates
 
 
-curves = {(name, rtol): along_path(prob, rtol) for name, prob in sets.items() for rtol in (1e-3, 1e-6)}
+curves = {
+    (name, rtol): along_path(prob, rtol) for name, prob in sets.items() for rtol in (1e-3, 1e-6)
+}
 
 # %%
-print("mean share screened along the path, cut off  " + "".join(f"{key:>7}" for key in (*BOUNDS, "RRPB")))
+print(
+    "mean share screened along the path, cut off  "
+    + "".join(f"{key:>7}" for key in (*BOUNDS, "RRPB"))
+)
 for (name, rtol), (_, rates) in curves.items():
     mean = {key: np.mean(values) for key, values in rates.items()}
     print(
@@ -123,7 +129,8 @@ for ax, name in zip(axes.flat, sets, strict=True):
     labels = {"title": name, "ylabel": "share screened"}
     figures.lines(rates, grid, ax=ax, path=True, share=True, marks="apart", **labels)
 figures.show(
-    "Curves show the share of the triplets screened along a path with rough references, a panel for each data set; lambda falls to the right. Means: "
+    "Curves show the share of the triplets screened along a path with rough references, a panel "
+    "for each data set; lambda falls to the right. Means: "
     f"{'. '.join(means)}."
 )
 
@@ -138,10 +145,11 @@ figures.show(
 def along_iterations(prob):
     lam, visited = 0.05 * prob.lam_max(), []
     before = ss.solve(prob, lam / 0.9, tol=0.0, rtol=1e-3, screening=())
-    fixed = ss.rules.sphere(prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam)).rate
-    ss.solve(
-        prob, lam, tol=0.0, rtol=1e-7, screening=(), callback=lambda progress: visited.append(progress.x)
-    )
+    fixed = ss.rules.sphere(
+        prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam)
+    ).rate
+    ss.solve(prob, lam, tol=0.0, rtol=1e-7, screening=(),
+             callback=lambda progress: visited.append(progress.x))
     rates = {
         key: [ss.rules.sphere(prob, bound(prob, x, lam)).rate for x in visited]
         for key, bound in BOUNDS.items()
@@ -167,7 +175,8 @@ for ax, (name, rates) in zip(axes.flat, dynamic.items(), strict=True):
     labels = {"title": name, "xlabel": "iteration", "ylabel": "share screened"}
     figures.lines(rates, ax=ax, share=True, marks="apart", **labels)
 figures.show(
-    "Curves show the share of the triplets screened at the iterates of a solve, a panel for each data set; RRPB is a horizontal line. Means over the iterations: "
+    "Curves show the share of the triplets screened at the iterates of a solve, a panel for each "
+    "data set; RRPB is a horizontal line. Means over the iterations: "
     f"{'. '.join(means)}. In the end: {'. '.join(last)}."
 )
 
@@ -201,7 +210,9 @@ print("data            ball   build  build + rule")
 for name, prob in sets.items():
     lam = 0.05 * prob.lam_max()
     x = ss.solve(prob, lam, tol=0.0, rtol=1e-3, screening=()).x
-    reference = BallReference(prob, prob.evaluate(x, 0.9 * lam), PathReference(x0=x, lam0=lam, eps=0.1))
+    reference = BallReference(
+        prob, prob.evaluate(x, 0.9 * lam), PathReference(x0=x, lam0=lam, eps=0.1)
+    )
     for key in ("DGB", "MGB", "PGB", "RRPB"):
         build = SPHERES[key].build
         alone = median_ms(lambda build=build, r=reference: build(r))
@@ -221,12 +232,15 @@ star = ss.solve(prob, lam, tol=0.0, rtol=1e-10, screening=()).x
 x = shortened(prob, lam, star, 1e-3)
 shares = []
 for factor in (1.0, 2.0, 5.0, 20.0):
-    alpha = prob.alpha(shortened(prob, factor * lam, ss.solve(prob, factor * lam, tol=0.0, rtol=1e-10, screening=()).x, 1e-3))
+    alpha = prob.alpha(
+        shortened(prob, factor * lam,
+                  ss.solve(prob, factor * lam, tol=0.0, rtol=1e-10, screening=()).x, 1e-3))
     ball = ss.spheres.midpoint_gap_bound(prob, x, lam, alpha)
     shares.append(ss.rules.sphere(prob, ball).rate)
     away = np.linalg.norm(star - ball.center) / ball.radius
     print(
-        f"dual point of {factor:4.0f} lam: radius {ball.radius:8.4f}, share screened {shares[-1]:.2f}, "
+        f"dual point of {factor:4.0f} lam: radius {ball.radius:8.4f}, share screened "
+        f"{shares[-1]:.2f}, "
         f"solution at {away:.2f} of the radius"
     )
     assert ball.contains(star)
@@ -252,7 +266,10 @@ assert shares[0] > 0.5 > shares[-1]
 # %%
 rho, eps = 1 / 0.9, np.geomspace(1e-4, 10.0, 401)
 ratio = (0.5 * (rho - 1) + rho * eps) / np.sqrt(0.25 * (rho - 1) ** 2 + 0.5 * rho * eps**2)
-print(f"largest ratio {ratio.max():.2f} at eps = {eps[np.argmax(ratio)]:.2f}; for large eps {ratio[-1]:.2f}")
+print(
+    f"largest ratio {ratio.max():.2f} at eps = {eps[np.argmax(ratio)]:.2f}; for large eps "
+    f"{ratio[-1]:.2f}"
+)
 assert ratio.max() < 2.0 and abs(ratio[-1] - np.sqrt(2 * rho)) < 0.02
 
 # %% [markdown]

@@ -65,8 +65,10 @@ ax.plot(*star.x, "*", markersize=12, color="tab:red", label="solution")
 ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
 ax.legend()
 figures.show(
-    f"A circle is the midpoint ball. In it lie {len(values)} overlapping coloured domes, one for each value of the loss at the solution, dark for small "
-    "values and light for large ones. None reaches beyond the circle. A red star, the solution, lies inside."
+    f"A circle is the midpoint ball. In it lie {len(values)} overlapping coloured domes, one for "
+    "each value of the loss at the solution, dark for small "
+    "values and light for large ones. None reaches beyond the circle. A red star, the solution, "
+    "lies inside."
 )
 
 # %% [markdown]
@@ -233,10 +235,14 @@ for _ in range(20000):
     exact_beta = np.sign(exact_beta) * np.maximum(np.abs(exact_beta) - step * mu_0, 0.0)
 theta_0 = (y_ - X_ @ exact_beta) / mu_0
 theta = mu * theta_0  # feasible for mu
-cloud = theta + 0.1 * np.random.default_rng(1).normal(size=(4000, 30))  # around a point of both planes
+# around a point of both planes
+cloud = theta + 0.1 * np.random.default_rng(1).normal(size=(4000, 30))
 sasvi = (cloud / mu - theta_0) @ (y_ / mu_0 - theta_0) <= 0.0
 dome = cloud @ (X_ @ exact_beta) <= mu * np.abs(exact_beta).sum()
-print(f"points in the half-space of Sasvi: {sasvi.sum()}, in that of the dome: {dome.sum()}, in one only: {(sasvi != dome).sum()}")
+print(
+    f"points in the half-space of Sasvi: {sasvi.sum()}, in that of the dome: {dome.sum()}, in one "
+    f"only: {(sasvi != dome).sum()}"
+)
 assert (sasvi == dome).all() and 1000 < dome.sum() < 3000
 
 # %% [markdown]
@@ -272,7 +278,10 @@ def random_triplets(y, n, rng):
 
 def balls_and_normal(problem, x, lam):
     """MGB and GB with the slopes at x, and H_-, the normal of the half-space."""
-    mgb, gb = (build(problem, x, lam) for build in (ss.spheres.midpoint_gap_bound, ss.spheres.gradient_bound))
+    mgb, gb = (
+        build(problem, x, lam)
+        for build in (ss.spheres.midpoint_gap_bound, ss.spheres.gradient_bound)
+    )
     return mgb, gb, problem.evaluate(x, lam).minus
 
 
@@ -329,7 +338,8 @@ figures.bars(
     number="{:.1f}",
 )
 figures.show(
-    f"Bars show the terms per mille that GB with the half-space screens beyond MGB, one for each problem: {figures.listed(beyond, '{:.1f}')}."
+    "Bars show the terms per mille that GB with the half-space screens beyond MGB, one for each "
+    f"problem: {figures.listed(beyond, '{:.1f}')}."
 )
 
 # %% [markdown]

@@ -37,7 +37,9 @@ def vector_triplets(vectors):
     vectors = np.atleast_2d(vectors)
     near, far = (np.sqrt(np.maximum(sign * vectors, 0.0)) for sign in (-1.0, 1.0))
     X, number = np.vstack((0 * near[:1], near, far)), np.arange(len(vectors))
-    return ss.Triplets(X, np.column_stack((0 * number, 1 + number, 1 + len(vectors) + number)), diagonal=True)
+    return ss.Triplets(
+        X, np.column_stack((0 * number, 1 + number, 1 + len(vectors) + number)), diagonal=True
+    )
 
 
 def story(probe):
@@ -57,7 +59,10 @@ dropped = np.zeros(len(whole), dtype=bool)
 dropped[guard] = ss.rules.sphere(whole, dgb).in_R[guard]
 reduced = whole.reduce(np.zeros(len(whole), dtype=bool), dropped)
 stopped, cost = reduced.gap(accepted, lam0), whole.terms.margins(accepted)[50]
-print(f"lam0 = 2.5, solution {np.round(best, 3)}; margin of the guards there {whole.terms.margins(best)[50]:.3f} > 1")
+print(
+    f"lam0 = 2.5, solution {np.round(best, 3)}; margin of the guards there "
+    f"{whole.terms.margins(best)[50]:.3f} > 1"
+)
 print(f"guards screened by DGB around the earlier iterate: {dropped.sum()} of 50, rightly")
 print(f"gap of (1.9, 1.9) in the reduced problem {stopped:.4f}, tolerance {tol}: accepted")
 print(f"margin of the guards at the accepted point: {cost:.3f} < 1, they cost something there")
@@ -87,12 +92,15 @@ names = {"earlier": earlier, "optimum": best}
 figures.balls(whole.cone, balls, names, ax=axes[0], title="the guards are screened, rightly")
 threshold(axes[0], ((1.75, 2.4), (1.75, 2.4)))
 names = {"accepted": accepted, "optimum": best}
-figures.balls(whole.cone, {"gap within tolerance": tolerance}, names, ax=axes[1], title="the solver stops, rightly")
+figures.balls(whole.cone, {"gap within tolerance": tolerance}, names, ax=axes[1],
+              title="the solver stops, rightly")
 threshold(axes[1], ((1.80, 2.20), (1.80, 2.20)))
 figures.show(
-    "In both planes a vertical line is drawn, beyond which the guards cost nothing. Left, the disc of an "
+    "In both planes a vertical line is drawn, beyond which the guards cost nothing. "
+    "Left, the disc of an "
     "earlier iterate lies to the right of the line, so the guards are screened, rightly, for "
-    "the optimum is there. Right, the solver stops at a point left of the line, within its tolerance."
+    "the optimum is there. Right, the solver stops at a point left of the line, "
+    "within its tolerance."
 )
 
 # %% [markdown]
@@ -140,8 +148,14 @@ distance, left = np.linalg.norm(x_next - accepted), np.flatnonzero(~dropped)
 claimed = ss.rules.sphere(reduced, trusting).in_R[left == probe][0]
 true_margin = whole.terms.margins(x_next)[probe]
 print(f"solution for lam = 5/1.9: {np.round(x_next, 3)}, {distance:.3f} away from (1.9, 1.9)")
-print(f"radius of DGB of the whole problem {honest.radius:.3f}; of the reduced problem below 1e-5: {trusting.radius < 1e-5}")
-print(f"the probe is certified to be in R: {claimed}; its margin at the solution: {true_margin:.4f} < 1")
+print(
+    f"radius of DGB of the whole problem {honest.radius:.3f}; of the reduced problem below 1e-5: "
+    f"{trusting.radius < 1e-5}"
+)
+print(
+    f"the probe is certified to be in R: {claimed}; its margin at the solution: "
+    f"{true_margin:.4f} < 1"
+)
 assert trusting.radius < 1e-5 < distance <= honest.radius
 assert claimed and true_margin < 1.0 - 1e-3
 
@@ -150,16 +164,19 @@ figure, axes = figures.panels(2, height=4.4)
 points = {"accepted": accepted, "optimum": x_next}
 for ax, ball, title in (
     (axes[0], {"DGB, whole problem": honest}, r"$\lambda = 5/1.9$: the whole problem knows"),
-    (axes[1], {"DGB, reduced problem": ss.Sphere(accepted, 3e-4)}, "the reduced one: a point, far off"),
+    (axes[1], {"DGB, reduced problem": ss.Sphere(accepted,
+                                                 3e-4)}, "the reduced one: a point, far off"),
 ):
     figures.balls(whole.cone, ball, points, ax=ax, title=title)
     limits = ((1.5, 2.35), (1.5, 2.35)) if ax is axes[0] else ((1.88, 1.96), (1.865, 1.945))
     threshold(ax, limits)
     m1 = np.array(limits[0])
     ax.plot(m1, (1 + 0.5 * m1) / 1.029, "--", color="#555555", linewidth=1.2)
-    ax.text(m1[1], (1 + 0.5 * m1[1]) / 1.029, "above: probe in R", fontsize=8.5, ha="right", va="bottom", color="#555555")
+    ax.text(m1[1], (1 + 0.5 * m1[1]) / 1.029, "above: probe in R", fontsize=8.5, ha="right",
+            va="bottom", color="#555555")
 figures.show(
-    "Both panels show the plane for another lambda. Left, the disc of the whole problem around the accepted "
+    "Both panels show the plane for another lambda. Left, the disc of the whole problem around "
+    "the accepted "
     "point contains the optimum, and the dashed line of a probe. Right, enlarged, the disc "
     "of the reduced problem is a point, and the optimum lies off it, to the right."
 )
@@ -177,7 +194,10 @@ whole_2, lam_2 = story((-1.0, 1.615)), 5.0 / 1.8
 reduced_2 = whole_2.reduce(np.zeros(len(whole_2), dtype=bool), dropped)
 margin_2 = whole_2.terms.margins(ss.solve(whole_2, lam_2, tol=1e-12).x)[probe]
 methods = {"GB": ss.ranges.gradient, "MGB": ss.ranges.midpoint_gap, "DGB": ss.ranges.duality_gap}
-print(f"margin of the probe at the solution for 5/1.8: {margin_2:.4f} < 1; in R by the range around lam0?")
+print(
+    f"margin of the probe at the solution for 5/1.8: {margin_2:.4f} < 1; in R by the "
+    "range around lam0?"
+)
 for name, around in methods.items():
     answers = [around(p, accepted, lam0).at(lam_2).in_R[-1] for p in (reduced_2, whole_2)]
     print(f"    {name:4} reduced problem {answers[0]!s:5}  whole problem {answers[1]}")
@@ -195,26 +215,35 @@ assert margin_2 < 1.0 - 1e-3
 
 # %%
 radii = {"DGB, earlier iterate": 0.0, "DGB, enlarged": 1.0}
-balls = {name: ss.Sphere(dgb.center, dgb.radius + part * np.sqrt(2 * tol / lam0)) for name, part in radii.items()}
+balls = {
+    name: ss.Sphere(dgb.center, dgb.radius + part * np.sqrt(2 * tol / lam0))
+    for name, part in radii.items()
+}
 figure, ax = figures.panels(1, width=6.6, height=4.4)
 balls["gap within tolerance"] = tolerance
 names = {"earlier": earlier, "accepted": accepted, "optimum": best}
-figures.balls(whole.cone, balls, names, ax=ax, title="the enlarged ball crosses the threshold: the guards stay")
+figures.balls(whole.cone, balls, names, ax=ax,
+              title="the enlarged ball crosses the threshold: the guards stay")
 threshold(ax, ((1.72, 2.55), (1.72, 2.55)))
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 figures.show(
-    "The disc of the earlier iterate lies to the right of the line where guards cost nothing; the same "
+    "The disc of the earlier iterate lies to the right of the line where guards cost "
+    "nothing; the same "
     "disc enlarged, dashed, crosses the line, so the guards stay. The accepted point and the "
     "optimum lie in the enlarged disc."
 )
 for part in (1.0, 0.1):
-    found = ss.rules.sphere(whole, ss.Sphere(dgb.center, dgb.radius + part * np.sqrt(2 * tol / lam0)))
+    found = ss.rules.sphere(
+        whole, ss.Sphere(dgb.center, dgb.radius + part * np.sqrt(2 * tol / lam0))
+    )
     guards, pulls = found.in_R[guard].sum(), found.in_L[:50].sum()
     print(f"{part:.1f} of the enlargement: guards screened {guards}, pulls {pulls}")
     assert guards == (0 if part == 1.0 else 50)
     if part == 1.0:
         smaller = whole.reduce(found.in_L, found.in_R)
-gaps = [(whole.gap(accepted, lam), smaller.gap(accepted, lam)) for lam in (1.0, 2.5, lam_next, 10.0)]
+gaps = [
+    (whole.gap(accepted, lam), smaller.gap(accepted, lam)) for lam in (1.0, 2.5, lam_next, 10.0)
+]
 print("gap of the accepted point, whole and reduced:", [f"{a:.4f} {b:.4f}" for a, b in gaps])
 assert all(abs(a - b) < 1e-9 * max(a, 1.0) for a, b in gaps)
 
@@ -253,16 +282,21 @@ def acceptable(problem, best, lam, tol, rng):
 
 # %%
 def tallied(instance, smaller, found, point, lams):
-    """Of a reduced problem and an accepted point: terms screened, misplaced there, gaps that differ from the whole problem's, gaps."""
+    """Of a reduced problem and an accepted point: terms screened, misplaced there, gaps that
+    differ from the whole problem's, gaps."""
     margins, width = instance.terms.margins(point), instance.loss.gamma
     wrong = np.sum(margins[found.in_R] <= 1.0) + np.sum(margins[found.in_L] >= 1.0 - width)
-    pairs = [(instance.gap(point, lam), smaller.gap(point, lam), instance.primal(point, lam)) for lam in lams]
+    pairs = [
+        (instance.gap(point, lam), smaller.gap(point, lam), instance.primal(point, lam))
+        for lam in lams
+    ]
     differ = sum(abs(a - b) > 1e-9 * max(P, 1.0) for a, b, P in pairs)
     return int(np.sum(found.in_L | found.in_R)), int(wrong), int(differ), len(pairs)
 
 
 def all_true(ranges, lams, exact, instance, left, width):
-    """Check that what ranges of a reduced problem decide at each lam is so; return how many in L and R, by name."""
+    """Check that what ranges of a reduced problem decide at each lam is so; return how many in L
+    and R, by name."""
     decided_of = {name: np.zeros(2, dtype=int) for name in ranges}
     for lam in lams:
         truth = instance.terms.margins(exact[lam])[left]
@@ -282,13 +316,15 @@ def just_inside(ranges, weight):
 
 
 def reductions(instance, rough, weight, exact, allowed, rng):
-    """For each ball, plain and enlarged: the masks at weight, the reduced problem, and a point accepted there."""
+    """For each ball, plain and enlarged: the masks at weight, the reduced problem, and a point
+    accepted there."""
     for key, accuracy in (("plain", 0.0), ("enlarged", allowed)):
         for number, around in enumerate(methods.values()):
             found = around(instance, rough, weight, accuracy).at(weight)
             if not np.all(found.in_L | found.in_R):
                 smaller = instance.reduce(found.in_L, found.in_R)
-                yield key, number, found, smaller, acceptable(smaller, exact[weight], weight, allowed, rng)
+                yield key, number, found, smaller, acceptable(smaller, exact[weight], weight,
+                                                              allowed, rng)
 
 
 # %% tags=["STS19-F5"]
@@ -303,7 +339,9 @@ for kind, repeat in itertools.product(kinds, range(20)):
     exact = {lam: ss.solve(instance, lam, tol=1e-12, rtol=1e-13).x for lam in lams}
     rough = (0.95, 0.98)[repeat // 2 % 2] * exact[weight]
     allowed = 1e-2 * instance.primal(rough, weight)
-    for key, number, found, smaller, point in reductions(instance, rough, weight, exact, allowed, rng):
+    for key, number, found, smaller, point in reductions(
+        instance, rough, weight, exact, allowed, rng
+    ):
         count[key] += tallied(instance, smaller, found, point, lams)
         if key == "enlarged":
             ranges = {name: f(smaller, point, weight) for name, f in methods.items()}
@@ -320,11 +358,15 @@ for name, n in decisions.items():
 count = {key: dict(zip(COUNTED, map(int, counts), strict=True)) for key, counts in count.items()}
 for key, c in count.items():
     print(
-        f"{key:8} radius: some {round(c['screened'], -2)} screened, {c['misplaced']} of them outside their category at the accepted point;"
+        f"{key:8} radius: some {round(c['screened'], -2)} screened, {c['misplaced']} of them "
+        "outside their category at the accepted point;"
         f" gaps that differ: {c['other gaps']} of {c['gaps']}"
     )
 for name, (n_L, n_R) in decisions.items():
-    print(f"{name:3}: ranges of reduced problems, decisions all true: some {round(n_L, -2)} in L, {round(n_R, -2)} in R")
+    print(
+        f"{name:3}: ranges of reduced problems, decisions all true: some {round(n_L, -2)} in L, "
+        f"{round(n_R, -2)} in R"
+    )
 print("values of lam just inside the widest ranges: at least", 10 * (ends // 10))
 assert claimed and true_margin < 1.0 - 1e-3 and trusting.radius < 1e-5  # the story
 assert count["enlarged"]["misplaced"] == count["enlarged"]["other gaps"] == 0
@@ -369,7 +411,9 @@ away = best[0] - 1 / 0.52
 print(f"harmless below a tolerance of {away**2 * lam0 / 2:.4f}")
 needed = (earlier[0] - 1 / 0.52 - dgb.radius) / np.sqrt(2 * tol / lam0)
 for part in (needed - 1e-6, needed + 1e-6):
-    found = ss.rules.sphere(whole, ss.Sphere(dgb.center, dgb.radius + part * np.sqrt(2 * tol / lam0)))
+    found = ss.rules.sphere(
+        whole, ss.Sphere(dgb.center, dgb.radius + part * np.sqrt(2 * tol / lam0))
+    )
     print(f"{part:.3f} of the enlargement: guards screened {found.in_R[guard].sum()}")
     assert found.in_R[guard].sum() == (50 if part < needed else 0)
 

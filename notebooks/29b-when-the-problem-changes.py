@@ -62,7 +62,9 @@ for number in range(4):
     new = ss.solve(changed, lam, tol=1e-12).x
     assert np.linalg.norm(new - center) <= radius
     colour = figures.OTHERS[number]
-    ax.add_patch(plt.Circle(center, radius, fill=False, color=colour, label=f"ball of change {number + 1}"))
+    ax.add_patch(
+        plt.Circle(center, radius, fill=False, color=colour, label=f"ball of change {number + 1}")
+    )
     ax.plot(*new, "*", color=colour, markersize=10)
 ax.plot([], [], "*", color="gray", markersize=10, label="solution after a change")
 ax.plot(*old.x, "ko", label="old solution")
@@ -70,8 +72,10 @@ ax.axhline(0.0, color="gray", linewidth=1.0, zorder=0, label="edge of the cone")
 ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 figures.show(
-    "In the plane of diagonal metrics circles pass through a dot, the old solution; in each lies a star of "
-    "the same colour, the solution after a change of weights. No star is below the grey line, where the cone ends."
+    "In the plane of diagonal metrics circles pass through a dot, the old solution; in "
+    "each lies a star of "
+    "the same colour, the solution after a change of weights. No star is below the grey line, "
+    "where the cone ends."
 )
 
 # %% [markdown]
@@ -149,14 +153,18 @@ def random_terms(rng, cone):
     if cone == "whole space":
         return lambda weights: ss.Samples(points, 2 * classes - 1, weights=weights)
     found = ss.Triplets.from_labels(points, classes, k=2).index
-    return lambda weights: ss.Triplets(points, found, diagonal=cone == "diagonal metrics", weights=weights)
+    return lambda weights: ss.Triplets(
+        points, found, diagonal=cone == "diagonal metrics", weights=weights
+    )
 
 
 def random_change(rng, cone):
     """An old problem and its solution, a new problem and its lam."""
     terms = random_terms(rng, cone)
     first = ss.Problem(terms(None), LOSS)
-    lam = 10.0 ** -rng.uniform(0.5, 2.0) * np.linalg.norm(first.terms.adjoint(np.ones(len(first.terms))))
+    lam = 10.0 ** -rng.uniform(0.5, 2.0) * np.linalg.norm(
+        first.terms.adjoint(np.ones(len(first.terms)))
+    )
     weights = rng.choice([0.01, 1.0, 3.0], len(first.terms), p=[0.2, 0.6, 0.2])
     c = first.terms.adjoint(rng.uniform(-0.2, 0.2, len(first.terms)))
     changed = ss.Problem(terms(weights), LOSS, linear=c)
@@ -180,7 +188,9 @@ for cone in CONES:
         reach[cone].append(np.linalg.norm(new - center) / radius)
         if cone == "whole space":
             mgb = ss.spheres.midpoint_gap_bound(changed, solution.x, lam1, solution.alpha)
-            apart_from_mgb.append((np.linalg.norm(mgb.center - center) + abs(mgb.radius - radius)) / radius)
+            apart_from_mgb.append(
+                (np.linalg.norm(mgb.center - center) + abs(mgb.radius - radius)) / radius
+            )
 assert all(max(values) <= 1.0 + 1e-5 for values in reach.values())
 assert max(map(max, reach.values())) > 0.98
 assert max(apart_from_mgb) < 1e-4
@@ -189,7 +199,10 @@ x0 = ss.solve(only_lam, 10.0, rtol=1e-12)
 rpb = ss.spheres.path_bound(x0.x, 10.0, 4.0)
 center, radius = ball_of_change(only_lam, x0, only_lam, 4.0)
 assert np.allclose(center, rpb.center) and np.isclose(radius, rpb.radius)
-print(f"{3 * DRAWS} changes: largest distance in radii", figures.listed({c: max(v) for c, v in reach.items()}, "{:.4f}"))
+print(
+    f"{3 * DRAWS} changes: largest distance in radii",
+    figures.listed({c: max(v) for c, v in reach.items()}, "{:.4f}"),
+)
 
 # %% [markdown]
 # ## Breaking it
@@ -204,9 +217,14 @@ for _ in range(20):
     first, solution, changed, lam1 = random_change(rng, "matrices")
     stale = ss.screen(first, solution.x, solution.lam)
     margins = changed.terms.margins(ss.solve(changed, lam1, rtol=1e-12).x)
-    wrong += np.count_nonzero(stale.in_R & (margins < 1.0)) + np.count_nonzero(stale.in_L & (margins > 1.0 - LOSS.gamma))
+    wrong += np.count_nonzero(stale.in_R & (margins < 1.0)) + np.count_nonzero(
+        stale.in_L & (margins > 1.0 - LOSS.gamma)
+    )
     decided += stale.n_L + stale.n_R
-print(f"{wrong} of some {round(decided, -1)} decisions of the old certificate are wrong in the new problem")
+print(
+    f"{wrong} of some {round(decided, -1)} decisions of the old certificate are wrong "
+    "in the new problem"
+)
 assert wrong > 20
 
 # %% [markdown]
@@ -216,12 +234,18 @@ assert wrong > 20
 
 # %% tags=["NEW-CHANGE"]
 def is_outside(new, x0, shift, lam):
-    """Whether a new solution is outside of the ball that a shift gives, by more than its accuracy."""
-    return np.linalg.norm(new.x - x0 - shift / (2.0 * lam)) > np.linalg.norm(shift) / (2.0 * lam) + 1e-5 * np.linalg.norm(x0) + new.eps
+    """Whether a new solution is outside of the ball that a shift gives, by more than its
+    accuracy."""
+    return (
+        np.linalg.norm(new.x - x0 - shift / (2.0 * lam))
+        > np.linalg.norm(shift) / (2.0 * lam) + 1e-5 * np.linalg.norm(x0) + new.eps
+    )
 
 
 rng = np.random.default_rng(12)
-outside = dict.fromkeys(("slopes", "arbitrary", "hinge, dual solution", "hinge, slope 1 at the kink"), 0)
+outside = dict.fromkeys(
+    ("slopes", "arbitrary", "hinge, dual solution", "hinge, slope 1 at the kink"), 0
+)
 trials = 0
 for cone in CONES:
     for _ in range(12):
@@ -232,16 +256,32 @@ for cone in CONES:
         whole, part = ss.Problem(family, LOSS), ss.Problem(family.select(keep), LOSS)
         lam = 10.0 ** -rng.uniform(0.5, 2.0) * np.linalg.norm(family.adjoint(np.ones(len(family))))
         x0, new = ss.solve(part, lam, rtol=1e-12).x, ss.solve(whole, lam, rtol=1e-12)
-        for name, alpha in (("slopes", whole.alpha(x0)), ("arbitrary", rng.uniform(0.0, 1.0, len(family)))):
-            outside[name] += bool(is_outside(new, x0, family.adjoint(np.where(keep, 0.0, alpha)), lam))
+        for name, alpha in (
+            ("slopes", whole.alpha(x0)),
+            ("arbitrary", rng.uniform(0.0, 1.0, len(family))),
+        ):
+            outside[name] += bool(
+                is_outside(new, x0, family.adjoint(np.where(keep, 0.0, alpha)), lam)
+            )
         terms = random_terms(rng, cone)
         kinked = ss.Problem(terms(None), ss.Hinge())
         weights = rng.choice([0.3, 1.0, 2.0], len(kinked))
         changed = ss.Problem(terms(weights), ss.Hinge())
         solution, new = ss.solve(kinked, lam, rtol=1e-11), ss.solve(changed, lam, rtol=1e-11)
-        for name, alpha in (("hinge, dual solution", solution.alpha), ("hinge, slope 1 at the kink", (kinked.terms.margins(solution.x) < 1.0 + 1e-6).astype(float))):
-            outside[name] += bool(is_outside(new, solution.x, kinked.terms.adjoint((weights - 1.0) * alpha), lam))
-print(f"{trials} changes of each kind, new solutions outside of the ball: " + ", ".join(f"{name} {count}" for name, count in outside.items()))
+        for name, alpha in (
+            ("hinge, dual solution", solution.alpha),
+            (
+                "hinge, slope 1 at the kink",
+                (kinked.terms.margins(solution.x) < 1.0 + 1e-6).astype(float),
+            ),
+        ):
+            outside[name] += bool(
+                is_outside(new, solution.x, kinked.terms.adjoint((weights - 1.0) * alpha), lam)
+            )
+print(
+    f"{trials} changes of each kind, new solutions outside of the ball: "
+    + ", ".join(f"{name} {count}" for name, count in outside.items())
+)
 assert outside["slopes"] == outside["hinge, dual solution"] == 0
 assert outside["arbitrary"] > 5 and outside["hinge, slope 1 at the kink"] > 0
 
@@ -285,9 +325,14 @@ rates = {}
 for ratio in (0.3, 0.1, 0.03):
     lam = ratio * wine.lam_max()
     whole = ss.solve(wine, lam, rtol=1e-9)
-    counts = [rng.multinomial(len(wine_index), np.full(len(wine_index), 1.0 / len(wine_index))) for _ in range(10)]
+    counts = [
+        rng.multinomial(len(wine_index), np.full(len(wine_index), 1.0 / len(wine_index)))
+        for _ in range(10)
+    ]
     rates[ratio] = {
-        "a fold left out": np.mean([certain_share(whole, without(wine_index, f).astype(float), lam) for f in folds]),
+        "a fold left out": np.mean(
+            [certain_share(whole, without(wine_index, f).astype(float), lam) for f in folds]
+        ),
         "a bootstrap": np.mean([certain_share(whole, c.astype(float), lam) for c in counts]),
     }
     print(f"lam = {ratio} lam_max:", figures.listed(rates[ratio]))
@@ -341,7 +386,9 @@ def answers(rng, heavy, share_wrong, count=2000, n=150, d=8):
     points = rng.standard_t(2.0, (n, d)) if heavy else rng.standard_normal((n, d))
     B = rng.standard_normal((2, d)) * np.array([3.0, 2.0, 1.5, 1.0, 0.0, 0.0, 0.0, 0.0])
     asked = np.array([rng.choice(n, 3, replace=False) for _ in range(2 * count)])
-    near, far = (np.sum(((points[asked[:, 0]] - points[asked[:, j]]) @ B.T) ** 2, axis=1) for j in (1, 2))
+    near, far = (
+        np.sum(((points[asked[:, 0]] - points[asked[:, j]]) @ B.T) ** 2, axis=1) for j in (1, 2)
+    )
     right = np.where((near > far)[:, None], asked[:, [0, 2, 1]], asked)
     is_wrong = rng.random(count) < share_wrong
     given = np.where(is_wrong[:, None], right[:count, [0, 2, 1]], right[:count])
@@ -350,7 +397,8 @@ def answers(rng, heavy, share_wrong, count=2000, n=150, d=8):
 
 # %%
 def compare(heavy, share_wrong, kappa, draws=5):
-    """Right answers to new questions, of the hinge and of the ramp; what was certain; the last beta."""
+    """Right answers to new questions, of the hinge and of the ramp; what was certain; the last
+    beta."""
     right, certain_before, caught = [], [], []
     for seed in range(draws):
         points, given, is_wrong, test = answers(np.random.default_rng(seed), heavy, share_wrong)
@@ -366,9 +414,12 @@ def compare(heavy, share_wrong, kappa, draws=5):
 
 
 # %%
-print(f"{'features':12}{'wrong':>6}{'kappa':>6}{'hinge right':>13}{'ramp right':>12}{'certain first':>15}{'last':>6}{'beta wrong':>12}{'right':>7}")
+print(
+    f"{'features':12}{'wrong':>6}{'kappa':>6}{'hinge right':>13}{'ramp right':>12}{'certain first':>15}{'last':>6}{'beta wrong':>12}{'right':>7}"
+)
 gains = {}
-for heavy, share_wrong, kappa in ((False, 0.1, 4.0), (True, 0.1, 4.0), (True, 0.3, 4.0), (True, 0.1, 1.0)):
+for heavy, share_wrong, kappa in ((False, 0.1, 4.0), (True, 0.1, 4.0), (True, 0.3, 4.0), (True, 0.1,
+                                                                                          1.0)):
     right, certain, caught = compare(heavy, share_wrong, kappa)
     gains[heavy, share_wrong, kappa] = right[:, 1] - right[:, 0]
     hinge, ramp = right.mean(axis=0)
@@ -380,7 +431,12 @@ for heavy, share_wrong, kappa in ((False, 0.1, 4.0), (True, 0.1, 4.0), (True, 0.
 # %% tags=["nbval-ignore-output"]
 print({key: np.round(value, 3).tolist() for key, value in gains.items()})
 assert np.mean(gains[True, 0.1, 4.0]) > 0.01
-assert np.mean(gains[True, 0.1, 1.0]) < 0.0 <= np.mean(gains[True, 0.3, 4.0]) < np.mean(gains[True, 0.1, 4.0])
+assert (
+    np.mean(gains[True, 0.1, 1.0])
+    < 0.0
+    <= np.mean(gains[True, 0.3, 4.0])
+    < np.mean(gains[True, 0.1, 4.0])
+)
 
 # %% [markdown]
 # The ramp loss pays with $\kappa = 4$ and a tenth of the answers wrong, as the lines above say; with three in ten it
@@ -396,13 +452,20 @@ shares = {}
 for ratio in (0.1, 0.01, 0.001):
     _, certain, _ = cccp(problem, ratio * problem.lam_max(), 4.0)
     shares[ratio] = certain
-    ax.plot(1 + np.arange(len(certain)), certain, "o-", label=rf"$\lambda = {ratio}\,\lambda_{{\max}}$")
+    ax.plot(
+        1 + np.arange(len(certain)), certain, "o-", label=rf"$\lambda = {ratio}\,\lambda_{{\max}}$"
+    )
 ax.xaxis.get_major_locator().set_params(integer=True)
 ax.set(xlabel="round", ylabel="certain before it", ylim=(0.0, 1.02))
 ax.legend()
 figures.show(
-    "Curves show the share of triplets that is certain before each round of the convex-concave procedure, one for each lam, from the largest to the smallest: "
-    + ", ".join(f"{len(certain)} round{'s' if len(certain) > 1 else ''} from {certain[0]:.2f} to {certain[-1]:.2f}" for certain in shares.values())
+    "Curves show the share of triplets that is certain before each round of the convex-concave "
+    "procedure, one for each lam, from the largest to the smallest: "
+    + ", ".join(
+        f"{len(certain)} round{'s' if len(certain) > 1 else ''} from {certain[0]:.2f} to "
+        f"{certain[-1]:.2f}"
+        for certain in shares.values()
+    )
     + "."
 )
 assert shares[0.1][0] > shares[0.01][0] > shares[0.001][0]

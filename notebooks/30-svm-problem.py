@@ -61,14 +61,18 @@ figure, axes = figures.panels(2, width=10.0, height=3.6)
 figures.samples(
     X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
 )
-axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
+axes[1].plot(
+    [margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0
+)
 for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
     axes[1].plot(margins[mask], solution.alpha[mask], "o", color=figures.COLOURS[key], markersize=5)
 axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
 axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
 figures.show(
-    f"Left, dots are {len(y)} points of both classes, with the line of the trained machine and its margins. Colours tell the category: {category.n_R} lie in R beyond the margins, "
-    f"{category.n_L} in L between them or on the wrong side, and {np.count_nonzero(on_step)} on the margin. Right, dots are their dual variables against their margins: "
+    f"Left, dots are {len(y)} points of both classes, with the line of the trained machine and "
+    f"its margins. Colours tell the category: {category.n_R} lie in R beyond the margins, "
+    f"{category.n_L} in L between them or on the wrong side, and {np.count_nonzero(on_step)} on "
+    "the margin. Right, dots are their dual variables against their margins: "
     "1 below 1, 0 above 1, and fractions between at 1."
 )
 
@@ -150,7 +154,8 @@ dual = a1 + a2 - H.dot(H) / (2 * weight)
 assert sp.simplify(lower.subs(at) - dual) == 0
 print(
     "w =",
-    "(alpha1 z1 + alpha2 z2)/lambda,  value = alpha1 + alpha2 - |alpha1 z1 + alpha2 z2|^2/(2 lambda)",
+    "(alpha1 z1 + alpha2 z2)/lambda,  value = alpha1 + alpha2 - |alpha1 z1 + "
+    "alpha2 z2|^2/(2 lambda)",
 )
 
 # %% [markdown]
@@ -199,7 +204,9 @@ print("w:", np.round(slow_w, 4))
 import cvxpy as cp
 
 variable = cp.Variable(2)
-program = cp.Problem(cp.Minimize(cp.sum_squares(variable) / 2 + C * cp.sum(cp.pos(1 - Z @ variable))))
+program = cp.Problem(
+    cp.Minimize(cp.sum_squares(variable) / 2 + C * cp.sum(cp.pos(1 - Z @ variable)))
+)
 program.solve(solver="CLARABEL")
 
 assert np.linalg.norm(slow_w - solution.x) < 1e-6
@@ -288,7 +295,10 @@ rest = ~(in_L | in_R)
 Q_rest, true = Q[np.ix_(rest, rest)], C * alpha[rest]
 d = C * (X[rest] @ X[in_L].T) @ y[in_L]
 value = lambda a: a @ Q_rest @ a - a @ (1.0 - d)  # noqa: E731
-print(f"display at the true dual variables {value(true):.3f}, at the corner C 1 {value(np.full(rest.sum(), C)):.3f}")
+print(
+    f"display at the true dual variables {value(true):.3f}, at the corner C 1 "
+    f"{value(np.full(rest.sum(), C)):.3f}"
+)
 assert value(np.full(rest.sum(), C)) > value(true)  # they are not its maximum
 for reading, found in reduced_dual(Q_rest, y[rest], d, C).items():
     error = np.abs(found - true).max() / C
@@ -311,7 +321,9 @@ for _ in range(50):
     L_, R_ = ((best.alpha == end) & (rng.uniform(size=12) < 0.7) for end in (1.0, 0.0))
     left = ~(L_ | R_)
     d_ = C_ * (X_[left] @ X_[L_].T) @ y[:12][L_]
-    for reading, a_ in reduced_dual(Z_[left] @ Z_[left].T, y[:12][left], d_, C_, lambda *q: box_quadratic(*q, 400)).items():
+    for reading, a_ in reduced_dual(
+        Z_[left] @ Z_[left].T, y[:12][left], d_, C_, lambda *q: box_quadratic(*q, 400)
+    ).items():
         w_ = Z_[left].T @ a_ + C_ * Z_[L_].sum(axis=0)
         found_[reading] += np.linalg.norm(w_ - best.x) < 1e-4 * np.linalg.norm(best.x)
     # the library's dual of the reduced problem is minus (3), up to what L brings by itself
@@ -321,7 +333,9 @@ for _ in range(50):
     objective = max(objective, abs(value + three - C_ * L_.sum() + own @ own / 2))
 for reading, count in found_.items():
     print(f"{reading:30} finds the solution of {count} of 50 machines")
-assert found_["minimum, factor 1/2, y_i d_i"] == 50 and max(list(found_.values())[:2]) < 40 and objective < 1e-9
+assert found_["minimum, factor 1/2, y_i d_i"] == 50
+assert max(list(found_.values())[:2]) < 40
+assert objective < 1e-9
 
 # %% [markdown]
 # ### Programs that take no linear term
@@ -332,7 +346,10 @@ assert found_["minimum, factor 1/2, y_i d_i"] == 50 and max(list(found_.values()
 # %%
 outside = linear_svc(samples, C, ss.Screened(np.zeros(40, dtype=bool), in_R), tol=1e-8)
 assert outside.gap < 1e-6 and np.linalg.norm(outside.w - solution.x) < 1e-3
-print(f"LIBLINEAR was given {outside.n_fed} samples of {len(problem)}; gap of the whole problem below 1e-6")
+print(
+    f"LIBLINEAR was given {outside.n_fed} samples of {len(problem)}; gap of the whole "
+    "problem below 1e-6"
+)
 
 # %% [markdown]
 # ## Along the path
@@ -347,7 +364,9 @@ for factor in (0.5, 1.0, 3.0, 10.0, 100.0, 1000.0):
     s = ss.solve(problem, 1.0 / (factor * C_min), tol=0.0, rtol=1e-11)
     m = samples.margins(s.x)
     step = np.abs(m - 1.0) < 1e-6
-    print(f"{factor:11.1f} {np.sum((m < 1) & ~step):5d} {step.sum():5d} {np.sum((m > 1) & ~step):4d}")
+    print(
+        f"{factor:11.1f} {np.sum((m < 1) & ~step):5d} {step.sum():5d} {np.sum((m > 1) & ~step):4d}"
+    )
     if factor <= 1.0:
         assert np.linalg.norm(s.x - factor * C_min * Z.sum(axis=0)) < 1e-7
         assert np.all(m <= 1.0 + 1e-7)
@@ -402,7 +421,9 @@ found = svm.ball_test_1(moved_samples, C, reference)
 
 free_margins = y * free.decision_function(moved)
 wrong = (found.in_R & (free_margins < 1.0 - 1e-6)) | (found.in_L & (free_margins > 1.0 + 1e-6))
-own = moved_samples.margins(ss.solve(ss.Problem(moved_samples, ss.Hinge()), lam, tol=0.0, rtol=1e-12).x)
+own = moved_samples.margins(
+    ss.solve(ss.Problem(moved_samples, ss.Hinge()), lam, tol=0.0, rtol=1e-12).x
+)
 not_right = (found.in_R & (own <= 1.0)) | (found.in_L & (own >= 1.0))
 print(f"decided: {found.n_L} in L, {found.n_R} in R")
 print("wrong for the problem without intercept:", int(not_right.sum()), "(bound 0)")
@@ -426,7 +447,10 @@ by_hand = box_quadratic(K * np.outer(y, y), np.ones(40), C)
 assert np.abs(by_hand - C * curved.alpha).max() < 1e-5
 linear = ss.solve(ss.Problem(ss.KernelSamples(X @ X.T, y), ss.Hinge()), lam, tol=0.0, rtol=1e-12)
 assert np.abs(linear.problem.terms.margins(linear.x) - margins).max() < 1e-8
-print("the ten lines of numpy find the same dual variables to 1e-5, a linear kernel the linear machine's margins to 1e-8")
+print(
+    "the ten lines of numpy find the same dual variables to 1e-5, a linear kernel the linear "
+    "machine's margins to 1e-8"
+)
 
 # %% [markdown]
 # ## Exercise

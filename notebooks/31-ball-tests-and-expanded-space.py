@@ -60,8 +60,10 @@ figures.weight_space(
 figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
 figures.show(
     "Left, in the plane of weights, each sample is a line, and a disc lies around the solution: "
-    "lines that miss the disc are coloured by the side on which they pass. Right, dots are the samples "
-    f"themselves: {found.n_L} are decided as L, {found.n_R} as R, and {len(y) - found.n_L - found.n_R} are undecided."
+    "lines that miss the disc are coloured by the side on which they pass. Right, "
+    "dots are the samples "
+    f"themselves: {found.n_L} are decided as L, {found.n_R} as R, and "
+    f"{len(y) - found.n_L - found.n_R} are undecided."
 )
 
 # %% [markdown]
@@ -108,11 +110,14 @@ def exact_optimum(Z, C):
 
 # %%
 def fractions(values, denominator=16):
-    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(np.shape(values))
+    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(
+        np.shape(values)
+    )
 
 
 def instance(rng):
-    """Samples whose numbers are multiples of 1/16, and some of C, from below C_min to far beyond."""
+    """Samples whose numbers are multiples of 1/16, and some of C, from below C_min to far
+    beyond."""
     n, d = int(rng.integers(6, 15)), int(rng.integers(2, 4))
     Z = fractions(rng.integers(-32, 33, (n, d))) + Fraction(1, 2)
     smallest = 1 / max(Z @ Z.sum(axis=0))
@@ -155,7 +160,8 @@ print("one of them: w =", ", ".join(str(v) for v in solutions[2][1]), " for C ="
 
 # %%
 mu, r, n, q = sp.symbols("mu r n q", positive=True)
-value = q - mu * r**2 - n**2 / (4 * mu)  # the smallest value over w of <z, w> + mu (|w - m|^2 - r^2)
+# the smallest value over w of <z, w> + mu (|w - m|^2 - r^2)
+value = q - mu * r**2 - n**2 / (4 * mu)
 best = [root for root in sp.solve(sp.diff(value, mu), mu) if root.is_positive]
 print("multiplier:", best[0], "  lower end:", sp.simplify(value.subs(mu, best[0])))
 assert sp.simplify(value.subs(mu, best[0]) - (q - n * r)) == 0
@@ -174,7 +180,8 @@ def margin_range(Z, m, r):
 
 
 def within_and_reached(Z, m, r, rng):
-    """Check on 100 points of the ball that no margin is outside of its bounds, and that both ends are reached."""
+    """Check on 100 points of the ball that no margin is outside of its bounds, and that both
+    ends are reached."""
     low, high = margin_range(Z, m, r)
     away = rng.standard_normal((100, len(m)))
     away *= (r * rng.uniform(size=100) ** (1 / len(m)) / np.linalg.norm(away, axis=1))[:, None]
@@ -201,7 +208,10 @@ for number in range(200):
     clear = np.minimum(np.abs(low - tau), np.abs(high - tau)) > 1e-9
     differ += np.sum(clear & ((found.in_R != (low > tau)) | (found.in_L != (high < tau))))
     checked, decided = checked + n, decided + found.n_R + found.n_L
-print(f"{checked} samples over 200 random balls: 100 points of each ball within the bounds, both ends reached")
+print(
+    f"{checked} samples over 200 random balls: 100 points of each ball within the bounds, both "
+    "ends reached"
+)
 print(f"the library decides {decided}, otherwise than the bounds {differ} (bound 0)")
 assert differ == 0 and decided > 1000
 
@@ -213,9 +223,14 @@ assert differ == 0 and decided > 1000
 X, y, problem, found = picture
 
 # %% tags=["SSS14-F2"]
-height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
-assert np.array_equal(found.in_R, height > ball.radius) and np.array_equal(found.in_L, height < -ball.radius)
-print(f"lines of samples: {len(height)}, of which {int((abs(height) > ball.radius).sum())} miss the ball")
+# of the center over each line
+height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)
+assert np.array_equal(found.in_R, height > ball.radius)
+assert np.array_equal(found.in_L, height < -ball.radius)
+print(
+    f"lines of samples: {len(height)}, of which "
+    f"{int((abs(height) > ball.radius).sum())} miss the ball"
+)
 assert found.in_R.any() and found.in_L.any() and not (found.in_R | found.in_L).all()
 
 # %% [markdown]
@@ -231,7 +246,9 @@ kept = np.linalg.norm(optimum - ball.center) / ball.radius
 print(f"distance of the solution from the center, in radii: {kept:.3f} (bound 1)")
 for factor in (1.0, 0.5, 0.05):
     low, high = margin_range(X * y[:, None], ball.center, factor * ball.radius)
-    wrong = np.sum((low > 1.0) & (margins < 1.0 + 1e-9)) + np.sum((high < 1.0) & (margins > 1.0 - 1e-9))
+    wrong = np.sum((low > 1.0) & (margins < 1.0 + 1e-9)) + np.sum(
+        (high < 1.0) & (margins > 1.0 - 1e-9)
+    )
     print(
         f"radius times {factor:4}:",
         f"decided {np.sum(low > 1.0) + np.sum(high < 1.0):2d}, of them wrong {wrong}",
@@ -298,7 +315,8 @@ r_squared = m.dot(m) - (c1 + c2) / a1
 left = a1 * w3.dot(w3) + (b1 + b2).dot(w3) + c1 + c2
 square = sp.expand(left - a1 * ((w3 - m).dot(w3 - m) - r_squared))
 discriminant = sp.expand(4 * a1**2 * r_squared - ((b1 + b2).dot(b1 + b2) - 4 * a1 * (c1 + c2)))
-print("(1) minus a1 (|w - m|^2 - r^2):", square, "  4 a1^2 r^2 minus the printed discriminant:", discriminant)
+print("(1) minus a1 (|w - m|^2 - r^2):", square, "  4 a1^2 r^2 minus the printed discriminant:",
+      discriminant)
 assert square == discriminant == 0
 
 # %% [markdown]
@@ -321,7 +339,10 @@ for _ in range(2000):
     if r_squared < 0:
         assert not (b2 @ m + c2 <= -(a1 * m @ m + b1 @ m + c1))  # at the center it would fit best
     count["empty" if r_squared < 0 else "in" if possible else "out"] += 1
-print(f"regions that hold the point: {count['in']}, that do not: {count['out']}, empty: {count['empty']}")
+print(
+    f"regions that hold the point: {count['in']}, that do not: {count['out']}, empty: "
+    f"{count['empty']}"
+)
 
 # %% [markdown]
 # `svm.ball_2` makes the library's ball of a point and a dual point. Put conditions 1 and 3, which follow below, into the
@@ -336,7 +357,8 @@ for _ in range(50):
     m = -(b1 + b2) / (2.0 * a1)
     radius = np.sqrt(m @ m - (c1 + c2) / a1)
     ball = svm.ball_2(ss.Samples(weights * labels[:, None], labels), C, w, s)
-    assert np.linalg.norm(ball.center - m) < 1e-9 * (1.0 + radius) and abs(ball.radius / radius - 1.0) < 1e-9
+    assert np.linalg.norm(ball.center - m) < 1e-9 * (1.0 + radius)
+    assert abs(ball.radius / radius - 1.0) < 1e-9
 print("50 balls of the library: centers and radii as in the lemma, to a part in 1e9")
 
 # %% [markdown]
@@ -363,7 +385,10 @@ wt, ws = (sp.Matrix(sp.symbols(f"{name}1:4", real=True)) for name in ("t", "s"))
 xt, xs, CC = sp.symbols("xi_t xi_s C", positive=True)
 growth = (wt.dot(wt) / 2 + CC * xt) - (ws.dot(ws) / 2 + CC * xs) - (wt - ws).dot(wt - ws) / 2
 condition = ws.dot(ws) / CC - wt.dot(ws) / CC - xt + xs
-print("growth beyond the square, plus C times the left side of condition 1:", sp.expand(growth + CC * condition))
+print(
+    "growth beyond the square, plus C times the left side of condition 1:",
+    sp.expand(growth + CC * condition),
+)
 assert sp.expand(growth + CC * condition) == 0
 
 
@@ -377,7 +402,8 @@ def condition_1(w_star, xi_star, C, w, xi):
 
 
 def points(rng, Z, w_star):
-    """Feasible pairs: zero, near, far, the solution itself, on the surface xi = xi(w) or above it."""
+    """Feasible pairs: zero, near, far, the solution itself, on the surface xi = xi(w) or above
+    it."""
     d = len(w_star)
     for w in (
         fractions(np.zeros(d)),
@@ -403,13 +429,20 @@ for Z, solutions in instances:
         xi_star, lam = total_loss(Z, w_star), float(1 / C)
         for w, xi in points(rng, Z, w_star):
             values.append(condition_1(w_star, xi_star, C, w, xi))
-            rise = prob.primal(w.astype(float), lam) - prob.primal(w_star.astype(float), lam)  # by the library
+            # by the library
+            rise = prob.primal(w.astype(float), lam) - prob.primal(w_star.astype(float), lam)
             rise -= lam / 2 * float((w - w_star) @ (w - w_star))
-            off = max(off, abs(rise + float(condition_1(w_star, xi_star, C, w, total_loss(Z, w)))) / (1.0 + abs(rise)))
+            off = max(
+                off,
+                abs(rise + float(condition_1(w_star, xi_star, C, w, total_loss(Z, w))))
+                / (1.0 + abs(rise)),
+            )
             half = total_loss(Z[::2], w)  # the loss of every second sample only
             too_low += condition_1(w_star, xi_star, C, w, half) > 0
 assert all(value <= 0 for value in values) and off < 1e-9
-print(f"condition 1 in fractions: {tally(values)}; the library's objective grows by as much, to 1e-9")
+print(
+    f"condition 1 in fractions: {tally(values)}; the library's objective grows by as much, to 1e-9"
+)
 print("the same with the loss of every second sample only, violated:", too_low)
 assert too_low > 0 and values.count(0) > 100
 
@@ -434,7 +467,10 @@ w0 = sp.Matrix(sp.symbols("r1:4", real=True))
 x0, C0_ = sp.symbols("xi_0 C_0", positive=True)
 downhill = w0.dot(ws - w0) + C0_ * (xs - x0)
 condition = -w0.dot(ws) / C0_ + w0.dot(w0) / C0_ + x0 - xs
-print("slope at the reference towards the solution, plus C0 times condition 2:", sp.expand(downhill + C0_ * condition))
+print(
+    "slope at the reference towards the solution, plus C0 times condition 2:",
+    sp.expand(downhill + C0_ * condition),
+)
 assert sp.expand(downhill + C0_ * condition) == 0
 
 
@@ -444,7 +480,8 @@ def condition_2(w_star, xi_star, C0, w0, xi0):
 
 
 def fenchel(prob, w, alpha):
-    """Total loss minus its bound by a dual point, by the library: (2) with everything on one side."""
+    """Total loss minus its bound by a dual point, by the library: (2) with everything on one
+    side."""
     return prob.evaluate(w.astype(float), 1.0, alpha.astype(float)).fenchel
 
 
@@ -453,11 +490,16 @@ for Z, solutions in instances:
     prob = machine(Z)
     for (_, w_star, _), (C0, w0, alpha0) in product(solutions, repeat=2):
         values.append(condition_2(w_star, total_loss(Z, w_star), C0, w0, total_loss(Z, w0)))
-        off = max(off, abs(fenchel(prob, w_star, alpha0) + float(values[-1])) / (1.0 - float(values[-1])))
+        off = max(
+            off, abs(fenchel(prob, w_star, alpha0) + float(values[-1])) / (1.0 - float(values[-1]))
+        )
         # the reference's dual point says the same, in other letters
         assert np.all(w0 / C0 == Z.T @ alpha0) and w0 @ w0 / C0 + total_loss(Z, w0) == alpha0.sum()
 assert all(value <= 0 for value in values) and off < 1e-9
-print(f"condition 2 in fractions, all pairs of C and C0: {tally(values)}; the same by the library, to 1e-9")
+print(
+    f"condition 2 in fractions, all pairs of C and C0: {tally(values)}; the same by "
+    "the library, to 1e-9"
+)
 
 # %% [markdown]
 # ### Condition 3: one of the inequalities
@@ -494,7 +536,9 @@ for Z, solutions in instances:
         ):
             for s in ways:
                 into.append(condition_3(Z, w_star, xi_star, s))
-                off = max(off, abs(fenchel(prob, w_star, s) + float(into[-1])) / (1.0 - float(into[-1])))
+                off = max(
+                    off, abs(fenchel(prob, w_star, s) + float(into[-1])) / (1.0 - float(into[-1]))
+                )
         beyond += condition_3(Z, w_star, xi_star, 2 * below) > 0
         beyond += condition_3(Z, w_star, xi_star, below - fractions(Z @ w_star > 1, 1)) > 0
 assert all(value <= 0 for value in binary + fractional)
@@ -537,12 +581,20 @@ for rtol in (1e-1, 1e-2, 1e-4):
         prob = machine(Z)
         for C, w_star, _ in solutions:
             C0 = C * Fraction(99, 100)
-            rough = ss.solve(prob, float(1 / C0), tol=0.0, rtol=rtol, method="coordinate", screening=())
-            w0, alpha0 = (np.array([Fraction(v) for v in a.tolist()]) for a in (rough.x, rough.alpha))
+            rough = ss.solve(
+                prob, float(1 / C0), tol=0.0, rtol=rtol, method="coordinate", screening=()
+            )
+            w0, alpha0 = (
+                np.array([Fraction(v) for v in a.tolist()]) for a in (rough.x, rough.alpha)
+            )
             xi_star = total_loss(Z, w_star)
             value = condition_2(w_star, xi_star, C0, w0, total_loss(Z, w0))
             right = condition_3(Z, w_star, xi_star, alpha0)
-            printed, mended, total = printed + (value > xi_star / 10**9), mended + (right > 0), total + 1
+            printed, mended, total = (
+                printed + (value > xi_star / 10**9),
+                mended + (right > 0),
+                total + 1,
+            )
             if worst is None or value > worst[0]:
                 worst = value, right, xi_star, C, C0
     print(f"{rtol:12.0e} {printed:30d} {mended:24d} {total:8d}")
@@ -550,7 +602,8 @@ for rtol in (1e-1, 1e-2, 1e-4):
     assert printed > 0 or rtol < 1e-3
 value, right, xi_star, C, C0 = (float(v) for v in worst)
 print(
-    f"largest violation: a total loss of at least {xi_star + value:.4f} is claimed, it is {xi_star:.4f}"
+    f"largest violation: a total loss of at least {xi_star + value:.4f} is claimed, it is "
+    f"{xi_star:.4f}"
 )
 print(f"with the dual point of the same reference: at least {xi_star + right:.4f}")
 
@@ -603,7 +656,8 @@ figures.expanded_space(
     z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
 )
 figures.show(
-    "Both panels show the plane of a weight and its total loss. The optimum is the point of the shaded "
+    "Both panels show the plane of a weight and its total loss. The optimum is the "
+    "point of the shaded "
     "loss region that satisfies a parabola and a line. Left, with an exact reference, both "
     "conditions hold there. Right, with a reference that is off, the printed line passes on the "
     "wrong side of the optimum; the line of its dual point does not."
@@ -615,7 +669,8 @@ figures.show(
 # %% tags=["SSS14-F3"]
 for name, (slope, height) in {"exact": tangent(exact.x[0]), **lines}.items():
     print(
-        f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is {best[1]:.3f}"
+        f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is "
+        f"{best[1]:.3f}"
     )
 assert lines["printed condition 2"][0] * best[0] + lines["printed condition 2"][1] > best[1] + 0.01
 assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best[1]
@@ -626,7 +681,8 @@ assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best
 
 # %% tags=["SSS14-F3"]
 def printed_ball(w):
-    """Conditions 1 at w and 2 as printed, with the reference that is off: center and squared radius."""
+    """Conditions 1 at w and 2 as printed, with the reference that is off: center and squared
+    radius."""
     m = 0.5 * (w + C / C0 * wrong_w)
     return m, m**2 - C / C0 * wrong_w**2 + C * (loss_at(w) - loss_at(wrong_w))
 
@@ -637,7 +693,8 @@ print(
     f"the solution is {best[0]:.3f}",
 )
 print(
-    f"from the better point w~ = 0.55 the squared radius is {none:.3f}: nothing satisfies both conditions"
+    f"from the better point w~ = 0.55 the squared radius is {none:.3f}: nothing "
+    "satisfies both conditions"
 )
 assert m - np.sqrt(square) > best[0] + 0.01 and none < 0.0
 
@@ -662,7 +719,10 @@ center = -(b1 + b2) / (2.0 * a1)
 radius = np.sqrt(center @ center - (c1 + c2) / a1)
 ball = ss.spheres.midpoint_gap_bound(problem, reference.w, 1.0 / C, alpha)
 assert np.linalg.norm(ball.center - center) < 1e-12 and 0.0 <= ball.radius / radius - 1.0 < 1e-9
-print(f"Lemma 2: center {np.round(center, 4)}, radius {radius:.4f}; midpoint gap bound: {np.round(ball.center, 4)}, {ball.radius:.4f}")
+print(
+    f"Lemma 2: center {np.round(center, 4)}, radius {radius:.4f}; midpoint gap bound: "
+    f"{np.round(ball.center, 4)}, {ball.radius:.4f}"
+)
 
 # %% [markdown]
 # ## Exercise

@@ -63,8 +63,10 @@ for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
         title=rf"$C_{{\rm ref}} = {ratio}\,C$",
     )
 figures.show(
-    f"Both panels show the plane of weights with {len(labels)} lines, one for each sample, and the discs "
-    f"of ball 1 and ball 2. Left, from a far reference, the radius of ball 1 is {narrower[0]:.2f} times "
+    f"Both panels show the plane of weights with {len(labels)} lines, one for each "
+    "sample, and the discs "
+    "of ball 1 and ball 2. Left, from a far reference, the radius of ball 1 is "
+    f"{narrower[0]:.2f} times "
     f"the radius of ball 2; right, from a near one, it is {narrower[1]:.2f} times that radius. The "
     "optimum lies where the discs overlap. Lines that miss the overlap are coloured."
 )
@@ -139,7 +141,9 @@ r1 = m1.dot(m1) - C / C0 * w0.dot(w0) + C * (xt - x0)  # squared radii as printe
 r2 = m2.dot(m2) + C * (xt - ones)
 first = w.dot(w) - (wt + C / C0 * w0).dot(w) + C / C0 * w0.dot(w0) - C * (xt - x0)
 second = w.dot(w) - (wt + C * zs).dot(w) - C * (xt - ones)
-rest = [sp.expand(left - ((w - m).dot(w - m) - r)) for left, m, r in ((first, m1, r1), (second, m2, r2))]
+rest = [
+    sp.expand(left - ((w - m).dot(w - m) - r)) for left, m, r in ((first, m1, r1), (second, m2, r2))
+]
 print("left sides minus (|w - m|^2 - r^2):", *rest)
 assert rest == [0, 0]
 
@@ -228,7 +232,9 @@ def exact_optimum(Z, C):
 
 # %%
 def fractions(values, denominator=16):
-    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(np.shape(values))
+    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(
+        np.shape(values)
+    )
 
 
 def nearby(C):
@@ -258,7 +264,8 @@ print(len(instances), "machines, four values of C each, with exact solutions")
 
 # %% tags=["SSS14-T6", "SSS14-T7"]
 def assert_printed(Z_, printed, ball, found):
-    """The library's ball is the printed one, and so are its decisions, but within 1e-6 of the threshold."""
+    """The library's ball is the printed one, and so are its decisions, but within 1e-6 of the
+    threshold."""
     m, radius = printed[0].astype(float), float(printed[1]) ** 0.5
     assert np.linalg.norm(ball.center - m) < 1e-6 * (1 + np.linalg.norm(m))
     assert abs(ball.radius - radius) < 1e-6 * (1 + np.linalg.norm(m))
@@ -284,7 +291,10 @@ for Z_, solutions in instances[:12]:
                 n_balls = n_balls + 1
                 on_surface = on_surface + (distance == square)
                 n_decided = n_decided + found.n_L + found.n_R
-print(f"ball 1: {n_balls} printed balls hold the exact solution, {on_surface} have it on their surface")
+print(
+    f"ball 1: {n_balls} printed balls hold the exact solution, {on_surface} have "
+    "it on their surface"
+)
 print("decisions of the library: more than 1000, all as printed")
 assert on_surface > 50 and n_decided > 1000
 
@@ -297,9 +307,13 @@ assert on_surface > 50 and n_decided > 1000
 rng, n_balls, on_surface, n_decided = np.random.default_rng(7), 0, 0, 0
 for Z_, solutions in instances[:12]:
     for C_, w_star, alpha in solutions:
-        for w_ in (w_star, w_star * Fraction(9, 8), fractions(rng.integers(-40, 41, len(w_star)), 32)):
+        for w_ in (w_star, w_star * Fraction(9, 8), fractions(rng.integers(-40, 41, len(w_star)),
+                                                              32)):
             by_margin = np.array([Fraction(int(u < 1)) for u in Z_ @ w_])
-            drawn = fractions(rng.integers(0, 2, len(Z_)), 1), fractions(rng.integers(0, 17, len(Z_)))
+            drawn = (
+                fractions(rng.integers(0, 2, len(Z_)), 1),
+                fractions(rng.integers(0, 17, len(Z_))),
+            )
             for s in (by_margin, alpha, *drawn):
                 m, square = printed = ball_2(Z_, C_, s, w_)
                 distance = (w_star - m) @ (w_star - m)
@@ -310,7 +324,10 @@ for Z_, solutions in instances[:12]:
                 n_balls = n_balls + 1
                 on_surface = on_surface + (distance == square)
                 n_decided = n_decided + found.n_L + found.n_R
-print(f"ball 2: {n_balls} printed balls hold the exact solution, {on_surface} have it on their surface")
+print(
+    f"ball 2: {n_balls} printed balls hold the exact solution, {on_surface} have "
+    "it on their surface"
+)
 print("decisions of the library: more than 500, all as printed")
 assert on_surface > 50 and n_decided > 500
 
@@ -329,14 +346,16 @@ samples, Z = ss.Samples(X, y), X * y[:, None]
 problem = ss.Problem(samples, ss.Hinge())
 C, C0 = 1.0, 0.8
 start = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
-s = svm.choose_s(samples, C, start)  # the best for ball 2 beside ball 1: see 34-choice-of-s-and-smallest-c
+# the best for ball 2 beside ball 1: see 34-choice-of-s-and-smallest-c
+s = svm.choose_s(samples, C, start)
 one, two = svm.ball_1(samples, C, start), svm.ball_2(samples, C, start.w, s)
 for name, ball, (m, square) in (
     ("ball 1", one, ball_1(Z, C, start.w, C0, start.w)),
     ("ball 2", two, ball_2(Z, C, s, start.w)),
 ):
     print(f"{name}: radius {ball.radius:.4f}, by the printed formula {np.sqrt(square):.4f}")
-    assert np.linalg.norm(ball.center - m) < 1e-4 and abs(ball.radius / np.sqrt(square) - 1.0) < 1e-4
+    assert np.linalg.norm(ball.center - m) < 1e-4
+    assert abs(ball.radius / np.sqrt(square) - 1.0) < 1e-4
 same = ss.spheres.midpoint_gap_bound(problem, start.w, 1.0 / C, s)
 assert np.array_equal(same.center, two.center) and same.radius == two.radius
 
@@ -345,10 +364,12 @@ star = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12)
 margins, slack = samples.margins(star.x), star.eps * samples.norms
 for name, ball in (("ball 1", one), ("ball 2", two)):
     found = ss.rules.sphere(problem, ball)
-    assert np.all((margins + slack)[found.in_R] > 1.0) and np.all((margins - slack)[found.in_L] < 1.0)
+    assert np.all((margins + slack)[found.in_R] > 1.0)
+    assert np.all((margins - slack)[found.in_L] < 1.0)
     away = np.linalg.norm(star.x - ball.center) / ball.radius
     print(
-        f"{name}: {found.n_L} in L and {found.n_R} in R of {len(problem)}; the solution at {away:.3f} radii from the center"
+        f"{name}: {found.n_L} in L and {found.n_R} in R of {len(problem)}; the solution at "
+        f"{away:.3f} radii from the center"
     )
     assert away <= 1.0 + star.eps / ball.radius
 
@@ -384,10 +405,14 @@ figures.lines(
     xlabel=xlabel,
     ylabel="share of samples screened",
 )
-figures.lines(radii, ratios, ax=axes[1], title="radii, and distance of the centers", xlabel=xlabel, log="y")
+figures.lines(
+    radii, ratios, ax=axes[1], title="radii, and distance of the centers", xlabel=xlabel, log="y"
+)
 figures.show(
-    f"Left, curves show the share screened against C_ref over C: {figures.ends(shares)}. Right, curves "
-    f"show radii and the distance of the centers, on a logarithmic axis: {figures.ends(radii, '{:.2g}')}."
+    "Left, curves show the share screened against C_ref over C: "
+    f"{figures.ends(shares)}. Right, curves "
+    "show radii and the distance of the centers, on a logarithmic axis: "
+    f"{figures.ends(radii, '{:.2g}')}."
 )
 
 # %%
@@ -424,7 +449,8 @@ for name, s in choices.items():
     expected = 0.5 * C * np.linalg.norm(Z.T @ (alpha - s))
     print(f"{name:35} radius {ball.radius:6.3f}, screens {ss.rules.sphere(problem, ball).rate:.3f}")
     assert ball.radius > 1.0 or name == "s = dual point"
-    assert ball.radius >= expected and (not name.startswith("s = 1") or ball.radius < 1.001 * expected)
+    assert ball.radius >= expected
+    assert not name.startswith("s = 1") or ball.radius < 1.001 * expected
 
 # %% [markdown]
 # ## Break it: a difference of large numbers
@@ -474,7 +500,10 @@ for trial in range(200):
     square = ball_2(exactly(Z_), C_exact, exactly(s), exactly(w_))[1]
     too_small += Fraction(ball.radius) ** 2 < square
     too_large += ball.radius - float(square) ** 0.5 >= 1e-6
-print(f"radius of the library below the exact one: {too_small} of 200; larger by 1e-6 or more: {too_large}")
+print(
+    f"radius of the library below the exact one: {too_small} of 200; larger by 1e-6 "
+    f"or more: {too_large}"
+)
 assert too_small == 0 and too_large == 0
 
 # %% [markdown]
@@ -508,7 +537,8 @@ def compare(Z_, C_, w_star, rough):
     away = w_star - exactly(ball.center)
     lost = (w_star - m) @ (w_star - m) > square * Fraction(1000001, 1000000)
     lost_by_library = away @ away > Fraction(ball.radius) ** 2
-    return lost, wrong_decisions(in_L, in_R, u), lost_by_library, wrong_decisions(found.in_L, found.in_R, u)
+    return lost, wrong_decisions(in_L, in_R,
+                                 u), lost_by_library, wrong_decisions(found.in_L, found.in_R, u)
 
 
 # %% tags=["nbval-ignore-output"]
@@ -532,7 +562,8 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-10):
             n_balls, n_samples = n_balls + 1, n_samples + len(Z_)
     unsafe[rtol] = total[1]
     print(
-        f"{rtol:8.0e} {total[0]:19d} {total[1]:6d} {total[2]:19d} {total[3]:6d} {n_balls:8d} {n_samples:8d}"
+        f"{rtol:8.0e} {total[0]:19d} {total[1]:6d} {total[2]:19d} {total[3]:6d} {n_balls:8d} "
+        f"{n_samples:8d}"
     )
     assert total[2] == total[3] == 0
 assert min(unsafe[1e-1], unsafe[1e-2]) > 3 and unsafe[1e-3] > 0
@@ -555,7 +586,9 @@ def solver_reference(kind, C0):
     if solver == "LIBLINEAR":
         return linear_svc(samples, C0, tol=float(accuracy))
     return svm.reference(
-        ss.solve(problem, 1.0 / C0, tol=0.0, rtol=float(accuracy), method="coordinate", screening=())
+        ss.solve(
+            problem, 1.0 / C0, tol=0.0, rtol=float(accuracy), method="coordinate", screening=()
+        )
     )
 
 
@@ -591,7 +624,9 @@ for kind in (
             star = ss.solve(problem, 1.0 / (factor * C0), tol=0.0, rtol=1e-12)
             cells[column] += judged(solver_reference(kind, C0), factor * C0, star)
     totals[kind] = cells[:, :, 1].sum(axis=0)
-    by_ball = ["  ".join(f"{cell[ball, 0]:5d} ({cell[ball, 1]:2d})" for cell in cells) for ball in (0, 1)]
+    by_ball = [
+        "  ".join(f"{cell[ball, 0]:5d} ({cell[ball, 1]:2d})" for cell in cells) for ball in (0, 1)
+    ]
     print(f"{kind:20}" + "       ".join(by_ball))
 assert all(of_library == 0 for _, of_library in totals.values())
 assert totals["coordinates, 0.01"][0] > 0 and totals["coordinates, 1e-06"][0] == 0
@@ -615,7 +650,9 @@ for Z_, solutions in instances:
         m = (w_ + C_ * (s @ Z_)) / 2
         square = m @ m + C_ * (total_loss(Z_[::2], w_) - s.sum())
         missed += (w_star - m) @ (w_star - m) > square
-print("ball 2 with the loss of every second sample, solution lost:", missed, "of", 4 * len(instances))
+print(
+    "ball 2 with the loss of every second sample, solution lost:", missed, "of", 4 * len(instances)
+)
 assert missed > 50
 
 # %% [markdown]
@@ -644,7 +681,10 @@ for C in (1.05, 1.2, 1.5, 2.0):
     found = svm.ball_test_1(samples, C, near).in_R[in_R]
     clear = np.abs(until - C) > 1e-3
     assert np.array_equal(found[clear], until[clear] > C)
-    print(f"C/C_ref = {C:4}: {found.sum():3d} of {in_R.sum()} samples of R still certain, as by the formula")
+    print(
+        f"C/C_ref = {C:4}: {found.sum():3d} of {in_R.sum()} samples of R still "
+        "certain, as by the formula"
+    )
 
 # %% [markdown]
 # ## Fine print

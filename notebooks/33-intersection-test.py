@@ -39,13 +39,17 @@ from safescreen_book import datasets, figures
 # other ball. These are the three cases of the formula.
 
 # %%
-balls = {"ball 1": ss.Sphere(np.array([0.0, 0.0]), 1.0), "ball 2": ss.Sphere(np.array([1.3, 0.0]), 0.9)}
+balls = {
+    "ball 1": ss.Sphere(np.array([0.0, 0.0]), 1.0),
+    "ball 2": ss.Sphere(np.array([1.3, 0.0]), 0.9),
+}
 (m1, r1), (m2, r2) = ((ball.center, ball.radius) for ball in balls.values())
 apart = np.linalg.norm(m2 - m1)
 inwards = (apart**2 + r1**2 - r2**2) / (2 * apart)
 sideways = np.array([m2[1] - m1[1], m1[0] - m2[0]]) / apart
 corner = m1 + inwards / apart * (m2 - m1) + np.sqrt(r1**2 - inwards**2) * sideways
-sample, below = np.array([0.05, 1.0]), corner - [0.0, 0.09]  # the line of the sample passes below the corner
+# the line of the sample passes below the corner
+sample, below = np.array([0.05, 1.0]), corner - [0.0, 0.09]
 level = sample @ below
 least = [sample @ ball.center - ball.radius * np.linalg.norm(sample) for ball in balls.values()]
 assert max(least) < level < sample @ corner  # neither ball decides, the lens does
@@ -57,7 +61,8 @@ ax.plot(*corner, "*", color="black", markersize=11)
 ax.text(2.0, -0.98, "margin 1", color=figures.COLOURS["R"])
 ax.set(xlim=(-1.1, 2.6), ylim=(-1.2, 1.2), xticks=[], yticks=[], xlabel="", ylabel="")
 figures.show(
-    "Discs overlap, and a dashed line is drawn, on which the margin of a sample is 1. The line cuts both discs and passes below the lens that they share; "
+    "Discs overlap, and a dashed line is drawn, on which the margin of a sample is 1. The line "
+    "cuts both discs and passes below the lens that they share; "
     "a star marks the lowest corner of the lens."
 )
 
@@ -155,8 +160,12 @@ def two_forms(z, m1, r1, m2, r2):
     """Minimum over the balls, and over paraboloid and planes."""
     w, xi = cp.Variable(z.size), cp.Variable()
     balls = [cp.sum_squares(w - m1) <= r1**2, cp.sum_squares(w - m2) <= r2**2]
-    planes = [cp.sum_squares(w) <= xi] + [xi <= 2 * m @ w + r**2 - m @ m for m, r in ((m1, r1), (m2, r2))]
-    values = [cp.Problem(cp.Minimize(z @ w), rows).solve(solver="CLARABEL") for rows in (balls, planes)]
+    planes = [cp.sum_squares(w) <= xi] + [
+        xi <= 2 * m @ w + r**2 - m @ m for m, r in ((m1, r1), (m2, r2))
+    ]
+    values = [
+        cp.Problem(cp.Minimize(z @ w), rows).solve(solver="CLARABEL") for rows in (balls, planes)
+    ]
     return (*values, w.value)
 
 
@@ -167,7 +176,10 @@ for number in range(40):
     first, second, w = two_forms(z, *pair)
     differences.append(abs(first - second) / (np.linalg.norm(z) * (pair[1] + pair[3])))
     outside += any(np.linalg.norm(w - m) > r + 1e-5 for m, r in (pair[:2], pair[2:]))
-print(f"minima that differ by 1e-6 or more of |z| (r1 + r2): {sum(v >= 1e-6 for v in differences)} of 40 (bound 0)")
+print(
+    f"minima that differ by 1e-6 or more of |z| (r1 + r2): {sum(v >= 1e-6 for v in differences)} "
+    "of 40 (bound 0)"
+)
 print(f"minimisers of the second form outside a ball: {outside} (bound 0)")
 assert max(differences) < 1e-6 and outside == 0
 
@@ -248,11 +260,14 @@ for _ in range(3000):
     if p_ > one + two:  # no common point
         continue
     zeta_value = (p_**2 + two**2 - one**2) / (2 * p_)
-    low, high = (zeta_value - p_) / one, zeta_value / two  # the third case is low <= f <= high, -1 <= f <= 1
+    # the third case is low <= f <= high, -1 <= f <= 1
+    low, high = (zeta_value - p_) / one, zeta_value / two
     square = two**2 - zeta_value**2
     reached = max(low, Fraction(-1)) <= min(high, Fraction(1))
     assert reached == (square >= 0)
-    count["one inside the other" if square < 0 else "touch" if square == 0 else "surfaces meet"] += 1
+    count[
+        "one inside the other" if square < 0 else "touch" if square == 0 else "surfaces meet"
+    ] += 1
 print(f"{sum(count.values())} pairs, third case with a negative square: 0;", count)
 assert min(count.values()) > 20
 
@@ -284,7 +299,12 @@ def printed_balls(Z, C, w0, C0, s, w):
     """Theorems 6 and 7: centers and radii."""
     loss, loss0 = (np.maximum(1 - Z @ v, 0).sum() for v in (w, w0))
     m1, m2 = (w + C / C0 * w0) / 2, (w + C * (s @ Z)) / 2
-    return m1, np.sqrt(m1 @ m1 - C / C0 * (w0 @ w0) + C * (loss - loss0)), m2, np.sqrt(m2 @ m2 + C * (loss - s.sum()))
+    return (
+        m1,
+        np.sqrt(m1 @ m1 - C / C0 * (w0 @ w0) + C * (loss - loss0)),
+        m2,
+        np.sqrt(m2 @ m2 + C * (loss - s.sum())),
+    )
 
 
 # %% [markdown]
@@ -301,7 +321,9 @@ def right_beside_the_ends(z, pair, low, high, size):
     sharp = 0
     for shift in (-1e-6, 1e-6):
         above, below = (
-            ss.rules.intersection(ss.Problem(one.with_threshold(end + shift * size), ss.Hinge()), *balls)
+            ss.rules.intersection(
+                ss.Problem(one.with_threshold(end + shift * size), ss.Hinge()), *balls
+            )
             for end in (low, high)
         )
         sharp += int(above.in_R[0] == (shift < 0)) + int(below.in_L[0] == (shift > 0))
@@ -322,7 +344,9 @@ for number in range(90):
         worst = max(worst, abs(two_forms(z, *pair)[0] - low) / size)
     sharp += right_beside_the_ends(z, pair, low, high, size)
 print(f"cases met: {cases};  difference from cvxpy below 1e-6 of |z| (r1 + r2)")
-print(f"library: {sharp} of 360 answers right, a millionth of |z| (r1 + r2) beside the printed ends")
+print(
+    f"library: {sharp} of 360 answers right, a millionth of |z| (r1 + r2) beside the printed ends"
+)
 assert worst < 1e-6 and sharp == 360 and min(cases.values()) >= 10
 
 # %% [markdown]
@@ -351,7 +375,11 @@ def random_machine(number, rng):
     n, d = int(rng.integers(10, 60)), int(rng.integers(1, 5))
     y_ = np.where(np.arange(n) % 2, 1, -1)
     X_ = rng.standard_normal((n, d)) + rng.uniform(0.0, 1.2) * y_[:, None]
-    terms, Z, loss = ss.Samples(X_, y_), X_ * y_[:, None], ss.SmoothedHinge((0.0, 0.0, 0.1)[number % 3])
+    terms, Z, loss = (
+        ss.Samples(X_, y_),
+        X_ * y_[:, None],
+        ss.SmoothedHinge((0.0, 0.0, 0.1)[number % 3]),
+    )
     prob = ss.Problem(terms, loss)
     C_ = ss.svm.c_min(terms, loss) * 10.0 ** rng.uniform(0.2, 3.0)
     old_ = ss.solve(prob, 1 / (rng.uniform(0.5, 0.98) * C_), rtol=1e-12, tol=1e-11)
@@ -361,7 +389,8 @@ def random_machine(number, rng):
 
 # %%
 def unlike_the_formula(it, Z, C_, old_, s_, w_):
-    """How many decisions, with thresholds not too close to 1, are not those of the printed formula."""
+    """How many decisions, with thresholds not too close to 1, are not those of the printed
+    formula."""
     pair = printed_balls(Z, C_, old_.x, 1 / old_.lam, s_, w_)
     with np.errstate(invalid="ignore"):  # balls that touch, see below
         ends = np.array([(lower_printed(z, *pair)[0], -lower_printed(-z, *pair)[0]) for z in Z])
@@ -371,13 +400,19 @@ def unlike_the_formula(it, Z, C_, old_, s_, w_):
 
 def contradicted(it, terms, star_, gamma):
     """How many decisions a margin or a dual variable of the solution contradicts."""
-    alpha, margin, room = star_.alpha, terms.margins(star_.x), 1e-6 * terms.norms * np.linalg.norm(star_.x)
+    alpha, margin, room = (
+        star_.alpha,
+        terms.margins(star_.x),
+        1e-6 * terms.norms * np.linalg.norm(star_.x),
+    )
     wrong = np.sum(it.in_R & ((alpha > 1e-3) | (margin + room <= 1.0)))
     return wrong + np.sum(it.in_L & ((alpha < 1.0 - 1e-3) | (margin - room >= 1.0 - gamma)))
 
 
 # %% tags=["SSS14-T8"]
-count = dict.fromkeys(("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0)
+count = dict.fromkeys(
+    ("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0
+)
 for number in range(240):
     terms, Z, prob, C_, old_, star_ = random_machine(number, rng)
     n, loss = len(terms), prob.loss
@@ -386,7 +421,9 @@ for number in range(240):
     best = ss.svm.choose_s(terms, C_, old_, feasible)
     s_ = best if number % 5 else np.where(rng.uniform(size=n) < 0.1, 1.0 - best, best)
     it = ss.svm.intersection_test(terms, C_, old_, None if number % 5 else s_, feasible)
-    both = ss.svm.ball_test_1(terms, C_, old_, feasible) | ss.svm.ball_test_2(terms, C_, w_, s_, loss)
+    both = ss.svm.ball_test_1(terms, C_, old_, feasible) | ss.svm.ball_test_2(
+        terms, C_, w_, s_, loss
+    )
     assert np.all(it.in_L >= both.in_L) and np.all(it.in_R >= both.in_R)
     if loss.gamma == 0.0:
         count["not as printed"] += unlike_the_formula(it, Z, C_, old_, s_, w_)
@@ -395,7 +432,8 @@ for number in range(240):
     count["decisions"] += decided(it).sum()
     count["more than both balls"] += (decided(it) & ~decided(both)).sum()
 print(
-    f"240 machines: decisions some {round(count['decisions'], -2)}, more than both balls some {round(count['more than both balls'], -1)},",
+    f"240 machines: decisions some {round(count['decisions'], -2)}, more than both balls some "
+    f"{round(count['more than both balls'], -1)},",
     ", ".join(f"{name} {count[name]}" for name in ("not as printed", "on the step", "wrong")),
 )
 assert count["wrong"] == count["not as printed"] == 0 and count["on the step"] > 100
@@ -445,8 +483,10 @@ figures.lines(
     ylabel="lower bound",
 )
 figures.show(
-    "Left, the discs of BT1 and BT2 overlap, and the optimum lies in the overlap. Right, curves show the "
-    "lower bound of a margin against the direction of a unit vector. The bound of the intersection is "
+    "Left, the discs of BT1 and BT2 overlap, and the optimum lies in the overlap. "
+    "Right, curves show the "
+    "lower bound of a margin against the direction of a unit vector. The bound of the "
+    "intersection is "
     f"nowhere below the others; it exceeds the larger of them by {gain.max():.2f} at "
     f"{np.degrees(turn)[gain.argmax()]:.0f} degrees, where it gains most."
 )
@@ -473,8 +513,10 @@ for share in shares:
         ss.svm.intersection_test(cancer.terms, C, old),
     )
     assert np.all(decided(results[2]) >= decided(results[0] | results[1]))
-    assert np.all((margin + room)[results[2].in_R] > 1) and np.all((margin - room)[results[2].in_L] < 1)
-    assert np.all(solution.alpha[results[2].in_R] < 1e-3) and np.all(solution.alpha[results[2].in_L] > 1 - 1e-3)
+    assert np.all((margin + room)[results[2].in_R] > 1)
+    assert np.all((margin - room)[results[2].in_L] < 1)
+    assert np.all(solution.alpha[results[2].in_R] < 1e-3)
+    assert np.all(solution.alpha[results[2].in_L] > 1 - 1e-3)
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
 
@@ -487,7 +529,9 @@ figures.show(
     f"{max(np.subtract(found['IT'], found['BT1'])):.2f} more than BT1."
 )
 for share in (0.5, 0.9):
-    row = {name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()}
+    row = {
+        name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()
+    }
     print(f"C_ref/C = {share}:", row)
 
 # %% [markdown]
@@ -506,14 +550,16 @@ Z, C0, C = np.array([[1.0], [0.75]]), 1.5, 1.6875
 pair_of = ss.Samples(Z * [[1.0], [-1.0]], [1, -1])
 alpha0 = np.array([0.0, 1.0])
 w0 = C0 * alpha0 @ Z
-assert (Z @ w0)[0] > 1 > (Z @ w0)[1] and C0 > ss.svm.c_min(pair_of)  # so alpha0 is optimal, and C0 above C_min
+# so alpha0 is optimal, and C0 above C_min
+assert (Z @ w0)[0] > 1 > (Z @ w0)[1] and C0 > ss.svm.c_min(pair_of)
 s = (1 - (C + C0) / (2 * C0) * (Z @ w0) > 0).astype(float)
 m1, r1, m2, r2 = printed_balls(Z, C, w0, C0, s, w0)
 with np.errstate(all="ignore"):
     printed = [float(lower_printed(z, m1, r1, m2, r2)[0]) for z in Z]
 reference = ss.svm.Reference(w0, alpha0, C0)
 one, both = (test(pair_of, C, reference) for test in (ss.svm.ball_test_1, ss.svm.intersection_test))
-print("margins at the reference:", Z @ w0, "  s:", s, "  |phi|:", np.linalg.norm(m1 - m2), "  r1 - r2:", r1 - r2)
+print("margins at the reference:", Z @ w0, "  s:", s, "  |phi|:", np.linalg.norm(m1 - m2),
+      "  r1 - r2:", r1 - r2)
 print("formula with |phi| = 0:", printed)
 for name, found in {"ball test 1": one, "intersection test of the library": both}.items():
     print(f"{name}: in R {found.in_R.tolist()}, in L {found.in_L.tolist()}")
@@ -560,11 +606,13 @@ assert kappa_square == 0 and apart == 0
 
 # %%
 def touching_machine(rng):
-    """A support vector z1 and five samples with margins of 1.5 and more, and w0, all known; z1 comes first."""
+    """A support vector z1 and five samples with margins of 1.5 and more, and w0, all known; z1
+    comes first."""
     z1 = rng.standard_normal(10)
     w0 = z1 / (z1 @ z1)
     others = rng.standard_normal((5, 10))
-    others += ((1.5 + rng.exponential(1.0, 5)) - others @ w0)[:, None] * z1  # margins of 1.5 and more
+    # margins of 1.5 and more
+    others += ((1.5 + rng.exponential(1.0, 5)) - others @ w0)[:, None] * z1
     Z = np.vstack([z1, others])
     return Z, w0
 
@@ -583,7 +631,9 @@ def by_formula(Z, m1, r1, m2, r2):
 
 
 # %% tags=["SSS14-T8", "touching"]
-count = dict.fromkeys(("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"), 0)
+count = dict.fromkeys(
+    ("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"), 0
+)
 wrong, found_all = 0, 0
 for number in range(2000):
     Z, w0 = touching_machine(rng)
@@ -599,14 +649,22 @@ for number in range(2000):
     if number % 10 == 0:
         y_ = np.where(np.arange(6) % 2, 1.0, -1.0)
         alpha = np.array([1 / (Z[0] @ Z[0]) / C0, 0, 0, 0, 0, 0])
-        library = ss.svm.intersection_test(ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0))
+        library = ss.svm.intersection_test(
+            ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0)
+        )
         wrong += bool(decided(library)[0])
         found_all += library.n_R == 5
 for name in ("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"):
     often = "0" if count[name] == 0 else "more than 20" if count[name] > 20 else "up to 20"
     print(f"formula in floating point, {name}:".ljust(55), f"{often} of 2000")
-print(f"library: support vector decided {wrong} times (bound 0), the five others {found_all} times, of 200")
-assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong == 0 and found_all == 200
+print(
+    f"library: support vector decided {wrong} times (bound 0), the five others "
+    f"{found_all} times, of 200"
+)
+assert count["NaN"] > 20
+assert count["support vector in R, mended"] > 20
+assert wrong == 0
+assert found_all == 200
 
 # %% [markdown]
 # The library leaves the support vector undecided and decides the rest: it evaluates the bound of *some* ball of the
@@ -616,9 +674,15 @@ assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong
 
 # %%
 Z = np.array([[1.0, 0.0], [3.0, 2.0], [2.0, -0.5]])
-whole = ss.solve(ss.Problem(ss.Samples(Z * [[1], [-1], [1]], [1, -1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10).x
-without = ss.solve(ss.Problem(ss.Samples(Z[1:] * [[-1], [1]], [-1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10).x
-print("with all samples:", np.round(whole, 3), "  without the support vector:", np.round(without, 3))
+whole = ss.solve(
+    ss.Problem(ss.Samples(Z * [[1], [-1], [1]], [1, -1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10
+).x
+without = ss.solve(
+    ss.Problem(ss.Samples(Z[1:] * [[-1], [1]], [-1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10
+).x
+print(
+    "with all samples:", np.round(whole, 3), "  without the support vector:", np.round(without, 3)
+)
 assert np.linalg.norm(whole - without) > 0.1
 
 # %% [markdown]
@@ -654,7 +718,8 @@ for factor in (1.1, 2.0, 10.0, 100.0):
     assert not decided(both)[support].any()
     left = [40 - np.count_nonzero(decided(found)) for found in (one, both)]
     print(
-        f"C = {factor:5} C_ref, undecided: BT1 {left[0]:2}   IT {left[1]:2}   support vectors {support.sum()}"
+        f"C = {factor:5} C_ref, undecided: BT1 {left[0]:2}   IT {left[1]:2}   support vectors "
+        f"{support.sum()}"
     )
 
 # %% [markdown]

@@ -51,18 +51,28 @@ chosen = {
 wider = []
 figure, axes = figures.panels(3, width=10.4, height=3.9)
 for ax, (name, s) in zip(axes, chosen.items(), strict=True):
-    both = {"ball 1": ss.svm.ball_1(machine.terms, C_new, ss.svm.reference(old)), "ball 2": ss.svm.ball_2(machine.terms, C_new, old.x, s)}
+    both = {
+        "ball 1": ss.svm.ball_1(machine.terms, C_new, ss.svm.reference(old)),
+        "ball 2": ss.svm.ball_2(machine.terms, C_new, old.x, s),
+    }
     wider.append(both["ball 2"].radius / both["ball 1"].radius)
-    assert all(np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9) for ball in both.values())
+    assert all(
+        np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9) for ball in both.values()
+    )
     figures.balls(ss.cones.FreeSpace(2), both, {"optimum": best.x}, ax=ax, title=name)
     ax.set_facecolor("white")
-lowest, highest = (choose([limit() for ax in axes for limit in (ax.get_xlim, ax.get_ylim)], axis=0)[end] for end, choose in enumerate((np.min, np.max)))
+lowest, highest = (
+    choose([limit() for ax in axes for limit in (ax.get_xlim, ax.get_ylim)], axis=0)[end]
+    for end, choose in enumerate((np.min, np.max))
+)
 for ax in axes:
     ax.set(xlim=(lowest, highest), ylim=(lowest, highest))
 figures.show(
-    "Each panel shows the plane of weights with the same disc, ball 1, and another ball 2, both around "
+    "Each panel shows the plane of weights with the same disc, ball 1, and another "
+    "ball 2, both around "
     "the solution. The radius of ball 2 divided by the radius of ball 1 is "
-    f"{', '.join(f'{ratio:.1f}' for ratio in wider)}, from left to right: for all s zero, for coins, and "
+    f"{', '.join(f'{ratio:.1f}' for ratio in wider)}, from left to right: for all s "
+    "zero, for coins, and "
     "for the best s, whose lens with ball 1 holds the solution."
 )
 
@@ -119,7 +129,9 @@ z1, z2 = sp.Matrix([v1, v2]), sp.Matrix([v2 + 1, 3 * v1])  # two samples in the 
 m2 = (w_feasible + C * (s1 * z1 + s2 * z2)) / 2
 r2_square = m2.dot(m2) + C * (xi - s1 - s2)
 left = (m1 - m2).dot(m1 - m2) - r2_square
-right = m1.dot(m1) - m1.dot(w_feasible) - C * xi + C * (s1 * (1 - z1.dot(m1)) + s2 * (1 - z2.dot(m1)))
+right = (
+    m1.dot(m1) - m1.dot(w_feasible) - C * xi + C * (s1 * (1 - z1.dot(m1)) + s2 * (1 - z2.dot(m1)))
+)
 print("criterion minus (1):", sp.expand(left - right))
 assert sp.expand(left - right) == 0
 
@@ -211,9 +223,15 @@ for _ in range(100):
     m1, _, m2, square = two_balls(Z, old.x, C0, C, S)
     values = criterion(m1, m2, square)
     hits += values[-1] >= values.max() - 1e-9 * np.abs(values).max()
-    left_to_it, told = ss.svm.intersection_test(terms, C, old), ss.svm.intersection_test(terms, C, old, printed)
+    left_to_it, told = (
+        ss.svm.intersection_test(terms, C, old),
+        ss.svm.intersection_test(terms, C, old, printed),
+    )
     own += np.array_equal(left_to_it.in_L, told.in_L) and np.array_equal(left_to_it.in_R, told.in_R)
-print(f"equation (25) has the largest criterion in {hits}, the library chooses it in {same} of 100 machines,")
+print(
+    f"equation (25) has the largest criterion in {hits}, the library chooses it in "
+    f"{same} of 100 machines,"
+)
 print(f"and so does its intersection test when it is given no s: {own} of 100")
 assert hits == same == own == 100
 
@@ -251,7 +269,10 @@ for _ in range(50):
     fractional += np.any((s > 0) & (s < 1))
     others = [power(np.clip(s + 0.2 * rng.standard_normal(10), 0, 1)) for _ in range(10)]
     assert power(s) >= max(others) - 1e-9 * (1 + abs(power(s)))
-print(f"dual point and grid differ by {worst:.5f} at most (bound: half a step and rounding, {0.5 / 2000 + 1e-5:.5f});")
+print(
+    f"dual point and grid differ by {worst:.5f} at most (bound: half a step and rounding, "
+    f"{0.5 / 2000 + 1e-5:.5f});"
+)
 print(f"machines with a fractional s: {fractional} of 50")
 assert worst <= 0.5 / 2000 + 1e-5 and fractional > 20
 
@@ -280,7 +301,8 @@ def lens_area(m1, r1_square, m2, r2_square):
 
 # %%
 def lenses(rng):
-    """Areas of the lens: smallest over all s, with equation (25), with (25) aimed again, and the rank of (25); None without a lens."""
+    """Areas of the lens: smallest over all s, with equation (25), with (25) aimed again, and the
+    rank of (25); None without a lens."""
     y, X = small_machine(rng)
     Z, terms = y[:, None] * X, ss.Samples(X, y)
     C0 = ss.svm.c_min(terms) * 10.0 ** rng.uniform(0.2, 2.0)
@@ -291,7 +313,8 @@ def lenses(rng):
     m1, r1_square, m2, r2_square = two_balls(Z, old.x, C0, C, s[None])
     area = lens_area(m1, r1_square, m2, r2_square)[0]
     p = np.linalg.norm(m1 - m2)
-    if areas.min() < 1e-6 * np.pi * r1_square or p < 1e-9:  # a point, or concentric: nothing to compare
+    # a point, or concentric: nothing to compare
+    if areas.min() < 1e-6 * np.pi * r1_square or p < 1e-9:
         return None
     psi = m2[0] + (p**2 + r2_square[0] - r1_square) / (2 * p) * (m1 - m2[0]) / p
     second = (1 - Z @ psi > 0).astype(float)
@@ -310,7 +333,8 @@ for label, values in {"equation (25)": ratios, "aimed again (below)": again}.ite
     print(f"area of the lens over the smallest possible, {label:20} {line}")
 best, top = np.mean(ratios < 1 + 1e-9), np.mean(np.array(ranks) < 0.05)
 print(
-    f"(25) is the best of all s in {best:.0%} of the machines, among the best 5 % of all s in {top:.0%}"
+    f"(25) is the best of all s in {best:.0%} of the machines, among the best 5 % of "
+    f"all s in {top:.0%}"
 )
 assert np.mean(ratios > 1.01) > 0.05
 
@@ -365,7 +389,8 @@ def aimed(prob, C, old, times):
 # against the solution.
 
 # %%
-labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT", "aimed again", "four times again")
+labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT", "aimed again",
+          "four times again")
 
 
 def eight_tests(old, C, rng):
@@ -400,11 +425,16 @@ for share in shares:
         curves[label].append(found.rate)
 
 # %% tags=["nbval-ignore-output"]
-title, axis = "breast-cancer, $C = 10^4 C_{min}$", {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
+title, axis = (
+    "breast-cancer, $C = 10^4 C_{min}$",
+    {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"},
+)
 figures.lines(curves, shares, title=title, legend="right", marks="apart", **axis)
 figures.show(
-    "Curves show the share of samples screened by the intersection test against C_ref over C, one for "
-    f"each choice of s; marks show curves that lie over each other. Means: {figures.listed(curves)}."
+    "Curves show the share of samples screened by the intersection test against "
+    "C_ref over C, one for "
+    "each choice of s; marks show curves that lie over each other. Means: "
+    f"{figures.listed(curves)}."
 )
 
 # %% tags=["SSS14-D25", "nbval-ignore-output"]
@@ -432,10 +462,13 @@ for name in ("breast-cancer", "digits", "wine", "iris"):
         old = ss.solve(prob, 1 / (share * C), tol=1e-6, rtol=1e-10)
         one, rates = ss.svm.ball_test_1(prob.terms, C, old).rate, aimed(prob, C, old, 5)[1]
         gains.append((rates[0] - one, rates[1] - rates[0]))
-        print(f"{name:16}{factor:8}{share:9}{one:7.2f}{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}")
+        print(
+            f"{name:16}{factor:8}{share:9}{one:7.2f}{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}"
+        )
 gains = np.array(gains)
 print(
-    f"mean gain of IT over BT1: {gains[:, 0].mean():.2f};  of aiming again over IT: {gains[:, 1].mean():.2f}"
+    f"mean gain of IT over BT1: {gains[:, 0].mean():.2f};  of aiming again over IT: "
+    f"{gains[:, 1].mean():.2f}"
 )
 assert np.all(gains >= 0)
 
@@ -460,7 +493,8 @@ assert np.all(gains >= 0)
 
 # %%
 def random_machine(number, rng):
-    """Random samples, their rows y x, a loss, thresholds, and C_min by the formula; row sums of Q checked."""
+    """Random samples, their rows y x, a loss, thresholds, and C_min by the formula; row sums of
+    Q checked."""
     n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
     y = np.where(np.arange(n) % 2, 1, -1)
     X = rng.standard_normal((n, d)) + rng.uniform(0, 1) * y[:, None]
@@ -473,17 +507,22 @@ def random_machine(number, rng):
 
 
 def closed_form(prob, Z, C, tau, n):
-    """Whether solution_below_c_min gives C sum z, with a gap of 0 and all margins in the linear part."""
+    """Whether solution_below_c_min gives C sum z, with a gap of 0 and all margins in the linear
+    part."""
     total, loss = Z.sum(axis=0), prob.loss
     closed = ss.svm.solution_below_c_min(prob.terms, C, loss)
     gap = prob.primal(closed.w, 1 / C) - prob.dual(closed.alpha, 1 / C)
-    assert closed.C == C and closed.loss == loss and np.all(closed.alpha == 1) and np.allclose(closed.w, C * total, rtol=1e-12)
+    assert closed.C == C
+    assert closed.loss == loss
+    assert np.all(closed.alpha == 1)
+    assert np.allclose(closed.w, C * total, rtol=1e-12)
     return gap <= 1e-12 * n and np.all(Z @ closed.w <= (tau - loss.gamma) * (1 + 1e-12))
 
 
 # %% tags=["SSS14-L9"]
 rng = np.random.default_rng(9)
-count = dict.fromkeys(("C_min as by the formula", "solver finds C sum z", "gap 0", "gap 1 % beyond", "beyond refused"), 0)
+count = dict.fromkeys(("C_min as by the formula", "solver finds C sum z", "gap 0", "gap 1 % beyond",
+                       "beyond refused"), 0)
 for number in range(200):
     Z, terms, loss, tau, c_min = random_machine(number, rng)
     n, total, prob = len(Z), Z.sum(axis=0), ss.Problem(terms, loss)
@@ -509,10 +548,12 @@ assert set(count.values()) == {200}
 # With each sample once in each class the vectors $z_i$ sum to 0, and so does the solution for every $C$:
 
 # %% tags=["SSS14-L9"]
-X = np.array([[1.0, 2.0], [1.0, 2.0], [-0.5, 1.0], [-0.5, 1.0]])  # each sample once in each class: sum z = 0
+# each sample once in each class: sum z = 0
+X = np.array([[1.0, 2.0], [1.0, 2.0], [-0.5, 1.0], [-0.5, 1.0]])
 terms, Z = ss.Samples(X, [1, -1, 1, -1]), X * [[1], [-1], [1], [-1]]
 with np.errstate(divide="ignore"):
-    print("sum z = 0: printed C_min", 1 / np.max(Z @ Z.T @ np.ones(4)), "  library", ss.svm.c_min(terms))
+    print("sum z = 0: printed C_min", 1 / np.max(Z @ Z.T @ np.ones(4)), "  library",
+          ss.svm.c_min(terms))
 assert ss.svm.c_min(terms) == np.inf
 for C in (1.0, 1e6):
     closed, prob = ss.svm.solution_below_c_min(terms, C), ss.Problem(terms, ss.Hinge())
@@ -530,7 +571,10 @@ for C in (1.0, 1e6):
 for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
     computed = max(sum(u * v for v in z) for u in z)
     exact = max(Fraction(u) * sum(map(Fraction, z)) for u in z)
-    print(f"{z}: largest row sum {float(exact):.1e} as stored, {computed:.1e} as computed (bound of both 1e-15)")
+    print(
+        f"{z}: largest row sum {float(exact):.1e} as stored, {computed:.1e} as computed "
+        "(bound of both 1e-15)"
+    )
     assert 0 < exact < 1e-15 and abs(computed) < 1e-15
 
 
@@ -543,7 +587,8 @@ for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
 
 # %%
 def three_tests(C, star, shares):
-    """Share screened from each reference by BT1, IT and IT aimed again; every decision is held against the solution."""
+    """Share screened from each reference by BT1, IT and IT aimed again; every decision is held
+    against the solution."""
     margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
     curves = {"BT1": [], "IT": [], "aimed again": []}
     for share in shares:
@@ -554,8 +599,10 @@ def three_tests(C, star, shares):
             aimed(cancer, C, old, 2)[0],
         )
         for name, found in zip(curves, tests, strict=True):
-            assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
-            assert np.all(star.alpha[found.in_R] < 1e-3) and np.all(star.alpha[found.in_L] > 1 - 1e-3)
+            assert np.all((margin + room)[found.in_R] > 1)
+            assert np.all((margin - room)[found.in_L] < 1)
+            assert np.all(star.alpha[found.in_R] < 1e-3)
+            assert np.all(star.alpha[found.in_L] > 1 - 1e-3)
             curves[name].append(found.rate)
     return curves
 
@@ -573,7 +620,8 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))
     print(f"C = {factor} C_min, IT: {low:.2f} from C_ref = 0.8 C, {high:.2f} from C_ref = 1.25 C")
 figures.show(
-    "Curves show the share of samples screened against C_ref over C, below and above 1, a panel for each "
+    "Curves show the share of samples screened against C_ref over C, below and above "
+    "1, a panel for each "
     f"C. Means: {'. '.join(means)}."
 )
 
@@ -615,7 +663,9 @@ for _ in range(300):
     w0 = ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-12).x
     m1, _, m2, square = two_balls(Z, w0, C0, C, best_s_printed(Z, w0, C0, C)[None])
     value = criterion(m1, m2, square)[0]
-    by_loss = m1 @ (m1 - w0) + C * (np.maximum(1 - Z @ m1, 0).sum() - np.maximum(1 - Z @ w0, 0).sum())
+    by_loss = m1 @ (m1 - w0) + C * (
+        np.maximum(1 - Z @ m1, 0).sum() - np.maximum(1 - Z @ w0, 0).sum()
+    )
     assert abs(value - by_loss) <= 1e-9 * (1 + abs(value))
     negative += value < -1e-9
 print(f"criterion negative in {negative} of 300")

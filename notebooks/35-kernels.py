@@ -48,7 +48,10 @@ def half_moons(n=200, seed=4):
 
 def boundary(solution, X, y):
     """The function whose sign the machine predicts, from the coefficients of its expansion."""
-    return lambda points: np.exp(-3.0 * ((points[:, None, :] - X[None]) ** 2).sum(axis=2)) @ (solution.x.coef * y)
+    return lambda points: (
+        np.exp(-3.0 * ((points[:, None, :] - X[None]) ** 2).sum(axis=2)) @ (solution.x.coef * y)
+    )
+
 
 # %%
 X, y = half_moons()
@@ -59,9 +62,12 @@ found = svm.intersection_test(moons.terms, C_new, old)
 margin, room = moons.terms.margins(star.x), star.eps * moons.terms.norms
 assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
 figure, ax = figures.panels(1, width=6.6, height=3.8)
-figures.samples(X, y, boundary(star, X, y), found, ax=ax, title=f"{found.rate:.0%} decided before the training")
+figures.samples(
+    X, y, boundary(star, X, y), found, ax=ax, title=f"{found.rate:.0%} decided before the training"
+)
 figures.show(
-    "Dots form interleaved half moons, with the curved boundary of a machine between them. The points far inside of their half moon are "
+    "Dots form interleaved half moons, with the curved boundary of a machine between them. The "
+    "points far inside of their half moon are "
     "coloured, as decided; those near the boundary are grey."
 )
 
@@ -154,7 +160,10 @@ def both_balls(Q, g, h, a, s, C, C0):
 def features(X):
     """The map of (x'z + 1)^2 for points of the plane."""
     x1, x2 = X.T
-    return np.stack([np.ones_like(x1), np.sqrt(2) * x1, np.sqrt(2) * x2, x1**2, x2**2, np.sqrt(2) * x1 * x2], axis=1)
+    return np.stack(
+        [np.ones_like(x1), np.sqrt(2) * x1, np.sqrt(2) * x2, x1**2, x2**2, np.sqrt(2) * x1 * x2],
+        axis=1,
+    )
 
 
 def explicit_ball(Z, w, s, C):
@@ -166,7 +175,8 @@ def explicit_ball(Z, w, s, C):
 
 # %%
 def quadratic_machine(rng):
-    """Thirty samples with a quadratic kernel, by kernel and by features; the solution for a C0, and C = 1.25 C0."""
+    """Thirty samples with a quadratic kernel, by kernel and by features; the solution for a C0,
+    and C = 1.25 C0."""
     y = np.where(np.arange(30) % 2, 1, -1)
     X = rng.standard_normal((30, 2)) * 0.8
     X[y == 1] *= 1.8
@@ -190,7 +200,8 @@ def explicit_quantities(Z, a, C, rho):
 
 # %%
 def three_ways(Z, Q, kernel, old, a, C, C0):
-    """Each quantity of the table as printed, by the library (None where it has none), and by features."""
+    """Each quantity of the table as printed, by the library (None where it has none), and by
+    features."""
     rho = 2.25 / 2
     w0, m1, s, m2, r2 = explicit_quantities(Z, a, C, rho)
     _, r1, _, r2_printed, apart = both_balls(Q, Q @ a, Q @ s, a, s, C, C0)[:5]
@@ -204,9 +215,12 @@ def three_ways(Z, Q, kernel, old, a, C, C0):
         "<z, m1>": (rho * (Q @ a), kernel.margins(ball1.center), Z @ m1),
         "<z, m2>": ((Q @ a) / 2 + C / 2 * (Q @ s), kernel.margins(ball2.center), Z @ m2),
         "|m1|": (rho * np.sqrt(a @ Q @ a), ball1.center.norm(), np.linalg.norm(m1)),
-        "|m2|": (np.sqrt((a + C * s) @ Q @ (a + C * s)) / 2, ball2.center.norm(), np.linalg.norm(m2)),
-        "<m1, m2>": (rho / 2 * (a @ Q @ a + C * a @ Q @ s), space.inner(ball1.center, ball2.center), m1 @ m2),
-        "|m1 - m2|": (np.sqrt(apart), (ball1.center - ball2.center).norm(), np.linalg.norm(m1 - m2)),
+        "|m2|": (np.sqrt(
+            (a + C * s) @ Q @ (a + C * s)) / 2, ball2.center.norm(), np.linalg.norm(m2)),
+        "<m1, m2>": (rho / 2 * (a @ Q @ a + C * a @ Q @ s), space.inner(ball1.center,
+                                                                        ball2.center), m1 @ m2),
+        "|m1 - m2|": (np.sqrt(apart), (ball1.center - ball2.center).norm(),
+                      np.linalg.norm(m1 - m2)),
         "r1": (r1, None, np.linalg.norm(m1 - w0)),
         "r1 of the pair": (pair_radius, ball1.radius, pair_radius),
         "r2": (r2_printed, ball2.radius, r2),
@@ -238,7 +252,9 @@ for _ in range(40):
     for test in (svm.ball_test_1, svm.intersection_test):
         same += same_decisions(test, X, y, kernel, old, a, C, C0)
 assert max(worst.values()) < 1e-8
-print(f"{len(rows)} quantities as printed and by the library against features: a part in 1e8 at most")
+print(
+    f"{len(rows)} quantities as printed and by the library against features: a part in 1e8 at most"
+)
 print("the library decides the same samples by kernel and by features:", same, "of 80 tests")
 assert same >= 78
 
@@ -253,24 +269,33 @@ assert same >= 78
 corners = rng.integers(-2, 3, (16, 2)).astype(float)
 signs = np.where(np.arange(16) % 2, 1, -1)
 made = ss.KernelSamples.from_points(corners, signs, "polynomial", gamma=1.0, degree=2)
-Q_exact = [[int(v) for v in row] for row in np.round(signs[:, None] * (corners @ corners.T + 1) ** 2 * signs)]
+Q_exact = [
+    [int(v) for v in row]
+    for row in np.round(signs[:, None] * (corners @ corners.T + 1) ** 2 * signs)
+]
 
 
 def in_bounds(element):
-    """The largest error of an image in units of its bound, and whether the norm is inside its bounds; exact."""
+    """The largest error of an image in units of its bound, and whether the norm is inside its
+    bounds; exact."""
     c = [Fraction(v) for v in element.coef]
     true = [sum(q * v for q, v in zip(row, c, strict=True)) for row in Q_exact]
     off = [abs(Fraction(v) - t) for v, t in zip(element.image, true, strict=True)]
-    used = max(o / (Fraction(n) * Fraction(element.error)) for o, n in zip(off, made.norms, strict=True))
+    used = max(
+        o / (Fraction(n) * Fraction(element.error)) for o, n in zip(off, made.norms, strict=True)
+    )
     square = sum(v * t for v, t in zip(c, true, strict=True))
-    return used, Fraction(element.norm_lower()) ** 2 <= square <= Fraction(element.norm_upper()) ** 2
+    return used, Fraction(element.norm_lower()) ** 2 <= square <= Fraction(
+        element.norm_upper()
+    ) ** 2
 
 
 # %% tags=["SSS14-DIVD"]
 used, inside, n_elements = Fraction(0), True, 0
 coef = rng.standard_normal(16)
 x = made.adjoint(coef)
-for _ in range(300):  # each differs from the last in one coefficient, now large, now small, and is computed from it
+# each differs from the last in one coefficient, now large, now small, and is computed from it
+for _ in range(300):
     coef[rng.integers(16)] = rng.standard_normal() * 10.0 ** rng.integers(-8, 9)
     x = made.sum_near(coef, (x,))[0]
     big = 10.0 ** rng.integers(0, 12) * made.adjoint(rng.standard_normal(16))
@@ -281,7 +306,10 @@ for _ in range(300):  # each differs from the last in one coefficient, now large
 assert used <= 1 and inside
 fresh = made.adjoint(np.ones(16))
 assert x.error / x.scale <= 9 * fresh.error / fresh.scale  # and errors do not pile up
-print(f"{n_elements} expansions: no error of an image above its bound, no norm outside its bounds, in fractions")
+print(
+    f"{n_elements} expansions: no error of an image above its bound, no norm outside its bounds, "
+    "in fractions"
+)
 
 # %% [markdown]
 # The labels belong into $Q$. With $K$ in its place every length is another one:
@@ -305,7 +333,8 @@ assert abs(np.sqrt(a @ K @ a) - np.linalg.norm(w0)) > 0.01
 
 # %%
 def dome_from_gram(Q, a, b):
-    """Bounds of all margins over the dome of two solutions, and the rim's distance from the margin at w_a."""
+    """Bounds of all margins over the dome of two solutions, and the rim's distance from the
+    margin at w_a."""
     g, A, B, n = Q @ a, a @ Q @ a, b @ Q @ b, np.sqrt(np.diag(Q))
     rim = np.sqrt(np.maximum((B - A) / A * (A * n**2 - g**2), 0))
     low = np.where(-g * np.sqrt(B) >= A * n, -np.sqrt(B) * n, g - rim)
@@ -318,7 +347,9 @@ def solved(terms, C, rtol=1e-9):
 
 # %%
 rng = np.random.default_rng(4)
-X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
+X = np.vstack(
+    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
+)
 y = np.repeat([1, -1], 300)
 square = ss.KernelSamples.from_points(X, y, "polynomial", gamma=1.0, degree=2)
 plain, Q = ss.Samples(features(X), y), square.gram(np.arange(600))
@@ -331,13 +362,17 @@ low, high, rim = dome_from_gram(Q, a, b)
 
 # %% tags=["SSS13-D3"]
 region = svm.dome(square, at_a, at_b)
-assert abs(region.offset / (a @ Q @ a) - 1) < 1e-2 and 0 <= region.ball.radius / np.sqrt(b @ Q @ b) - 1 < 1e-2
+assert abs(region.offset / (a @ Q @ a) - 1) < 1e-2
+assert 0 <= region.ball.radius / np.sqrt(b @ Q @ b) - 1 < 1e-2
 by_kernel = svm.dome_test(square, at_a, at_b)
-explicit_a, explicit_b = (svm.Reference(plain.adjoint(c), at.alpha, 1 / at.lam) for c, at in ((a, at_a), (b, at_b)))
+explicit_a, explicit_b = (
+    svm.Reference(plain.adjoint(c), at.alpha, 1 / at.lam) for c, at in ((a, at_a), (b, at_b))
+)
 by_features = svm.dome_test(plain, explicit_a, explicit_b)
 clear = np.minimum(np.abs(low - 1), np.abs(high - 1)) > 1e-2
 for found in (by_kernel, by_features):
-    assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(found.in_L[clear], (high < 1)[clear])
+    assert np.array_equal(found.in_R[clear], (low > 1)[clear])
+    assert np.array_equal(found.in_L[clear], (high < 1)[clear])
     assert not np.any(found.in_R & (low <= 1)) and not np.any(found.in_L & (high >= 1))
 
 # %% [markdown]
@@ -353,7 +388,10 @@ for C in np.linspace(0.1, 0.15, 9):
     assert np.all(low - slack <= margins) and np.all(margins <= high + slack)
     ahead = Q @ a >= 0
     fallen = max(fallen, float(np.max(((Q @ a - margins - slack) / rim)[ahead])))
-print(f"polynomial kernel: {by_kernel.rate:.0%} of 600 screened for C in [0.1, 0.15], right at 9 values of C")
+print(
+    f"polynomial kernel: {by_kernel.rate:.0%} of 600 screened for C in [0.1, 0.15], "
+    "right at 9 values of C"
+)
 print(f"margins fall by at most {fallen:.2f} of the distance to the rim (bound 1)")
 assert by_kernel.rate > 0.5 and fallen <= 1
 
@@ -368,14 +406,21 @@ for budget in (0.3, 0.6, 0.9):
     v = np.linspace(0, 1, 20_001)
     first = v[np.argmax(np.maximum(1 - Q @ a - v[:, None] * (Q @ (a_T - a)), 0).sum(axis=1) <= s)]
     c = a + first * (a_T - a)
-    assert abs(w_hat.norm() / np.sqrt(c @ Q @ c) - 1) < 1e-3 and svm.total_loss(square, w_hat)[1] <= s
-print("feasible points by line search: as long as on a grid of 20 001, to a part in 1000, and within their budget")
+    assert abs(w_hat.norm() / np.sqrt(c @ Q @ c) - 1) < 1e-3
+    assert svm.total_loss(square, w_hat)[1] <= s
+print(
+    "feasible points by line search: as long as on a grid of 20 001, to a part in 1000, and "
+    "within their budget"
+)
 
 # %% [markdown]
 # The remark on Gaussian kernels: the wider the dome, the less it decides.
 
 # %% tags=["SSS13-D3"]
-print(f"\n{'kernel':14}" + "".join(f"{f'C {low:g} to {high:g}':>16}" for low, high in ((0.1, 0.2), (1, 1.3), (1, 10))))
+print(
+    f"\n{'kernel':14}"
+    + "".join(f"{f'C {low:g} to {high:g}':>16}" for low, high in ((0.1, 0.2), (1, 1.3), (1, 10)))
+)
 shares = {}
 for name, options in {
     "linear": {"kernel": "linear"},
@@ -442,7 +487,8 @@ def from_nothing(test, terms, C, old):
 
 
 def path_costs(terms, Cs):
-    """For each step of a path: |alpha|_0, |s|_0, changes of s; columns read by the library, BT1 and IT cold, BT1 and IT warm."""
+    """For each step of a path: |alpha|_0, |s|_0, changes of s; columns read by the library, BT1
+    and IT cold, BT1 and IT warm."""
     prob, count, last, rows = ss.Problem(terms, ss.Hinge()), Counter(terms.cone), None, []
     for C0, C in zip(Cs[:-1], Cs[1:], strict=True):
         solution = ss.solve(prob, 1 / C0, tol=1e-6, rtol=1e-10)
@@ -472,7 +518,9 @@ for n in sizes:
     rows = path_costs(terms, svm.c_min(terms) * np.geomspace(1.0, 1e3, 32))
     means.append(rows.mean(axis=0))
     row = means[-1] / n
-    print(f"{n:5}{row[0]:7.2f}{row[1]:7.2f}{row[2]:8.3f}{row[3]:11.2f}{row[4]:9.2f}{row[5]:10.2f}{row[6]:9.2f}{rows[:, 2].sum() / n:12.2f}")
+    print(
+        f"{n:5}{row[0]:7.2f}{row[1]:7.2f}{row[2]:8.3f}{row[3]:11.2f}{row[4]:9.2f}{row[5]:10.2f}{row[6]:9.2f}{rows[:, 2].sum() / n:12.2f}"
+    )
     if n == 240:
         finest = rows
 
@@ -487,12 +535,20 @@ terms = ss.KernelSamples.from_points(X[order[:240]], y[order[:240]], "rbf", gamm
 for steps in (8, 16, 32, 64, 128):
     rows = path_costs(terms, svm.c_min(terms) * np.geomspace(1.0, 1e3, steps + 2))
     steps_of[steps] = rows[:, :3].sum(axis=0) / 240
-cold, warm = ([f(value) for value in steps_of.values()] for f in (lambda v: v[0] + v[1], lambda v: v[2]))
-labels = {"xlabel": "steps of the path", "ylabel": "in units of $n^2$", "title": "entries of Q that a whole path needs"}
+cold, warm = (
+    [f(value) for value in steps_of.values()] for f in (lambda v: v[0] + v[1], lambda v: v[2])
+)
+labels = {
+    "xlabel": "steps of the path",
+    "ylabel": "in units of $n^2$",
+    "title": "entries of Q that a whole path needs",
+}
 figures.lines({"IT, cold": cold, "IT, warm": warm}, list(steps_of), log="xy", **labels)
 figures.show(
-    "Lines show the entries of the kernel matrix that a whole path needs, over n squared, against the steps of the path, on logarithmic axes: "
-    f"{figures.ends({'cold': cold, 'warm': warm}, '{:.0f}')}, where the steps grow from {min(steps_of)} to {max(steps_of)}."
+    "Lines show the entries of the kernel matrix that a whole path needs, over n squared, against "
+    "the steps of the path, on logarithmic axes: "
+    f"{figures.ends({'cold': cold, 'warm': warm}, '{:.0f}')}, where the steps grow from "
+    f"{min(steps_of)} to {max(steps_of)}."
 )
 
 # %% [markdown]
@@ -508,7 +564,10 @@ for label, slope in zip(("n |a|_0", "n |s|_0", "BT1 cold", "IT cold"), slopes, s
     print(f"{label:9} grows like n^{slope:.0f}")
     assert 1.5 < slope < 2.5
 share = means / np.array(sizes)[:, None]
-print(f"library, warm: BT1 at most {share[:, 5].max():.2f} n columns a step (bound 0.05), IT {share[:, 6].max():.2f} n (bound 0.2)")
+print(
+    f"library, warm: BT1 at most {share[:, 5].max():.2f} n columns a step (bound 0.05), IT "
+    f"{share[:, 6].max():.2f} n (bound 0.2)"
+)
 assert share[:, 5].max() < 0.05 and share[:, 6].max() < 0.2 and share[:, 3:5].min() > 1
 assert np.all(finest[:, 6] <= 2 * finest[:, 7])
 for steps, (a_0, s_0, changes) in steps_of.items():
@@ -539,7 +598,9 @@ class Passes(ss.Samples):
 # %% tags=["SSS14-B1"]
 rng, passes = np.random.default_rng(1), set()
 for n, d_s in ((1000, 5), (4000, 5), (1000, 20)):
-    X_sparse = sparse.random(n, 500, density=d_s / 500, format="csr", random_state=int(rng.integers(100)))
+    X_sparse = sparse.random(
+        n, 500, density=d_s / 500, format="csr", random_state=int(rng.integers(100))
+    )
     labels = np.where(np.arange(n) % 2, 1, -1)
     samples, counts = Passes(X_sparse, labels), []
     C0 = 2 * svm.c_min(samples)
@@ -550,7 +611,8 @@ for n, d_s in ((1000, 5), (4000, 5), (1000, 20)):
         counts.append(Passes.n_passes)
     passes.add(tuple(counts))
     assert samples.stored == n * d_s
-print("linear: passes of n d_s numbers, whatever n and d_s: BT1", counts[0], "(bound 4), IT", counts[1], "(bound 9)")
+print("linear: passes of n d_s numbers, whatever n and d_s: BT1", counts[0], "(bound 4), IT",
+      counts[1], "(bound 9)")
 assert len(passes) == 1 and counts[0] <= 4 and counts[1] <= 9
 
 # %% [markdown]
@@ -595,9 +657,17 @@ assert not np.any(star.alpha[found.in_R]) and np.all(star.alpha[found.in_L] == 1
 # %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, height=3.8)
 steps = Cs[1:] / Cs[0]
-labels = {"title": "before each solve", "xlabel": "$C/C_{min}$", "ylabel": "share of samples screened"}
-figures.lines({k: v[-len(steps) :] for k, v in curves.items()}, steps, ax=axes[0], log="x", **labels)
-figures.samples(X, y, boundary(star, X, y), found, ax=axes[1], title=f"{found.rate:.0%} decided before solving")
+labels = {
+    "title": "before each solve",
+    "xlabel": "$C/C_{min}$",
+    "ylabel": "share of samples screened",
+}
+figures.lines(
+    {k: v[-len(steps) :] for k, v in curves.items()}, steps, ax=axes[0], log="x", **labels
+)
+figures.samples(
+    X, y, boundary(star, X, y), found, ax=axes[1], title=f"{found.rate:.0%} decided before solving"
+)
 axes[1].get_legend().remove()
 figures.show(
     "Left, curves show the share screened before each solve along a path with a kernel: "
@@ -641,7 +711,10 @@ for _ in range(300):
     alone = svm.ball_test_1(small, C, svm.solution_below_c_min(small, C0))
     assert np.all(found.in_L >= alone.in_L) and not found.in_R.any()
 assert negative > 5 and bad > 30
-print("printed square of the distance negative in more than 5 of 300, wrong by more than a part in a million in more than 30")
+print(
+    "printed square of the distance negative in more than 5 of 300, wrong by more than a part in "
+    "a million in more than 30"
+)
 
 # %% [markdown]
 # ## Break it: positive semidefinite up to rounding
@@ -662,7 +735,10 @@ bound = linear.cone.relative_error / 2.0**-53
 assert np.sum(values < 0) > 100 and -values[0] < 1e-14 * values[-1] and bound < 100
 assert values[0] < 0 and element.norm_lower() == 0.0 and element.norm_upper() > np.sqrt(-values[0])
 print("more than 100 eigenvalues come out negative, none below -1e-14 of the largest")
-print(f"library: length of such a combination at least {element.norm_lower()}, and at most something positive")
+print(
+    f"library: length of such a combination at least {element.norm_lower()}, and at most "
+    "something positive"
+)
 print(f"bound of the error of the entries: {bound:.0f} units of roundoff")
 
 # %% [markdown]
@@ -703,7 +779,8 @@ for C in (0.5, 2.0):
     solution = ss.solve(ss.Problem(alone, ss.Hinge()), 1 / C, tol=1e-6, rtol=1e-9)
     found = svm.intersection_test(alone, 1.2 * C, solution)
     print(
-        f"C = {C}: a = {np.unique(np.round(C * solution.alpha, 6))}, decided for 1.2 C: {found.rate:.0%}"
+        f"C = {C}: a = {np.unique(np.round(C * solution.alpha, 6))}, decided for 1.2 C: "
+        f"{found.rate:.0%}"
     )
 assert abs(svm.c_min(alone) - 1) < 1e-9
 

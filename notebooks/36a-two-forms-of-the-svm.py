@@ -38,7 +38,8 @@ from safescreen_book.protocols import pathwise
 
 # %%
 def problem_of(Z):
-    """The machine of samples z_i, given as rows. Labels alternate, so that there are two classes."""
+    """The machine of samples z_i, given as rows. Labels alternate, so that there are two
+    classes."""
     y = np.where(np.arange(len(Z)) % 2, -1, 1)
     return ss.Problem(ss.Samples(np.asarray(Z, dtype=float) * y[:, None], y), ss.Hinge())
 
@@ -62,7 +63,9 @@ loss_pair = np.array([total_loss(pair, w) for w in w_pair])
 
 # %%
 rng = np.random.default_rng(4)
-X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
+X = np.vstack(
+    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
+)
 y = np.repeat([1, -1], 300)
 cloud = y[:, None] * X
 cloud_problem = ss.Problem(ss.Samples(X, y), ss.Hinge())
@@ -83,8 +86,10 @@ for ax, title, at, w, loss in (
     }
     figures.lines(curves, at, ax=ax, title=title, xlabel="price C", log="x", share=True)
 figures.show(
-    "Curves show the total loss and the length of w against the price C. Left, for a pair of samples, the loss falls and the length rises in stretches, and both rest between them: "
-    f"they rest on {np.mean(np.abs(np.diff(w_pair[:, 0])) < 1e-6):.0%} of the steps of the grid. Right, for {len(cloud)} points, the loss falls and the length rises too."
+    "Curves show the total loss and the length of w against the price C. Left, for a pair of "
+    "samples, the loss falls and the length rises in stretches, and both rest between them: "
+    f"they rest on {np.mean(np.abs(np.diff(w_pair[:, 0])) < 1e-6):.0%} of the steps of the grid. "
+    f"Right, for {len(cloud)} points, the loss falls and the length rises too."
 )
 
 # %% [markdown]
@@ -244,7 +249,9 @@ assert n_pairs == 600 and strict > 500
 def budget_form(Z, s):
     """The shortest w whose total loss is at most s."""
     w = cp.Variable(Z.shape[1])
-    cp.Problem(cp.Minimize(cp.sum_squares(w)), [cp.sum(cp.pos(1.0 - Z @ w)) <= s]).solve(solver="CLARABEL")
+    cp.Problem(cp.Minimize(cp.sum_squares(w)), [cp.sum(cp.pos(1.0 - Z @ w)) <= s]).solve(
+        solver="CLARABEL"
+    )
     return w.value
 
 
@@ -256,7 +263,10 @@ for _ in range(12):
     w = solve(problem_of(Z), C).x
     machines.append((Z, C, w, total_loss(Z, w)))
 off = max(np.linalg.norm(budget_form(Z, s) - w) / np.linalg.norm(w) for Z, _, w, s in machines)
-print(f"equation 19, {len(machines)} machines: the budget form has the solution of the price, to less than 1e-3")
+print(
+    f"equation 19, {len(machines)} machines: the budget form has the solution of the price, to "
+    "less than 1e-3"
+)
 assert off < 1e-3
 
 # %% tags=["SSS13-D20"]
@@ -268,7 +278,10 @@ for Z, _, w, s in machines:
     at_price = solve(problem_of(Z), float(price.value)).x
     assert np.isclose(best, 0.5 * w @ w, rtol=1e-4)  # no gap
     apart = max(apart, np.linalg.norm(Z.T @ beta.value - w), np.linalg.norm(at_price - w))
-print(f"equation 20, {len(machines)} machines: no gap, and its price has the solution of the budget, to less than 1e-2")
+print(
+    f"equation 20, {len(machines)} machines: no gap, and its price has the solution of the "
+    "budget, to less than 1e-2"
+)
 assert apart < 1e-2
 
 # %% [markdown]
@@ -298,7 +311,8 @@ assert apart < 1e-2
 
 # %%
 def pair_ball(Z, w, alpha, C):
-    """Center and radius of the midpoint gap bound of a pair (w, alpha) at the price C, and its gap."""
+    """Center and radius of the midpoint gap bound of a pair (w, alpha) at the price C, and its
+    gap."""
     v = C * alpha @ Z
     fenchel = np.sum(np.maximum(1.0 - Z @ w, 0.0) - alpha * (1.0 - Z @ w))
     apart = (w - v) @ (w - v)
@@ -340,7 +354,9 @@ for _ in range(30):
         low, high = svm.s_bounds(prob.terms, C, chosen)
         slow_low, slow_high = loss_bounds(Z, C, [(r.w, r.alpha, r.C) for r in chosen])
         assert low <= slow_low + 1e-12 and high >= slow_high - 1e-12
-        worst = max(worst, (slow_low - low) / (1.0 + slow_high), (high - slow_high) / (1.0 + slow_high))
+        worst = max(
+            worst, (slow_low - low) / (1.0 + slow_high), (high - slow_high) / (1.0 + slow_high)
+        )
         n_bounds += 1
 print(f"{n_bounds} intervals, none narrower than by the formula, wider by less than 1e-7")
 assert n_bounds == 180 and worst < 1e-7
@@ -380,7 +396,8 @@ wanted = 0.5 * (loss_cloud[5] + loss_cloud[10])
 C_found, solution = pathwise.C_of_s(cloud_problem.terms, wanted, rtol=1e-6)
 low, high = cloud_Cs[[5, 10]]
 print(
-    f"budget {wanted:.2f}: price {C_found:.4f}, which lies in ({low:.4f}, {high:.4f}); loss there {solution.loss:.2f}"
+    f"budget {wanted:.2f}: price {C_found:.4f}, which lies in ({low:.4f}, {high:.4f}); loss there "
+    f"{solution.loss:.2f}"
 )
 assert low < C_found < high and abs(solution.loss - wanted) < 1e-3
 
@@ -400,7 +417,9 @@ for _ in range(60):
     low, high = svm.s_bounds(prob.terms, 1.01 * C, a)
     outside += not low - 1e-6 <= total_loss(Z, solve(prob, 1.01 * C).x) <= high + 1e-6
 print("pairs whose loss grows with the price:", wrong_order, "of 60")
-print("intervals of formula (1), from the same rough solutions, that miss the loss:", outside, "of 60")
+print(
+    "intervals of formula (1), from the same rough solutions, that miss the loss:", outside, "of 60"
+)
 assert outside == 0
 
 # %% [markdown]

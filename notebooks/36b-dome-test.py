@@ -42,7 +42,9 @@ def total_loss(Z, w):
 
 
 rng = np.random.default_rng(4)
-X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
+X = np.vstack(
+    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
+)
 y = np.repeat([1, -1], 300)
 Z = y[:, None] * X
 toy = ss.Problem(ss.Samples(X, y), ss.Hinge())
@@ -54,11 +56,16 @@ between = solve(toy, 0.14).x
 points = {"$w_a$": a.x, "$w_b$": b.x, "optimum": between}
 figures.domes(a.x, np.linalg.norm(b.x), {}, points, title="C from 0.1 to 0.2")
 depth, length = between @ a.x / (a.x @ a.x), np.linalg.norm(between) / np.linalg.norm(b.x)
-print(f"half-space and ball hold the optimum for C = 0.14: {depth:.2f} is at least 1, {length:.2f} at most 1")
+print(
+    f"half-space and ball hold the optimum for C = 0.14: {depth:.2f} is at least 1, "
+    f"{length:.2f} at most 1"
+)
 assert depth >= 1.0 and length <= 1.0
 figures.show(
-    "In the plane of weights the dome is a slice between an arc, on which the solution w_b lies, and a straight edge, on "
-    "which the solution w_a lies. The solution for a C between, marked as the optimum, lies in the slice."
+    "In the plane of weights the dome is a slice between an arc, on which the solution w_b lies, "
+    "and a straight edge, on "
+    "which the solution w_a lies. The solution for a C between, marked as the optimum, "
+    "lies in the slice."
 )
 
 # %% [markdown]
@@ -139,9 +146,9 @@ for _ in range(40):
         w_hat = w_b + rng.uniform(0.0, 2.0, 3) * (far - w_b)
         if total_loss(Z_, w_hat) <= total_loss(Z_, w_b):
             for w in solutions:
-                assert w_a @ w >= w_a @ w_a * (1 - 1e-4) and np.linalg.norm(w) <= np.linalg.norm(w_hat) * (
-                    1 + 1e-4
-                )
+                assert w_a @ w >= w_a @ w_a * (1 - 1e-4) and np.linalg.norm(w) <= np.linalg.norm(
+                    w_hat
+                ) * (1 + 1e-4)
                 n_checked += 1
 print("some 500 feasible points in 40 machines: both conditions hold for five solutions each")
 assert n_checked > 2000
@@ -212,7 +219,8 @@ def algorithm_1(Z, w_a, w_hat):
 
 low, high = dome_bounds(Z, a.x, b.x @ b.x)
 slow_L, slow_R = algorithm_1(Z, a.x, b.x)
-print("of 600 samples, decided for every C in [0.1, 0.2]:", slow_L.sum(), "in L and", slow_R.sum(), "in R")
+print("of 600 samples, decided for every C in [0.1, 0.2]:", slow_L.sum(), "in L and", slow_R.sum(),
+      "in R")
 
 # %% [markdown]
 # ### The idea in a picture
@@ -221,7 +229,9 @@ print("of 600 samples, decided for every C in [0.1, 0.2]:", slow_L.sum(), "in L 
 # the sample is decided. The two bounds are the nearest and the farthest that the dome comes to the line.
 
 # %% tags=["SSS13-F2"]
-ax = figures.domes(a.x, np.linalg.norm(b.x), {}, {"$w_a$": a.x, "$w_b$": b.x}, title="samples as lines")
+ax = figures.domes(
+    a.x, np.linalg.norm(b.x), {}, {"$w_a$": a.x, "$w_b$": b.x}, title="samples as lines"
+)
 xlim, ylim = ax.get_xlim(), ax.get_ylim()
 corners = np.array([[u, v] for u in xlim for v in ylim])
 shown = np.flatnonzero((Z @ corners.T).min(axis=1) < 1.0)
@@ -239,10 +249,12 @@ angles = np.linspace(0.0, 2.0 * np.pi, 20_001)
 rim = np.linalg.norm(b.x) * np.array([np.cos(angles), np.sin(angles)])
 margins_of_dome = Z[shown] @ rim[:, a.x @ rim >= a.x @ a.x]
 misses = (margins_of_dome.min(axis=1) > 1.0) | (margins_of_dome.max(axis=1) < 1.0)
-print("lines drawn:", len(shown), " miss the dome:", misses.sum(), " decided wrongly:", int((misses != (slow_L | slow_R)[shown]).sum()))
+print("lines drawn:", len(shown), " miss the dome:", misses.sum(), " decided wrongly:",
+      int((misses != (slow_L | slow_R)[shown]).sum()))
 assert (misses == (slow_L | slow_R)[shown]).all() and 0 < misses.sum() < len(shown)
 figures.show(
-    "The dome lies in the plane of weights, and samples are straight lines. Lines of samples in R and in "
+    "The dome lies in the plane of weights, and samples are straight lines. Lines of "
+    "samples in R and in "
     "L pass the dome on either side, and lines of undecided samples cut it."
 )
 
@@ -256,7 +268,9 @@ figures.show(
 angle = np.linspace(0.0, 2.0 * np.pi, 40_001)
 circle = np.linalg.norm(b.x) * np.array([np.cos(angle), np.sin(angle)])
 edge = circle[:, a.x @ circle >= a.x @ a.x]
-off = max(np.max(np.abs(low - (Z @ edge).min(axis=1))), np.max(np.abs(high - (Z @ edge).max(axis=1))))
+off = max(
+    np.max(np.abs(low - (Z @ edge).min(axis=1))), np.max(np.abs(high - (Z @ edge).max(axis=1)))
+)
 print("formula and points of the edge differ by less than 2e-3")
 assert off < 2e-3
 
@@ -290,11 +304,13 @@ assert worst < 1e-3
 
 # %% tags=["SSS13-T2", "SSS13-A1"]
 def alike(screened, low, high, band):
-    """Whether masks are those of the bounds; within a band around 1 fewer may be decided, but no other ones."""
+    """Whether masks are those of the bounds; within a band around 1 fewer may be decided, but no
+    other ones."""
     sure = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > band
     same_R = np.array_equal(screened.in_R[sure], low[sure] > 1.0)
     same_L = np.array_equal(screened.in_L[sure], high[sure] < 1.0)
-    return same_R and same_L and not np.any(screened.in_R & (low <= 1.0) | screened.in_L & (high >= 1.0))
+    return same_R and same_L and not np.any(screened.in_R & (low <= 1.0)
+                                            | screened.in_L & (high >= 1.0))
 
 
 found = svm.dome_test(toy.terms, a, b)
@@ -304,7 +320,8 @@ assert alike(found, low, high, 1e-3)
 assert alike(svm.safe_screening(toy.terms, a, b.x), low, high, 1e-4)
 assert alike(svm.safe_screening(toy.terms, a, longer), *dome_bounds(Z, a.x, longer @ longer), 1e-4)
 print(
-    f"svm.dome_test decides {found.rate:.0%} of the samples; it agrees with the formula, svm.safe_screening too"
+    f"svm.dome_test decides {found.rate:.0%} of the samples; it agrees with the formula, "
+    "svm.safe_screening too"
 )
 assert found.rate > 0.5
 
@@ -345,7 +362,9 @@ for _ in range(40):
     Z_, prob, C_a_, C_b_ = random_machine(rng)
     w_a, *inside, w_b = [solve(prob, C).x for C in np.geomspace(C_a_, C_b_, 5)]
     for w in inside:
-        lost += w_b @ w < w_b @ w_b * (1 - 1e-4) and np.linalg.norm(w) > np.linalg.norm(w_a) * (1 + 1e-4)
+        lost += w_b @ w < w_b @ w_b * (1 - 1e-4) and np.linalg.norm(w) > np.linalg.norm(w_a) * (
+            1 + 1e-4
+        )
 print("solutions that break both conditions of the exchanged dome:", lost, "of 120")
 assert lost > 60
 
@@ -361,10 +380,13 @@ assert lost > 60
 # %%
 def clouds(seed):
     rng, labels = np.random.default_rng(seed), np.where(np.arange(30) % 2, 1, -1)
-    return ss.Problem(ss.Samples(rng.standard_normal((30, 2)) + 0.8 * labels[:, None], labels), ss.Hinge())
+    return ss.Problem(
+        ss.Samples(rng.standard_normal((30, 2)) + 0.8 * labels[:, None], labels), ss.Hinge()
+    )
 
 
-names = ("outside the half-space", "outside the ball", "wrong decisions", "wrong decisions of the library")
+names = ("outside the half-space", "outside the ball", "wrong decisions",
+         "wrong decisions of the library")
 count, n_decided = dict.fromkeys(names, 0), 0
 for seed in range(60):
     prob = clouds(seed)

@@ -63,8 +63,11 @@ too_low = curves["printed"] < curves["corrected"] - 1e-9
 edges = np.degrees(angle)[np.flatnonzero(too_low)[[0, -1]]]
 figures.lines(curves, np.degrees(angle), title=r"$\|w_b\| = 1.7\,\|w_a\|$, $\|z\| = 1$", **labels)
 figures.show(
-    "Curves show the largest margin over a dome against the angle between z and w_a. The corrected one is constant up to "
-    f"{edges[1]:.0f} degrees and falls from there. The printed one starts {curves['printed'][0] / curves['corrected'][0] - 1.0:.0%} higher, lies below the corrected one "
+    "Curves show the largest margin over a dome against the angle between z and w_a. The "
+    "corrected one is constant up to "
+    f"{edges[1]:.0f} degrees and falls from there. The printed one starts "
+    f"{curves['printed'][0] / curves['corrected'][0] - 1.0:.0%} higher, lies below "
+    "the corrected one "
     f"from {edges[0]:.0f} degrees on, and joins it at {edges[1]:.0f}."
 )
 
@@ -142,7 +145,8 @@ for k in np.linspace(1.0, 4.0, 301):
     t = np.linspace(1 / k, min(1.0, np.sqrt(2) / k), 60)
     on_grid.append(np.min(t / k + np.sqrt(np.maximum((1 - k**-2) * (1 - t**2), 0.0))))
 print(
-    f"printed / right: {worst} for z parallel to w_a and kappa = sqrt 2; smallest on a grid {min(on_grid):.3f}"
+    f"printed / right: {worst} for z parallel to w_a and kappa = sqrt 2; smallest on a grid "
+    f"{min(on_grid):.3f}"
 )
 assert min(on_grid) >= float(worst) - 1e-12 and abs(min(on_grid) - float(worst)) < 1e-2
 
@@ -170,7 +174,8 @@ def corrected(Z, w_a, B):
 
 # %%
 def judged(bounds, low, high):
-    """How often bounds err against the right ones, and how many samples they put into R without proof."""
+    """How often bounds err against the right ones, and how many samples they put into R without
+    proof."""
     low_, high_ = bounds
     real = ~(np.isnan(low_) | np.isnan(high_))
     return np.array([
@@ -203,7 +208,9 @@ print(
 )
 for name, (u_low, u_high, l_high, not_real, unproved) in errors.items():
     print(f"{name:12}{u_low:11}{u_high:12}{l_high:12}{not_real:10}{unproved:12}")
-assert errors["as defined"][0] > 1000 and errors["as defined"][1] > 1000 and errors["as defined"][4] == 0
+assert errors["as defined"][0] > 1000
+assert errors["as defined"][1] > 1000
+assert errors["as defined"][4] == 0
 assert errors["halves"][4] > 0
 assert not np.any(errors["corrected"])
 
@@ -234,7 +241,8 @@ a, b = solve(pair, C_a), solve(pair, C_b)
 u_printed, u_right = printed(line, a.x, b.x @ b.x)[1], dome_bounds(line, a.x, b.x @ b.x)[1]
 print(f"w_a = {a.x[0]:.4f}, w_b = {b.x[0]:.4f}")
 print(
-    f"sample 1: margin at C_b {line[0] @ b.x:.4f}, printed bound {u_printed[0]:.4f}, right bound {u_right[0]:.4f}"
+    f"sample 1: margin at C_b {line[0] @ b.x:.4f}, printed bound {u_printed[0]:.4f}, right bound "
+    f"{u_right[0]:.4f}"
 )
 assert u_printed[0] < 1.0 < line[0] @ b.x <= u_right[0] + 1e-6
 
@@ -296,11 +304,15 @@ for factor, step in ((1.5, 1.3), (1.5, 2.0), (3.0, 1.3), (30.0, 1.1)):
     C_a = factor * svm.c_min(cancer.terms)
     a, b = solve(cancer, C_a), solve(cancer, step * C_a)
     (low_p, high_p), (low, high) = printed(Z, a.x, b.x @ b.x), dome_bounds(Z, a.x, b.x @ b.x)
-    found, sure = svm.dome_test(cancer.terms, a, b), np.minimum(np.abs(low - 1), np.abs(high - 1)) > 2e-3
+    found, sure = (
+        svm.dome_test(cancer.terms, a, b),
+        np.minimum(np.abs(low - 1), np.abs(high - 1)) > 2e-3,
+    )
     assert np.array_equal(found.in_R[sure], low[sure] > 1) and np.array_equal(
         found.in_L[sure], high[sure] < 1
     )
-    assert not np.any(found.in_R & (low <= 1) | found.in_L & (high >= 1)) and contradictions(found, b) == 0
+    assert not np.any(found.in_R & (low <= 1) | found.in_L & (high >= 1))
+    assert contradictions(found, b) == 0
     assert np.array_equal(low_p > 1, low > 1) and np.all((Z @ b.x)[high_p < 1] < 1)
     unproved = np.sum((high_p < 1) & (high >= 1))
     n_unproved += unproved
@@ -333,12 +345,15 @@ v, w = sp.Matrix([v1, v2]), sp.Matrix([w1, w2])
 in_ball = (w - v).dot(w - k * v)  # at most 0 in the ball over the segment from v to k v
 assert sp.expand(in_ball - ((w - v).dot(w - v) - (k - 1) * v.dot(w - v))) == 0
 print(
-    "in the ball over [v, k v]:  |w - v|^2 <= (k - 1) <v, w - v>,  so  <v, w> >= |v|^2,  and a larger k asks for less"
+    "in the ball over [v, k v]:  |w - v|^2 <= (k - 1) <v, w - v>,  so  <v, w> >= |v|^2,  and a "
+    "larger k asks for less"
 )
 
 # %%
 rng = np.random.default_rng(4)
-points = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
+points = np.vstack(
+    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
+)
 toy = ss.Problem(ss.Samples(points, np.repeat([1, -1], 300)), ss.Hinge())
 a, b, at = (solve(toy, C) for C in (0.1, 0.2, 0.14))
 from_a, from_b = spheres.path_bound(a.x, a.lam, b.lam), spheres.path_bound(b.x, b.lam, a.lam)
@@ -347,8 +362,10 @@ named = {"ball from $w_a$": from_a, "ball from $w_b$": from_b}
 figures.domes(a.x, np.linalg.norm(b.x), named, marks, title="C from 0.1 to 0.2")
 assert all(np.linalg.norm(at.x - ball.center) <= ball.radius for ball in named.values())
 figures.show(
-    f"The dome of the {len(points)} points is a slice between a straight edge and an arc. A ball touches the edge in w_a, another touches the arc in w_b. "
-    "The region in which the balls overlap is a lens in the middle of the slice; the solution for a C between lies in it."
+    f"The dome of the {len(points)} points is a slice between a straight edge and an arc. A ball "
+    "touches the edge in w_a, another touches the arc in w_b. "
+    "The region in which the balls overlap is a lens in the middle of the slice; the solution for "
+    "a C between lies in it."
 )
 
 # %% [markdown]
@@ -371,7 +388,9 @@ for name, prob, factors in (
         from_b = spheres.relaxed_path_bound(b.x, b.eps, b.lam, a.lam)
         both = rules.intersection(prob, from_a, from_b)
         assert np.all(both.in_L >= dome.in_L) and np.all(both.in_R >= dome.in_R)
-        assert all(contradictions(both, solve(prob, C)) == 0 for C in np.linspace(C_a, step * C_a, 5))
+        assert all(
+            contradictions(both, solve(prob, C)) == 0 for C in np.linspace(C_a, step * C_a, 5)
+        )
         rows.append((name, factor, step, dome.rate, both.rate))
 
 # %% tags=["nbval-ignore-output"]

@@ -39,7 +39,9 @@ def total_loss(Z, w):
 
 
 rng = np.random.default_rng(4)
-X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
+X = np.vstack(
+    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
+)
 y = np.repeat([1, -1], 300)
 Z = y[:, None] * X
 toy = ss.Problem(ss.Samples(X, y), ss.Hinge())
@@ -56,12 +58,13 @@ groups = {
     "the four between": (Cs[between], rates[between]),
     "the farthest of five": (Cs[farthest], rates[farthest]),
 }
-figures.lines(
-    {}, dots=groups, xlabel="C", ylabel="share screened before training", log="x", share=True, legend="best"
-)
+figures.lines({}, dots=groups, xlabel="C", ylabel="share screened before training", log="x",
+              share=True, legend="best")
 figures.show(
-    f"Dots show the share of the {len(y)} samples screened before training against C. The machines between solutions share a rule, "
-    f"which screens {min(rates[between]):.2f} to {max(rates[between]):.2f} of them. The rule for the farthest machine of each group screens "
+    f"Dots show the share of the {len(y)} samples screened before training against C. The "
+    "machines between solutions share a rule, "
+    f"which screens {min(rates[between]):.2f} to {max(rates[between]):.2f} of them. The rule for "
+    "the farthest machine of each group screens "
     f"{min(rates[farthest]):.2f} to {max(rates[farthest]):.2f}."
 )
 print(f"mean share over the path {np.mean(rates):.2f}; first and last are trained whole")
@@ -131,7 +134,8 @@ for share in (0.1, 0.5, 0.9):
     assert s - 1e-3 <= total_loss(Z, w_hat) <= s
     assert np.linalg.norm(w_hat - first_feasible(Z, a.x, T.x, s)) < 1e-5 * np.linalg.norm(T.x)
     print(
-        f"budget {s:6.2f}: length {np.linalg.norm(w_hat):.3f}, between {np.linalg.norm(a.x):.3f} and {np.linalg.norm(T.x):.3f}"
+        f"budget {s:6.2f}: length {np.linalg.norm(w_hat):.3f}, between {np.linalg.norm(a.x):.3f} "
+        f"and {np.linalg.norm(T.x):.3f}"
     )
 assert pathwise.feasible_between(toy.terms, a, T, 0.99 * loss_T) is None
 
@@ -146,17 +150,23 @@ lengths = np.linalg.norm(way, axis=1)
 s = loss_a + 0.5 * (loss_T - loss_a)
 found = first_feasible(Z, a.x, T.x, s)
 share = np.linalg.norm(found - a.x) / np.linalg.norm(T.x - a.x)
-curves = {"total loss over that at the start": losses / loss_a, "length over that at the end": lengths / lengths[-1]}
-ax = figures.lines(curves, v, xlabel="share of the way from w_a to w_T", ylabel="", title="a feasible vector for a budget")
+curves = {
+    "total loss over that at the start": losses / loss_a,
+    "length over that at the end": lengths / lengths[-1],
+}
+ax = figures.lines(curves, v, xlabel="share of the way from w_a to w_T", ylabel="",
+                   title="a feasible vector for a budget")
 ax.axhline(s / loss_a, color="#999999", linewidth=0.8, label="budget")
 ax.axvline(share, color="#999999", linewidth=0.8, linestyle=":", label="first vector within it")
 ax.legend()
-print("the loss falls along the way, the length grows:", bool((np.diff(losses) <= 1e-9).all()), bool((np.diff(lengths) > 0.0).all()))
+print("the loss falls along the way, the length grows:", bool((np.diff(losses) <= 1e-9).all()),
+      bool((np.diff(lengths) > 0.0).all()))
 print(f"first vector within the budget: after {share:.2f} of the way")
 assert (np.diff(losses) <= 1e-9).all() and (np.diff(lengths) > 0.0).all()
 assert (losses[v < share - 0.01] > s).all() and (losses[v > share + 0.01] < s).all()
 figures.show(
-    "Curves show the total loss and the length along the straight way from the first solution to the last one. The loss falls, the length grows, and a vertical "
+    "Curves show the total loss and the length along the straight way from the first solution to "
+    "the last one. The loss falls, the length grows, and a vertical "
     "line marks the point where the loss first reaches the budget, a horizontal line."
 )
 
@@ -200,7 +210,9 @@ for C in (0.15, 0.3, 1.0, 3.0):
     U, w_hat = longest(toy, C, a, T), pathwise.feasible_between(toy.terms, a, T, s_b)
     searched = np.linalg.norm(T.x if w_hat is None else w_hat)
     length = np.linalg.norm(here.x)
-    print(f"{C:5.2f}{s_b:14.2f}{total_loss(Z, here.x):10.2f}{length:10.3f}{U:10.3f}{searched:24.3f}")
+    print(
+        f"{C:5.2f}{s_b:14.2f}{total_loss(Z, here.x):10.2f}{length:10.3f}{U:10.3f}{searched:24.3f}"
+    )
     assert s_b <= total_loss(Z, here.x) and length <= U <= searched * (1 + 1e-6)
 
 # %% [markdown]
@@ -210,7 +222,9 @@ for C in (0.15, 0.3, 1.0, 3.0):
 # %%
 def clouds(seed):
     rng, labels = np.random.default_rng(seed), np.where(np.arange(30) % 2, 1, -1)
-    return ss.Problem(ss.Samples(rng.standard_normal((30, 2)) + 0.8 * labels[:, None], labels), ss.Hinge())
+    return ss.Problem(
+        ss.Samples(rng.standard_normal((30, 2)) + 0.8 * labels[:, None], labels), ss.Hinge()
+    )
 
 
 rng, n_searches = np.random.default_rng(9), 0
@@ -219,7 +233,9 @@ for seed in range(40):
     C_a = svm.c_min(prob.terms) * 10.0 ** rng.uniform(0.2, 1.5)
     quality, C = 10.0 ** rng.uniform(-9, -4), C_a * rng.uniform(1.01, 1.2)
     start, last = solve(prob, C_a, quality), solve(prob, 10.0 * C_a, quality)
-    w_hat = pathwise.feasible_between(prob.terms, start, last, svm.s_bounds(prob.terms, C, [start, last])[0])
+    w_hat = pathwise.feasible_between(
+        prob.terms, start, last, svm.s_bounds(prob.terms, C, [start, last])[0]
+    )
     if w_hat is not None:
         assert np.linalg.norm(w_hat) >= longest(prob, C, start, last) * (1 - 1e-6)
         n_searches += 1
@@ -247,7 +263,9 @@ def trial_and_error(start, last, C, drop):
     s_start, s_last = total_loss(Z, start.x), total_loss(Z, last.x)
     for n_vain in range(60):
         w_hat = pathwise.feasible_between(toy.terms, start, last, max(s_start - drop, s_last))
-        rule = svm.dome_test(toy.terms, start, float(np.linalg.norm(last.x if w_hat is None else w_hat)))
+        rule = svm.dome_test(
+            toy.terms, start, float(np.linalg.norm(last.x if w_hat is None else w_hat))
+        )
         left, alpha = toy.reduce(rule.in_L, rule.in_R), np.where(rule.in_L, 1.0, 0.0)
         w = toy.x_of(alpha, 1.0 / C)
         if len(left):
@@ -261,7 +279,8 @@ def trial_and_error(start, last, C, drop):
 
 # %%
 def rules_of_the_farthest(solutions, how):
-    """The rule for each fifth machine, made in one of the four ways, and how many trainings were in vain."""
+    """The rule for each fifth machine, made in one of the four ways, and how many trainings were
+    in vain."""
     last, made, n_vain, drop = solutions[-1], [], 0, 1e-3
     for i in range(0, len(solutions) - 2, 5):
         start, far = solutions[i], solutions[i + 5]
@@ -295,7 +314,9 @@ solutions, mean = [solve(toy, C, 1e-10) for C in Cs], {}
 print("radius from        share screened   trainings in vain   contradictions")
 for how in ("trial and error", "certain", "rough", "true length"):
     made, n_vain = rules_of_the_farthest(solutions, how)
-    n_wrong = sum(contradictions(rule, far) for rule, far in zip(made, solutions[5::5], strict=True))
+    n_wrong = sum(
+        contradictions(rule, far) for rule, far in zip(made, solutions[5::5], strict=True)
+    )
     mean[how] = np.mean([rule.rate for rule in made])
     print(f"{how:18}{mean[how]:15.2f}{n_vain:20}{n_wrong:17}")
     assert n_wrong == 0
@@ -333,7 +354,8 @@ def pair_ball(w, alpha, C):
 
 
 def dome_masks(start, R):
-    """Masks, and the distance of the nearer bound from 1, for the dome of an inexact start and a radius R."""
+    """Masks, and the distance of the nearer bound from 1, for the dome of an inexact start and a
+    radius R."""
     c, eps = pair_ball(start.x, start.alpha, 1.0 / start.lam)
     t = (c @ c - eps * (eps + R)) / np.linalg.norm(c)
     s, n = Z @ c / np.linalg.norm(c), np.linalg.norm(Z, axis=1)
@@ -399,11 +421,16 @@ n_wrong = n_decided = 0
 for i in range(0, 40, 5):
     start, far = solutions[i], solutions[i + 5]
     s_start, s_far = total_loss(Z, start.x), total_loss(Z, far.x)
-    w_hat = pathwise.feasible_between(toy.terms, start, solutions[-1], s_start - 0.1 * (s_start - s_far))
+    w_hat = pathwise.feasible_between(
+        toy.terms, start, solutions[-1], s_start - 0.1 * (s_start - s_far)
+    )
     unchecked = svm.dome_test(toy.terms, start, float(np.linalg.norm(w_hat)))
     n_wrong += contradictions(unchecked, far)
     n_decided += unchecked.n_L + unchecked.n_R
-print(f"unchecked guesses: some {round(n_decided, -2)} decisions for eight machines, wrong ones: {n_wrong}")
+print(
+    f"unchecked guesses: some {round(n_decided, -2)} decisions for eight machines, "
+    f"wrong ones: {n_wrong}"
+)
 assert n_wrong > 0
 
 # %% [markdown]

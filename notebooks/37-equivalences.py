@@ -41,23 +41,36 @@ forty += 1.1 * sides[:, None] * [1.0, 0.6]
 machine, C_low, C_high = ss.Problem(ss.Samples(forty, sides), ss.Hinge()), 0.1, 0.2
 low, high = (ss.solve(machine, 1.0 / C, tol=0.0, rtol=1e-12) for C in (C_low, C_high))
 slopes = machine.alpha(low.x)
-same = [svm.ball_1(machine.terms, C_high, svm.reference(low)), spheres.path_bound(low.x, 1.0 / C_low, 1.0 / C_high)]
-assert np.allclose(same[0].center, same[1].center, rtol=1e-6) and abs(same[0].radius / same[1].radius - 1.0) < 1e-3
-second = [svm.ball_2(machine.terms, C_high, low.x, slopes), spheres.gradient_bound(machine, low.x, 1.0 / C_high)]
-assert np.allclose(second[0].center, second[1].center) and abs(second[0].radius / second[1].radius - 1.0) < 1e-6
+same = [
+    svm.ball_1(machine.terms, C_high, svm.reference(low)),
+    spheres.path_bound(low.x, 1.0 / C_low, 1.0 / C_high),
+]
+assert np.allclose(same[0].center, same[1].center, rtol=1e-6)
+assert abs(same[0].radius / same[1].radius - 1.0) < 1e-3
+second = [
+    svm.ball_2(machine.terms, C_high, low.x, slopes),
+    spheres.gradient_bound(machine, low.x, 1.0 / C_high),
+]
+assert np.allclose(second[0].center, second[1].center)
+assert abs(second[0].radius / second[1].radius - 1.0) < 1e-6
 figure, ax = figures.panels(1, width=6.4, height=4.8)
 drawn = {"DVI = BT1 = RPB = MGB": same[0], "BT2 = GB": second[0]}
-figures.balls(ss.cones.FreeSpace(2), drawn, {"$w_0$": low.x, "optimum": high.x}, ax=ax, title="seven names")
+figures.balls(
+    ss.cones.FreeSpace(2), drawn, {"$w_0$": low.x, "optimum": high.x}, ax=ax, title="seven names"
+)
 ax.set_facecolor("white")
 turn = np.linspace(0.0, 2.0 * np.pi, 300)
-ax.plot(*(np.linalg.norm(high.x) * np.array([np.cos(turn), np.sin(turn)])), "--", color="#555555", linewidth=1.0)
+ax.plot(*(np.linalg.norm(high.x) * np.array([np.cos(turn), np.sin(turn)])), "--", color="#555555",
+        linewidth=1.0)
 ax.axline(low.x, slope=-low.x[0] / low.x[1], color="#555555", linestyle=":")
 ax.plot(0.0, 0.0, "o", color="black", markersize=4)
 ax.set(xlim=(-0.1, 1.75), ylim=(-0.45, 1.0))
 figures.show(
-    "In the plane of weights a disc, the ball of DVI, BT1, RPB and MGB, has the reference on its rim and "
+    "In the plane of weights a disc, the ball of DVI, BT1, RPB and MGB, has the "
+    "reference on its rim and "
     "holds the optimum; so does another disc, BT2 and GB, whose radius is "
-    f"{second[0].radius / same[0].radius:.2f} times as large. The dome is a thin slice between a dotted "
+    f"{second[0].radius / same[0].radius:.2f} times as large. The dome is a thin "
+    "slice between a dotted "
     "line through the reference and a dashed circle around 0 through the optimum."
 )
 
@@ -137,7 +150,8 @@ w_t, z_alpha = sp.Matrix([w1, w2]), sp.Matrix([v1, v2])  # w~ and sum alpha_i z_
 
 
 def mgb_square(w, z, xi, S):
-    """Squared radius of MGB, C (P - D) - |w - C z|^2/4; hinge: P - D = xi + |w|^2/2C - S + C |z|^2/2."""
+    """Squared radius of MGB, C (P - D) - |w - C z|^2/4; hinge: P - D = xi + |w|^2/2C - S + C
+    |z|^2/2."""
     return C * (xi + w.dot(w) / (2 * C) - S + C * z.dot(z) / 2) - (w - C * z).dot(w - C * z) / 4
 
 
@@ -195,7 +209,9 @@ cells, diagnosis = datasets.load("breast-cancer", return_X_y=True)
 kinds = {
     "linear": ss.KernelSamples.from_points(cells, diagnosis, "linear"),
     "RBF": ss.KernelSamples.from_points(cells, diagnosis, "rbf", gamma=0.3 / cells.shape[1]),
-    "polynomial": ss.KernelSamples.from_points(cells, diagnosis, "polynomial", gamma=1.0 / cells.shape[1]),
+    "polynomial": ss.KernelSamples.from_points(
+        cells, diagnosis, "polynomial", gamma=1.0 / cells.shape[1]
+    ),
 }
 everything = np.arange(len(cells))
 
@@ -217,12 +233,15 @@ def off_the_margins(terms, balls, low, high, scale):
     worst = 0.0
     for ball in balls:
         q, reach = terms.margins(ball.center), ball.radius * terms.norms
-        worst = max(worst, np.max(np.abs(q - reach - low) / scale), np.max(np.abs(q + reach - high) / scale))
+        worst = max(
+            worst, np.max(np.abs(q - reach - low) / scale), np.max(np.abs(q + reach - high) / scale)
+        )
     return worst
 
 
 def decided_alike(found, low, high, there):
-    """Check the masks of BT1 against the margins of DVI and the solution; return R and L as counted by both, DVI first."""
+    """Check the masks of BT1 against the margins of DVI and the solution; return R and L as
+    counted by both, DVI first."""
     clear = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-3
     assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(
         found.in_L[clear], (high < 1)[clear]
@@ -233,7 +252,9 @@ def decided_alike(found, low, high, there):
 
 
 # %% tags=["SSS14-AppC"]
-print(f"{'kernel':12}{'C/C0':>6}{'in R, DVI':>11}{'BT1':>6}{'in L, DVI':>11}{'BT1':>6}{'too high without modulus':>26}")
+print(
+    f"{'kernel':12}{'C/C0':>6}{'in R, DVI':>11}{'BT1':>6}{'in L, DVI':>11}{'BT1':>6}{'too high without modulus':>26}"
+)
 worst, too_high = 0.0, {True: [], False: []}
 for name, terms in kinds.items():
     prob, Q = ss.Problem(terms, ss.Hinge()), terms.gram(everything)
@@ -281,7 +302,9 @@ def as_printed_1(Z, C, w0, C0, w_t):
 def as_printed_2(Z, C, w_t, s):
     """SSS14 Theorem 7."""
     m = (w_t + C * (s @ Z)) / 2
-    return ss.Sphere(m, float(np.sqrt(m @ m + C * (np.maximum(1.0 - Z @ w_t, 0.0).sum() - s.sum()))))
+    return ss.Sphere(
+        m, float(np.sqrt(m @ m + C * (np.maximum(1.0 - Z @ w_t, 0.0).sum() - s.sum())))
+    )
 
 
 # %%
@@ -300,12 +323,16 @@ half = dgb(prob, w_t, lam, slopes)
 
 # %% tags=["equivalences"]
 pairs = {
-    "BT1(w~) printed, svm.ball_1": (as_printed_1(Z, C_, at0.x, C0_, w_t), svm.ball_1(terms, C_, at0, w_t)),
-    "BT1(w~), MGB(w~, alpha0)": (as_printed_1(Z, C_, at0.x, C0_, w_t), mgb(prob, w_t, lam, at0.alpha)),
+    "BT1(w~) printed, svm.ball_1": (as_printed_1(Z, C_, at0.x, C0_,
+                                                 w_t), svm.ball_1(terms, C_, at0, w_t)),
+    "BT1(w~), MGB(w~, alpha0)": (as_printed_1(Z, C_, at0.x, C0_,
+                                              w_t), mgb(prob, w_t, lam, at0.alpha)),
     "BT1(w0), RPB": (as_printed_1(Z, C_, at0.x, C0_, at0.x), spheres.path_bound(at0.x, lam0, lam)),
-    "BT2(w~, s) printed, svm.ball_2": (as_printed_2(Z, C_, w_t, any_s), svm.ball_2(terms, C_, w_t, any_s)),
+    "BT2(w~, s) printed, svm.ball_2": (as_printed_2(Z, C_, w_t,
+                                                    any_s), svm.ball_2(terms, C_, w_t, any_s)),
     "BT2(w~, s), MGB(w~, s)": (as_printed_2(Z, C_, w_t, any_s), mgb(prob, w_t, lam, any_s)),
-    "BT2(w~, slopes), GB(w~)": (as_printed_2(Z, C_, w_t, slopes), spheres.gradient_bound(prob, w_t, lam)),
+    "BT2(w~, slopes), GB(w~)": (as_printed_2(Z, C_, w_t,
+                                             slopes), spheres.gradient_bound(prob, w_t, lam)),
     "BT2(w~, slopes), DGB/2": (
         as_printed_2(Z, C_, w_t, slopes),
         ss.Sphere(half.center - 0.5 * (w_t - C_ * slopes @ Z), 0.5 * half.radius),
@@ -334,7 +361,8 @@ def theorem_8(Z, m1, r1, m2, r2):
     zeta = (D**2 + r2**2 - r1**2) / (2 * D)
     psi, kappa, s = m2 + zeta * phi / D, np.sqrt(r2**2 - zeta**2), Z @ phi / D
     rim = Z @ psi - kappa * np.sqrt(np.maximum(n**2 - s**2, 0.0))
-    return np.where(-s / n < (zeta - D) / r1, Z @ m1 - r1 * n, np.where(-s / n > zeta / r2, Z @ m2 - r2 * n, rim))
+    return np.where(-s / n < (zeta - D) / r1, Z @ m1 - r1 * n,
+                    np.where(-s / n > zeta / r2, Z @ m2 - r2 * n, rim))
 
 
 def linear_rule(Z, Q, r, p, level):
@@ -351,9 +379,11 @@ def linear_rule(Z, Q, r, p, level):
 
 # %% tags=["equivalences"]
 def alike(found, low, high, at):
-    """Masks are those of the bounds (but for a band of 1e-3 around 1, where fewer may be decided), and right."""
+    """Masks are those of the bounds (but for a band of 1e-3 around 1, where fewer may be
+    decided), and right."""
     sure = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-3
-    assert np.array_equal(found.in_R[sure], (low > 1.0)[sure]) and np.array_equal(found.in_L[sure], (high < 1.0)[sure])
+    assert np.array_equal(found.in_R[sure], (low > 1.0)[sure])
+    assert np.array_equal(found.in_L[sure], (high < 1.0)[sure])
     assert not np.any(at.alpha[found.in_R] > 1e-6) and np.all(at.alpha[found.in_L] > 1.0 - 1e-6)
     return found.n_L + found.n_R
 
@@ -363,7 +393,9 @@ one, two = as_printed_1(Z, C_, at0.x, C0_, at0.x), as_printed_2(Z, C_, at0.x, s_
 regions = one.center, one.radius, two.center, two.radius
 low, high = theorem_8(Z, *regions), -theorem_8(-Z, *regions)
 by_mgb = rules.intersection(prob, mgb(prob, at0.x, lam, at0.alpha), mgb(prob, at0.x, lam, s_hat))
-n_it = [alike(found, low, high, optimum) for found in (svm.intersection_test(terms, C_, at0), by_mgb)]
+n_it = [
+    alike(found, low, high, optimum) for found in (svm.intersection_test(terms, C_, at0), by_mgb)
+]
 print(f"IT = Theorem 8 of two MGBs: {n_it[0]} and {n_it[1]} decided")
 assert min(n_it) > 100
 
@@ -375,13 +407,23 @@ assert min(n_it) > 100
 last = solve(prob, 1.2 * C_)
 A, B, q, n = at0.x @ at0.x, optimum.x @ optimum.x, Z @ at0.x, np.linalg.norm(Z, axis=1)
 rim = np.sqrt((B - A) / A * (A * n**2 - q**2))
-low, high = np.where(-q * np.sqrt(B) >= A * n, -np.sqrt(B) * n, q - rim), np.where(q * np.sqrt(B) >= A * n, np.sqrt(B) * n, q + rim)
+low, high = (
+    np.where(-q * np.sqrt(B) >= A * n, -np.sqrt(B) * n, q - rim),
+    np.where(q * np.sqrt(B) >= A * n, np.sqrt(B) * n, q + rim),
+)
 zero = np.zeros(30)
-assert np.allclose(low, linear_rule(Z, zero, np.sqrt(B), at0.x, A)) and np.allclose(high, -linear_rule(-Z, zero, np.sqrt(B), at0.x, A))
+assert np.allclose(low, linear_rule(Z, zero, np.sqrt(B), at0.x, A))
+assert np.allclose(high, -linear_rule(-Z, zero, np.sqrt(B), at0.x, A))
 by_rule = rules.halfspace(prob, ss.Sphere(zero, np.sqrt(B)), at0.x, A)
-n_dome = [alike(found, low, high, optimum) for found in (svm.dome_test(terms, at0, optimum), by_rule)]
-cut_ball = spheres.path_bound(last.x, last.lam, lam), at0.x, A  # the ball of the later solution, cut by the plane of the earlier
-low, high = (sign * linear_rule(sign * Z, cut_ball[0].center, cut_ball[0].radius, at0.x, A) for sign in (1.0, -1.0))
+n_dome = [
+    alike(found, low, high, optimum) for found in (svm.dome_test(terms, at0, optimum), by_rule)
+]
+# the ball of the later solution, cut by the plane of the earlier
+cut_ball = spheres.path_bound(last.x, last.lam, lam), at0.x, A
+low, high = (
+    sign * linear_rule(sign * Z, cut_ball[0].center, cut_ball[0].radius, at0.x, A)
+    for sign in (1.0, -1.0)
+)
 n_cut = alike(rules.halfspace(prob, *cut_ball), low, high, optimum)
 print(f"dome = linear rule: {n_dome[0]} and {n_dome[1]} decided; a ball cut: {n_cut}")
 assert min(n_dome) > 15 and n_cut > 100
@@ -391,8 +433,12 @@ assert min(n_dome) > 15 and n_cut > 100
 
 # %% tags=["equivalences"]
 largest = (Z @ Z.sum(axis=0)).max()
-assert abs(svm.c_min(terms) * prob.lam_max() - 1.0) < 1e-12 and abs(svm.c_min(terms) * largest - 1.0) < 1e-9
-print(f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_max():.1f}, max (Q 1)_i = {largest:.1f}")
+assert abs(svm.c_min(terms) * prob.lam_max() - 1.0) < 1e-12
+assert abs(svm.c_min(terms) * largest - 1.0) < 1e-9
+print(
+    f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_max():.1f}, max (Q "
+    f"1)_i = {largest:.1f}"
+)
 
 # %% [markdown]
 # ### Who contains whom
@@ -441,7 +487,8 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 print(f"{'method':12}{'asked for':>10}{'C/C0':>7}{'RPB, BT1':>11}{'DVI':>9}{'MGB':>9}{'RRPB':>9}")
 lost, n_balls = {"RPB": 0, "DVI": 0, "MGB": 0, "RRPB": 0}, 0
-for method, rtol in (("coordinate", 1e-2), ("coordinate", 1e-5), ("gradient", 1e-2), ("gradient", 1e-3)):
+for method, rtol in (("coordinate", 1e-2), ("coordinate", 1e-5), ("gradient", 1e-2), ("gradient",
+                                                                                      1e-3)):
     rough = ss.solve(prob, lam0, tol=0.0, rtol=rtol, screening=(), method=method)
     v0 = C0_ * rough.alpha @ Z
     for ratio in (1.01, 1.05, 1.3):
@@ -453,7 +500,9 @@ for method, rtol in (("coordinate", 1e-2), ("coordinate", 1e-5), ("gradient", 1e
             "MGB": svm.ball_1(terms, C_, rough),
             "RRPB": spheres.relaxed_path_bound(rough.x, rough.eps, lam0, 1.0 / C_),
         }
-        away = {key: np.linalg.norm(w_star - ball.center) / ball.radius for key, ball in balls.items()}
+        away = {
+            key: np.linalg.norm(w_star - ball.center) / ball.radius for key, ball in balls.items()
+        }
         for key, value in away.items():
             lost[key] += value > 1.0 + 1e-6
         n_balls += 1
@@ -479,7 +528,8 @@ gap_like = 0.5 * np.linalg.norm(w_t - 1.3 * C0_ * far @ Z)
 ball = as_printed_2(Z, 1.3 * C0_, w_t, far)
 distance = np.linalg.norm(ball.center - optimum.x)
 print(
-    f"slopes of another point: formula of GB {gap_like:.3f}, BT2 {ball.radius:.3f}; distance of the solution {distance:.3f}"
+    f"slopes of another point: formula of GB {gap_like:.3f}, BT2 {ball.radius:.3f}; distance of "
+    f"the solution {distance:.3f}"
 )
 assert gap_like < distance <= ball.radius
 
@@ -511,7 +561,10 @@ assert (
 )
 lens, one = rules.intersection(prob, from_a, from_b), rules.sphere(prob, from_a)
 other = rules.sphere(prob, from_b)
-print(f"two references: ball of the first {one.rate:.2f}, of the second {other.rate:.2f}, both {lens.rate:.2f}")
+print(
+    f"two references: ball of the first {one.rate:.2f}, of the second {other.rate:.2f}, both "
+    f"{lens.rate:.2f}"
+)
 assert lens.rate > one.rate
 # a straight ray: below C_min
 C_a, C_b = 0.5 * svm.c_min(terms), svm.c_min(terms)

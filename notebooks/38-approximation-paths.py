@@ -46,7 +46,9 @@ def saw_of(path, Z, n=30):
         linear = C0 * np.maximum(1.0 - Z @ before.x, 0.0).sum() + square
         ratio = np.geomspace(1.0, before.lam / after.lam, n)
         Cs.extend(C0 * ratio)
-        bounds.extend(0.5 * (ratio - 1.0) ** 2 * square / (ratio * linear - 0.5 * ratio**2 * square))
+        bounds.extend(
+            0.5 * (ratio - 1.0) ** 2 * square / (ratio * linear - 0.5 * ratio**2 * square)
+        )
     return Cs, bounds
 
 # %%
@@ -56,9 +58,11 @@ coarse = svm.eps_path(samples, span * svm.c_min(samples), 0.1, rtol=1e-10)
 saw = saw_of(coarse, labels[:, None] * features)
 assert max(saw[1]) <= 0.1 * (1 + 1e-6)
 title = f"{len(coarse)} solutions for all C"
-figures.lines({"bound": saw}, xlabel="$C$", ylabel="bound of the relative error", title=title, log="x", legend=None)
+figures.lines({"bound": saw}, xlabel="$C$", ylabel="bound of the relative error", title=title,
+              log="x", legend=None)
 figures.show(
-    f"A saw shows the bound of the relative error along C, on a logarithmic axis. It rises from 0 to {max(saw[1]):.2g}, falls to 0 where the next solution takes over, and rises again, "
+    "A saw shows the bound of the relative error along C, on a logarithmic axis. It rises from 0 "
+    f"to {max(saw[1]):.2g}, falls to 0 where the next solution takes over, and rises again, "
     f"once for each of {len(coarse)} solutions."
 )
 
@@ -182,8 +186,14 @@ def solve(prob, C, rtol=1e-10, **options):
 prob, Z = problems["breast cancer"], rows["breast cancer"]
 C0_ = 30.0 * svm.c_min(prob.terms)
 at0 = solve(prob, C0_)
-print("largest C/C0:  ", {eps: round(float(largest_rho(Z, at0.x, C0_, eps)), 4) for eps in (0.1, 0.01, 0.001)})
-print("svm.eps_next_C:", {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_, 4) for eps in (0.1, 0.01, 0.001)})
+print(
+    "largest C/C0:  ",
+    {eps: round(float(largest_rho(Z, at0.x, C0_, eps)), 4) for eps in (0.1, 0.01, 0.001)},
+)
+print(
+    "svm.eps_next_C:",
+    {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_, 4) for eps in (0.1, 0.01, 0.001)},
+)
 
 # %% [markdown]
 # ## Does it match? Is it true?
@@ -196,7 +206,8 @@ print("svm.eps_next_C:", {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_,
 
 # %%
 def relative_error(prob, reference, C):
-    """What (35) bounds, with the optimum from a solve of relative gap 1e-10; an upper and a lower figure."""
+    """What (35) bounds, with the optimum from a solve of relative gap 1e-10; an upper and a
+    lower figure."""
     best = solve(prob, C)
     here = prob.dual(reference.alpha, 1.0 / C)
     return (best.primal - here) / best.primal, (best.primal - best.gap - here) / best.primal
@@ -204,29 +215,38 @@ def relative_error(prob, reference, C):
 
 # %%
 def true_ratio(prob, reference, C0_, ratio, eps):
-    """The largest C / C0 at which the reference still is an eps approximation, by bisection; the rule's ratio is below."""
+    """The largest C / C0 at which the reference still is an eps approximation, by bisection; the
+    rule's ratio is below."""
     low, high = ratio, 4.0 * ratio
     for _ in range(14):
         middle = np.sqrt(low * high)
         low, high = (
-            (middle, high) if relative_error(prob, reference, C0_ * middle)[1] <= eps else (low, middle)
+            (middle, high)
+            if relative_error(prob, reference, C0_ * middle)[1] <= eps
+            else (low, middle)
         )
     return low
 
 
 # %% tags=["SSS14-AppD", "nbval-ignore-output"]
-print(f"{'':20}{'eps':>6}{'C0/C_min':>10}{'rho':>8}{'error/eps':>11}{'true rho':>10}{'of the step':>13}")
+print(
+    f"{'':20}{'eps':>6}{'C0/C_min':>10}{'rho':>8}{'error/eps':>11}{'true rho':>10}{'of the step':>13}"
+)
 checked = 0
 for name, prob in problems.items():
     for eps in (0.1, 0.01):
         for factor in (1.0, 10.0, 100.0, 1000.0):
             C0_ = factor * svm.c_min(prob.terms)
             reference = (
-                svm.solution_below_c_min(prob.terms, C0_) if factor == 1.0 else svm.reference(solve(prob, C0_))
+                svm.solution_below_c_min(prob.terms, C0_)
+                if factor == 1.0
+                else svm.reference(solve(prob, C0_))
             )
             ratio = svm.eps_next_C(prob.terms, reference, eps) / C0_
             assert abs(ratio / largest_rho(rows[name], reference.w, C0_, eps) - 1.0) < 1e-5
-            errors = [relative_error(prob, reference, C)[0] for C in C0_ * np.linspace(1.0, ratio, 6)]
+            errors = [
+                relative_error(prob, reference, C)[0] for C in C0_ * np.linspace(1.0, ratio, 6)
+            ]
             assert max(errors) <= eps and np.all(np.diff(errors) > -1e-9)
             checked += len(errors)
             low = true_ratio(prob, reference, C0_, ratio, eps)
@@ -257,10 +277,14 @@ for name, prob in problems.items():
         for method, rtol in (("gradient", 3e-2), ("gradient", 1e-3), ("coordinate", 1e-2)):
             C0_ = factor * svm.c_min(prob.terms)
             reference = svm.reference(solve(prob, C0_, rtol, method=method))
-            gap = prob.gap(reference.w, 1.0 / C0_, reference.alpha) / prob.dual(reference.alpha, 1.0 / C0_)
+            gap = prob.gap(reference.w, 1.0 / C0_, reference.alpha) / prob.dual(
+                reference.alpha, 1.0 / C0_
+            )
             for eps in (1.02 * gap, 1.5 * gap, 10.0 * gap, 100.0 * gap):
                 ratio = svm.eps_next_C(prob.terms, reference, eps) / C0_
-                formula = largest_rho_of_pair(rows[name], reference.w, C0_ * reference.alpha, C0_, eps)
+                formula = largest_rho_of_pair(
+                    rows[name], reference.w, C0_ * reference.alpha, C0_, eps
+                )
                 assert abs((ratio - 1.0) / (formula - 1.0) - 1.0) < 1e-4
                 exact = largest_rho(rows[name], solve(prob, C0_).x, C0_, eps)
                 nearest = min(nearest, (ratio - 1.0) / (exact - 1.0))
@@ -286,12 +310,17 @@ for before, after in itertools.pairwise(coarse):
         dots[0].append(C)
         dots[1].append(relative_error(prob, reference, C)[0])
 figure, ax = figures.panels(1, width=8.0, height=3.2)
-marks, labels = {"true relative error": tuple(dots)}, {"xlabel": "$C$", "ylabel": "relative error of the dual"}
+marks, labels = (
+    {"true relative error": tuple(dots)},
+    {"xlabel": "$C$", "ylabel": "relative error of the dual"},
+)
 figures.lines({"bound (1)": saw}, dots=marks, ax=ax, title="breast cancer", log="x", **labels)
 ax.set_ylim(-0.004, 0.135)
 figures.show(
-    "A saw shows the bound of the relative error of the dual along C, on a logarithmic axis: it rises from 0 "
-    f"to {max(saw[1]):.2g} and drops at each solution. Dots are the true errors; the largest is {max(dots[1]):.2f}."
+    "A saw shows the bound of the relative error of the dual along C, on a logarithmic axis: it "
+    "rises from 0 "
+    f"to {max(saw[1]):.2g} and drops at each solution. Dots are the true errors; the largest is "
+    f"{max(dots[1]):.2f}."
 )
 assert len(coarse) > 10 and max(dots[1]) <= 0.1 and max(saw[1]) <= 0.1 * (1 + 1e-6)
 print("solutions:", len(coarse))
@@ -325,7 +354,8 @@ print("gap of an inexact pair: |w - rho v|^2/2 + rho C0 phi")
 
 # %% tags=["nbval-ignore-output"]
 broken = kept = 0
-columns = ("method", 12), ("gap/eps", 9), ("promised", 10), ("error/eps", 11), ("library", 9), ("error/eps", 11)
+columns = ("method", 12), ("gap/eps", 9), ("promised", 10), ("error/eps",
+                                                             11), ("library", 9), ("error/eps", 11)
 print(f"{'C0/C_min':>9}" + "".join(f"{name:>{width}}" for name, width in columns))
 for factor in (10.0, 100.0, 1000.0):
     for method, rtol in (("gradient", 1e-2), ("gradient", 1e-3), ("coordinate", 1e-2)):
@@ -337,8 +367,12 @@ for factor in (10.0, 100.0, 1000.0):
             largest_rho(Z, rough.x, C0_, eps),
             svm.eps_next_C(prob.terms, reference, eps) / C0_,
         )
-        there, here = (relative_error(prob, reference, r * C0_)[0] / eps for r in (promised, certain))
-        print(f"{factor:9.0f}{method:>12}{1 / 1.2:9.2f}{promised:10.4f}{there:11.2f}{certain:9.4f}{here:11.2f}")
+        there, here = (
+            relative_error(prob, reference, r * C0_)[0] / eps for r in (promised, certain)
+        )
+        print(
+            f"{factor:9.0f}{method:>12}{1 / 1.2:9.2f}{promised:10.4f}{there:11.2f}{certain:9.4f}{here:11.2f}"
+        )
         broken, kept = broken + (there > 1.0), kept + (here <= 1.0)
         assert certain < promised
 assert broken > 0 and kept == 9
@@ -398,7 +432,10 @@ assert abs(rates.mean() - np.mean(fast.path_rates[1:])) < 0.02
 for one, other in zip(slow, fast, strict=True):
     assert prob.gap(one.w, 1.0 / one.C, one.alpha) <= 2e-6 * prob.primal(one.w, 1.0 / one.C)
     assert (
-        abs(one.C * prob.primal(one.w, 1.0 / one.C) / (prob.primal(other.x, other.lam) / other.lam) - 1.0)
+        abs(
+            one.C * prob.primal(one.w, 1.0 / one.C) / (prob.primal(other.x, other.lam) / other.lam)
+            - 1.0
+        )
         < 1e-3
     )
 
@@ -420,7 +457,8 @@ def predicted_number(prob, C_T):
 
 
 def certified(found, eps):
-    """Check paths with BT1, IT and without a test: the same number of solutions, converged, and the same objectives."""
+    """Check paths with BT1, IT and without a test: the same number of solutions, converged, and
+    the same objectives."""
     for path in found.values():
         assert len(path) == len(found["IT"]) and path.reason == "grid"
         assert all(s.converged and s.gap <= 1e-4 * eps * s.primal + 1e-12 for s in path)
@@ -438,12 +476,14 @@ def left_out(at):
 
 
 def masks_hold(found, prob):
-    """Check the masks against solutions of all samples: no support vector is lost. Only a test screens before the end."""
+    """Check the masks against solutions of all samples: no support vector is lost. Only a test
+    screens before the end."""
     screened = 0
     for test in ("BT1", "IT"):  # masks against solutions of all samples: no support vector is lost
         for at in found[test][:: max(1, len(found[test]) // 8)]:
             alpha = solve(prob, 1.0 / at.lam).alpha
-            assert not np.any(alpha[at.screened.in_R] > 1e-6) and np.all(alpha[at.screened.in_L] > 1.0 - 1e-6)
+            assert not np.any(alpha[at.screened.in_R] > 1e-6)
+            assert np.all(alpha[at.screened.in_L] > 1.0 - 1e-6)
             screened += left_out(at)
     assert screened > 0 and not any(left_out(at) for at in found[None])
 
@@ -493,9 +533,12 @@ for ax, name in zip(axes, problems, strict=True):
         for eps in (0.1, 0.01, finest)
     }
     means.append(f"{name}: {figures.listed(shares)}")
-    figures.lines(shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x", share=True)
+    figures.lines(
+        shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x", share=True
+    )
 figures.show(
-    "Curves show the share screened by the intersection test along C, a panel for each data set and a curve for each accuracy. "
+    "Curves show the share screened by the intersection test along C, a panel for each data set "
+    "and a curve for each accuracy. "
     f"Means: {'. '.join(means)}."
 )
 
@@ -508,12 +551,17 @@ figures.show(
 # %%
 rng = np.random.default_rng(2)
 labels = np.where(np.arange(60) % 2, 1, -1)
-apart = ss.Problem(ss.Samples(rng.standard_normal((60, 2)) * 0.6 + 2.0 * labels[:, None], labels), ss.Hinge())
+apart = ss.Problem(
+    ss.Samples(rng.standard_normal((60, 2)) * 0.6 + 2.0 * labels[:, None], labels), ss.Hinge()
+)
 ended = svm.eps_path(apart.terms, 1e6, 0.01, rtol=1e-9)
 C_end = 1.0 / ended[-1].lam
 later = solve(apart, 100.0 * C_end)
 moved = np.linalg.norm(later.x - ended[-1].x) / np.linalg.norm(later.x)
-print(f"stopped: {ended.reason}, at C = {C_end:.2f} (C_T 1e6); largest dual variable {ended[-1].alpha.max():.2f} C")
+print(
+    f"stopped: {ended.reason}, at C = {C_end:.2f} (C_T 1e6); largest dual variable "
+    f"{ended[-1].alpha.max():.2f} C"
+)
 print("w for 100 times that C differs by less than 1e-3 of its length")
 assert ended.reason == "no L" and C_end < 1e3 and ended[-1].alpha.max() < 1.0 and moved < 1e-3
 
@@ -548,7 +596,10 @@ prices = svm.c_min(machine.terms) * 4.0 ** np.arange(1, 9)
 options = {"method": "unshrunk", "screening": (), "tol": 0.0, "rtol": 1e-4, "max_iter": 1_000_000}
 sweeps = np.array([ss.solve(machine, 1.0 / C, **options).n_iter for C in prices])
 fewer = int(np.count_nonzero(np.diff(sweeps) < 0))
-print(f"sweeps: {sweeps[0]} at the smallest and {sweeps[-1]} at the largest of {len(prices)} values of C; steps with fewer: {fewer}")
+print(
+    f"sweeps: {sweeps[0]} at the smallest and {sweeps[-1]} at the largest of {len(prices)} values "
+    f"of C; steps with fewer: {fewer}"
+)
 assert sweeps[-1] > 10 * sweeps[0]
 
 # %% [markdown]
@@ -578,10 +629,12 @@ lowest = C0_ / ((1.0 + eps) * ratio)
 errors = [relative_error(prob, svm.reference(at), C)[0] for C in np.linspace(lowest, C0_, 6)]
 ups = np.array([largest_rho(rows[name], s.x, 1.0 / s.lam, eps) for s in paths[name, eps]])
 print(
-    f"good from {lowest / C0_:.3f} C0 to {ratio:.3f} C0: error below, in eps, at most {max(errors) / eps:.2f}"
+    f"good from {lowest / C0_:.3f} C0 to {ratio:.3f} C0: error below, in eps, at most "
+    f"{max(errors) / eps:.2f}"
 )
 print(
-    f"steps whose middle solution is not needed: {np.mean(ups[:-1] <= (1 + eps) * ups[1:]):.0%} of {len(ups) - 1}"
+    f"steps whose middle solution is not needed: {np.mean(ups[:-1] <= (1 + eps) * ups[1:]):.0%} "
+    f"of {len(ups) - 1}"
 )
 assert max(errors) <= eps
 

@@ -60,12 +60,15 @@ for ax, count in zip(axes, (1, 3, 6), strict=True):
     n_decided.append(found.n_L + found.n_R)
     widest = widest or ball.radius
     title = f"sweeps: {count}, decided: {found.n_L + found.n_R} of 40"
-    figures.weight_space(forty * sides[:, None], {"MGB": ball}, {"optimum": best}, found, ax=ax, title=title, room=widest / ball.radius - 0.7)
+    figures.weight_space(forty * sides[:, None], {"MGB": ball}, {"optimum": best}, found, ax=ax,
+                         title=title, room=widest / ball.radius - 0.7)
     limits = limits or (ax.get_xlim(), ax.get_ylim())
     ax.set(xlim=limits[0], ylim=limits[1])
 figures.show(
-    f"Each panel shows the plane of weights with a line for each of {len(forty)} samples. The disc around the solution shrinks as the solver sweeps. "
-    f"Lines that miss it are coloured: {', '.join(f'{n} after {count}' for n, count in zip(n_decided, (1, 3, 6), strict=True))} sweeps."
+    f"Each panel shows the plane of weights with a line for each of {len(forty)} samples. The "
+    "disc around the solution shrinks as the solver sweeps. "
+    "Lines that miss it are coloured: "
+    f"{', '.join(f'{n} after {count}' for n, count in zip(n_decided, (1, 3, 6), strict=True))} sweeps."
 )
 assert n_decided[0] < n_decided[1] < n_decided[2] and n_decided[2] > 35
 
@@ -175,7 +178,8 @@ test = (1 + t) / 2 * h - ((t - 1) / 2 * m + t * eps) * n - 1  # > 0: in R
 end = sp.solve(test, t)[0]
 assert sp.simplify(end - (h + m * n - 2) / (m * n - h + 2 * eps * n)) == 0
 assert sp.simplify(sp.diff(test, t) - (h - m * n - 2 * eps * n) / 2) == 0
-print("slope of the test in t, times 2:", sp.factor(2 * sp.diff(test, t)), " (never positive, as h <= m n)")
+print("slope of the test in t, times 2:", sp.factor(2 * sp.diff(test, t)),
+      " (never positive, as h <= m n)")
 print("R certain for 1 <= C/C0 <", end)
 below = (1 + t) / 2 * h - ((1 - t) / 2 * m + eps) * n - 1  # for t <= 1
 start = sp.solve(below, t)[0]
@@ -196,7 +200,8 @@ print("and for", start, "< C/C0 <= 1")
 
 # %%
 def dynamic_descent(Z, C, sweeps, every=5):
-    """Hinge, dense samples z_i in the rows of Z; return w, alpha, and what is left undecided after every test."""
+    """Hinge, dense samples z_i in the rows of Z; return w, alpha, and what is left undecided
+    after every test."""
     alpha, w = np.zeros(len(Z)), np.zeros(Z.shape[1])
     norm, undecided = np.linalg.norm(Z, axis=1), np.ones(len(Z), dtype=bool)
     counts = []
@@ -220,7 +225,10 @@ def dynamic_descent(Z, C, sweeps, every=5):
 X, y = datasets.load("breast-cancer", return_X_y=True)
 C = 0.02
 w_slow, alpha_slow, counts = dynamic_descent(X * y[:, None], C, 300)
-print("samples left after 5, 25, 50, 100, 300 sweeps:", [counts[k // 5 - 1] for k in (5, 25, 50, 100, 300)])
+print(
+    "samples left after 5, 25, 50, 100, 300 sweeps:",
+    [counts[k // 5 - 1] for k in (5, 25, 50, 100, 300)],
+)
 
 # %% [markdown]
 # ## The library
@@ -246,8 +254,11 @@ assert np.linalg.norm(w_slow - plain.x) <= slow_radius + plain.eps
 assert np.linalg.norm(pair.center - w_slow) < 1e-9 and 0.0 <= pair.radius - slow_radius < 1e-6
 slow = ss.Screened(margin + slow_radius * norms < 1.0, margin - slow_radius * norms > 1.0)
 ours = ss.rules.sphere(linear, pair)
-assert not np.any((ours.in_L & ~slow.in_L) | (ours.in_R & ~slow.in_R)) and ours.rate > slow.rate - 0.01
-print("same solution with and without screening; slow version and library: same ball, same decisions")
+assert not np.any((ours.in_L & ~slow.in_L) | (ours.in_R & ~slow.in_R))
+assert ours.rate > slow.rate - 0.01
+print(
+    "same solution with and without screening; slow version and library: same ball, same decisions"
+)
 
 # %% [markdown]
 # ## Every iterate, every representation
@@ -269,7 +280,9 @@ def sweeps_of(Q, C, gamma, n_sweeps):
     alpha, u = np.zeros(len(Q)), np.zeros(len(Q))
     for _ in range(n_sweeps):
         for i in range(len(Q)):
-            new = min(max(alpha[i] + (1.0 - gamma * alpha[i] - u[i]) / (C * Q[i, i] + gamma), 0.0), 1.0)
+            new = min(
+                max(alpha[i] + (1.0 - gamma * alpha[i] - u[i]) / (C * Q[i, i] + gamma), 0.0), 1.0
+            )
             if new != alpha[i]:
                 u += C * (new - alpha[i]) * Q[i]
                 alpha[i] = new
@@ -293,8 +306,13 @@ def length(x):
 
 # %%
 def wrong(prob, found, solution):
-    """How many decisions a solution contradicts, by its margins or, for samples on a threshold, by its dual variables."""
-    margins, slack, gamma = prob.terms.margins(solution.x), solution.eps * prob.terms.norms, prob.loss.gamma
+    """How many decisions a solution contradicts, by its margins or, for samples on a threshold,
+    by its dual variables."""
+    margins, slack, gamma = (
+        prob.terms.margins(solution.x),
+        solution.eps * prob.terms.norms,
+        prob.loss.gamma,
+    )
     room = 1e-6 + (slack / gamma if gamma else 0.0)
     in_R = (margins > 1.0 - slack) & (solution.alpha <= room)
     in_L = (margins < 1.0 - gamma + slack) & (solution.alpha >= 1.0 - room)
@@ -314,13 +332,19 @@ def balls_of(prob, w, alpha, lam):
 
 # %%
 class Pair:
-    """A dual point made primal, and another dual point, for C0: balls and their margins for any C, from Q alone."""
+    """A dual point made primal, and another dual point, for C0: balls and their margins for any
+    C, from Q alone."""
 
     def __init__(self, Q, coef, alpha, C0, gamma):
-        self.C0, self.norms, self.g, self.h = C0, np.sqrt(np.diag(Q)), Q @ coef, C0 * Q @ alpha  # margins of w and of w(alpha)
+        # margins of w and of w(alpha)
+        self.C0, self.norms, self.g, self.h = C0, np.sqrt(np.diag(Q)), Q @ coef, C0 * Q @ alpha
         self.ww, self.wv, self.vv = coef @ self.g, coef @ self.h, C0 * alpha @ self.h
         slack = np.maximum(1.0 - self.g, 0.0)
-        loss = np.where(slack < gamma, slack**2 / (2.0 * gamma), slack - gamma / 2.0) if gamma else slack
+        loss = (
+            np.where(slack < gamma, slack**2 / (2.0 * gamma), slack - gamma / 2.0)
+            if gamma
+            else slack
+        )
         self.phi = max(np.sum(loss + gamma / 2.0 * alpha**2 - alpha * (1.0 - self.g)), 0.0)
 
     def at(self, name, C, eps=0.0):
@@ -337,16 +361,23 @@ class Pair:
 # %%
 def interval(first, second, norms):
     """Lowest and highest margins over two balls that both have to decide."""
-    ends = [(margins - radius * norms, margins + radius * norms) for margins, radius in (first, second)]
+    ends = [
+        (margins - radius * norms, margins + radius * norms) for margins, radius in (first, second)
+    ]
     return np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
 
 
 def alike(found, low, high, gamma, band):
-    """Whether masks are those of two bounds, but for a band around the thresholds, where fewer may be decided."""
+    """Whether masks are those of two bounds, but for a band around the thresholds, where fewer
+    may be decided."""
     in_R, in_L = found.in_R, found.in_L
     sure_R, sure_L = np.abs(low - 1.0) > band, np.abs(high - 1.0 + gamma) > band
     never = np.any(in_R & (low < 1.0 - band)) or np.any(in_L & (high > 1.0 - gamma + band))
-    return not never and np.array_equal(in_R[sure_R], (low > 1.0)[sure_R]) and np.array_equal(in_L[sure_L], (high < 1.0 - gamma)[sure_L])
+    return (
+        not never
+        and np.array_equal(in_R[sure_R], (low > 1.0)[sure_R])
+        and np.array_equal(in_L[sure_L], (high < 1.0 - gamma)[sure_L])
+    )
 
 
 # %%
@@ -373,7 +404,8 @@ def random_machine(make, repeat, rng):
 
 
 def duals(prob, own, lam):
-    """The dual point of a dual solver, that of a primal solver, and a mixture, with their primal point."""
+    """The dual point of a dual solver, that of a primal solver, and a mixture, with their primal
+    point."""
     w = prob.x_of(own, lam)
     slopes = prob.alpha(w)
     return w, (own, slopes, 0.5 * (own + slopes))
@@ -381,7 +413,8 @@ def duals(prob, own, lam):
 
 # %%
 def judged(prob, w, alpha, lam, best, pair, row):
-    """Check DGB, CDGB and MGB of a pair against the solution and against Q; count into the row. MGB decides what DGB does."""
+    """Check DGB, CDGB and MGB of a pair against the solution and against Q; count into the row.
+    MGB decides what DGB does."""
     found, gamma = {}, prob.loss.gamma
     for name, ball in balls_of(prob, w, alpha, lam).items():
         found[name] = ss.rules.sphere(prob, ball)
@@ -390,7 +423,8 @@ def judged(prob, w, alpha, lam, best, pair, row):
         if name != "CDGB":
             margins, radius = pair.at(name, 1.0 / lam)
             assert -1e-6 < ball.radius - radius < 1e-5 * (1.0 + radius)
-            assert alike(found[name], margins - radius * pair.norms, margins + radius * pair.norms, gamma, 1e-4)
+            assert alike(found[name], margins - radius * pair.norms, margins + radius * pair.norms,
+                         gamma, 1e-4)
         row["balls"] += 1
         row["decisions"] += found[name].n_L + found[name].n_R
         smaller = ss.rules.sphere(prob, ss.Sphere(ball.center, 0.3 * ball.radius))
@@ -404,7 +438,8 @@ FACTORS = (0.25, 0.6, 0.9, 1.1, 1.7, 4.0)
 
 
 def range_masks(prob, w, alpha, lam, pair, exact):
-    """Check ranges of a pair against the formulas and the solutions at six other lam; return the decisions by name."""
+    """Check ranges of a pair against the formulas and the solutions at six other lam; return the
+    decisions by name."""
     eps = ss.spheres.duality_gap_bound(prob, w, lam, alpha).radius
     ranges = {
         "DGB": ss.ranges.duality_gap(prob, w, lam, alpha=alpha),
@@ -425,8 +460,11 @@ def range_masks(prob, w, alpha, lam, pair, exact):
 
 # %%
 def share_at_the_end(prob, alpha, lam, best):
-    """Share that MGB decides at a dual point, of the samples a hundredth or more off the thresholds."""
-    final = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, prob.x_of(alpha, lam), lam, alpha))
+    """Share that MGB decides at a dual point, of the samples a hundredth or more off the
+    thresholds."""
+    final = ss.rules.sphere(
+        prob, ss.spheres.midpoint_gap_bound(prob, prob.x_of(alpha, lam), lam, alpha)
+    )
     margins = prob.terms.margins(best.x)
     off = (margins > 1.01) | (margins < 1.0 - prob.loss.gamma - 0.01)
     return np.mean((final.in_L | final.in_R)[off])
@@ -439,7 +477,10 @@ decided, n_solved, n_masks = dict.fromkeys(("DGB", "RRPB", "MGB"), 0), 0, 0
 for (kind, make), repeat in itertools.product(kinds.items(), range(9)):
     row = tally[kind]
     prob, lam, best, Q, gamma = random_machine(make, repeat, rng)
-    exact = {factor: ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB")) for factor in FACTORS}
+    exact = {
+        factor: ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
+        for factor in FACTORS
+    }
     n_solved += len(exact)
     stages = list(sweeps_of(Q, 1.0 / lam, gamma, 300))
     for k in (1, 2, 5, 10, 20, 50, 100, 300):
@@ -460,7 +501,10 @@ for kind, row in tally.items():
 print("                  balls  decisions  wrong  wrong with 0.3 of the radius  decided in the end")
 for kind, row in tally.items():
     rounded = round(row["decisions"], -2), round(row["smaller"], -1)
-    print(f"{kind:17} {row['balls']:5} {rounded[0]:10} {row['wrong']:6} {rounded[1]:29} {np.mean(row['last']):19.0%}")
+    print(
+        f"{kind:17} {row['balls']:5} {rounded[0]:10} {row['wrong']:6} {rounded[1]:29} "
+        f"{np.mean(row['last']):19.0%}"
+    )
 totals = ", ".join(f"{name} {round(count, -2)}" for name, count in decided.items())
 print(f"{n_solved} problems solved inside the ranges, none contradicts them; decisions: {totals}")
 print(f"ranges of C at six C: {n_masks} masks, all those of the balls, from Q alone")
@@ -479,7 +523,8 @@ assert decided["DGB"] < decided["RRPB"] < decided["MGB"]
 # %%
 machines = {
     "linear, C = 0.02": (linear, 0.02, 150),
-    "rbf kernel, C = 0.1": (ss.Problem(ss.KernelSamples.from_points(X, y, "rbf"), ss.Hinge()), 0.1, 150),
+    "rbf kernel, C = 0.1": (ss.Problem(ss.KernelSamples.from_points(X, y, "rbf"),
+                                       ss.Hinge()), 0.1, 150),
 }
 
 
@@ -503,11 +548,11 @@ figure, axes = figures.panels(2, width=9.5, height=3.2, sharey=True)
 trace = {}
 for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True):
     trace[title] = shares_decided(prob, C, n_sweeps)
-    figures.lines(
-        trace[title], 3 * np.arange(n_sweeps // 3), ax=ax, title=title, xlabel="sweeps", ylabel="share decided" if ax is axes[0] else ""
-    )
+    figures.lines(trace[title], 3 * np.arange(n_sweeps // 3), ax=ax, title=title, xlabel="sweeps",
+                  ylabel="share decided" if ax is axes[0] else "")
 figures.show(
-    "Curves show the share decided against sweeps of the solver, for a linear and an rbf machine. Means: "
+    "Curves show the share decided against sweeps of the solver, for a linear and an "
+    "rbf machine. Means: "
     f"{'; '.join(f'{title}, {figures.listed(curves)}' for title, curves in trace.items())}."
 )
 
@@ -517,7 +562,8 @@ for title, curves in trace.items():
         f"{title:20} mean over the sweeps: "
         + ", ".join(f"{name} {np.mean(values):.2f}" for name, values in curves.items())
     )
-    assert np.all(np.array(curves["MGB"]) >= curves["DGB"]) and np.mean(curves["MGB"]) > np.mean(curves["DGB"])
+    assert np.all(np.array(curves["MGB"]) >= curves["DGB"])
+    assert np.mean(curves["MGB"]) > np.mean(curves["DGB"])
 
 # %% [markdown]
 # MGB is narrower than DGB by $\sqrt2$ at the same pair, and so it is some sweeps ahead. The pair $(w, \alpha(w))$ of
@@ -545,7 +591,8 @@ for lam in np.geomspace(*span, 30):
 mgb = ss.ranges.midpoint_gap(small, at.x, lam0, alpha=at.alpha)
 figures.range_chart(mgb, lam0, span, truth=truth, title="which C each sample is decided for")
 figures.show(
-    "Each row is a sample, and a bar around the reference shows the lambdas for which it is decided: "
+    "Each row is a sample, and a bar around the reference shows the lambdas for "
+    "which it is decided: "
     f"{np.isfinite(mgb.L_low).sum()} of {len(small)} in L and {np.isfinite(mgb.R_low).sum()} in R."
 )
 
@@ -560,7 +607,9 @@ reference = ss.solve(linear, 1.0 / C0, tol=0.0, rtol=1e-9)
 ahead = ss.ranges.relaxed_path(linear, reference.x, reference.eps, 1.0 / C0)
 for factor in (1.05, 1.2, 1.5, 2.0):
     lam = 1.0 / (factor * C0)
-    asked = ss.rules.sphere(linear, ss.spheres.relaxed_path_bound(reference.x, reference.eps, 1.0 / C0, lam))
+    asked = ss.rules.sphere(
+        linear, ss.spheres.relaxed_path_bound(reference.x, reference.eps, 1.0 / C0, lam)
+    )
     known = ahead.at(lam)
     assert np.array_equal(known.in_L, asked.in_L) and np.array_equal(known.in_R, asked.in_R)
     print(f"C = {factor:.2f} C0: {known.rate:.0%} certain, by the range as by the test")
@@ -587,18 +636,21 @@ for k in (5, 20, 100, 200, 500, 1000):
     eps = ss.spheres.duality_gap_bound(linear, rough.w, 1.0 / C0, alpha).radius
     tests = {
         "printed": ss.rules.sphere(linear, printed_ball),
-        "RRPB": ss.rules.sphere(linear, ss.spheres.relaxed_path_bound(rough.w, eps, 1.0 / C0, 1.0 / C)),
+        "RRPB": ss.rules.sphere(
+            linear, ss.spheres.relaxed_path_bound(rough.w, eps, 1.0 / C0, 1.0 / C)
+        ),
         "BT1": ss.svm.ball_test_1(linear.terms, C, rough),
         "IT": ss.svm.intersection_test(linear.terms, C, rough),
     }
     printed_masks[k] = tests["printed"]
     off = np.linalg.norm(target.x - printed_ball.center) / printed_ball.radius
-    table.append(
-        (k, state.gap / state.primal, off, *((f.n_L + f.n_R, wrong(linear, f, target)) for f in tests.values()))
-    )
+    table.append((k, state.gap / state.primal, off, *((f.n_L + f.n_R, wrong(linear, f, target))
+                                                      for f in tests.values())))
 
 # %% tags=["nbval-ignore-output"]
-print("sweeps  relative gap  distance in radii  printed: screened, wrong   RRPB        BT1         IT")
+print(
+    "sweeps  relative gap  distance in radii  printed: screened, wrong   RRPB        BT1         IT"
+)
 for k, gap, off, *cells in table:
     print(
         f"{k:6} {gap:13.0e} {off:18.1f} {cells[0][0]:18}, {cells[0][1]:5}  "
@@ -626,7 +678,8 @@ for k in (5, 20, 100):
     other = ss.solve(linear.reduce(found.in_L, found.in_R), 1.0 / C, tol=0.0, rtol=1e-8)
     times = linear.primal(other.x, 1.0 / C) / target.primal
     print(
-        f"reference after {k} sweeps: {wrong(linear, found, target)} wrong, objective {times:.0e} times the optimum"
+        f"reference after {k} sweeps: {wrong(linear, found, target)} wrong, objective {times:.0e} "
+        "times the optimum"
     )
     assert times > 2.0
 
@@ -655,7 +708,8 @@ for ratio in (0.9, 0.5):
         means[screening] = float(np.mean(path.path_rates[1:]))
     line = ", ".join(f"{name} {rate:.2f}" for name, rate in means.items())
     print(
-        f"lam by factors of {ratio}: mean share of {len(metric)} triplets screened before the first iteration: {line}"
+        f"lam by factors of {ratio}: mean share of {len(metric)} triplets screened before the "
+        f"first iteration: {line}"
     )
     assert means["MGB&BT2"] > means["MGB"] > means["BT2"]
 

@@ -54,8 +54,10 @@ ax.axhline(0.0, color="lightgray", zorder=0)
 ax.set(xlabel="position of a point", ylabel="decision function")
 ax.legend()
 figures.show(
-    f"Dots are {len(X)} points on a line, from {X.min():g} to {X.max():g}, blue to the left, orange to the right, one of each on the wrong side. The decision "
-    "function with a free intercept crosses 0 among them. The one without an intercept crosses 0 at the origin."
+    f"Dots are {len(X)} points on a line, from {X.min():g} to {X.max():g}, blue to the left, "
+    "orange to the right, one of each on the wrong side. The decision "
+    "function with a free intercept crosses 0 among them. The one without an intercept crosses 0 "
+    "at the origin."
 )
 
 # %% [markdown]
@@ -167,11 +169,14 @@ for k, label in zip(kinks, y, strict=True):
     ax.axvline(k, color=CLASSES[label], linewidth=1.2, linestyle=":")
 for label, name in ((-1, "kinks of class -1"), (1, "kinks of class +1")):
     ax.plot([], [], color=CLASSES[label], linewidth=1.2, linestyle=":", label=name)
-ax.plot(best_intercept(kinks, y, np.ones(6)), costs.min(), "o", color="tab:red", label="best intercept")
+ax.plot(
+    best_intercept(kinks, y, np.ones(6)), costs.min(), "o", color="tab:red", label="best intercept"
+)
 ax.set(xlabel="intercept b", ylabel="total loss")
 ax.legend()
 figures.show(
-    "The total loss as a function of b is a convex chain of straight pieces, with a bend at each dotted line, the "
+    "The total loss as a function of b is a convex chain of straight pieces, with a bend at each "
+    "dotted line, the "
     "kinks, in the colours of the classes. A red dot marks its lowest point, which is at a kink."
 )
 
@@ -202,7 +207,8 @@ figures.show(
 z_, w_, H_, nu, phi_ = sp.symbols("z w H nu phi", real=True)
 line_in_nu = (z_ - (w_ + nu * H_) / 2) ** 2 - (w_ - nu * H_) ** 2 / 4 - nu * phi_
 assert sp.expand(line_in_nu - (z_**2 - z_ * w_ + nu * (H_ * w_ - H_ * z_ - phi_))) == 0
-print("the slope in nu:", sp.factor(sp.diff(sp.expand(line_in_nu), nu)), "  its second derivative:", sp.expand(sp.diff(line_in_nu, nu, 2)))
+print("the slope in nu:", sp.factor(sp.diff(sp.expand(line_in_nu), nu)), "  its second derivative:",
+      sp.expand(sp.diff(line_in_nu, nu, 2)))
 
 # %% [markdown]
 # ## The slow version
@@ -212,7 +218,8 @@ print("the slope in nu:", sp.factor(sp.diff(sp.expand(line_in_nu), nu)), "  its 
 
 # %%
 def screen(X, y, w, b, alpha, lam):
-    """Masks (in L, in R), radius and interval of b, for the hinge; alpha has to balance the classes."""
+    """Masks (in L, in R), radius and interval of b, for the hinge; alpha has to balance the
+    classes."""
     w_alpha = (alpha * y) @ X / lam
     margins = y * (X @ w + b)
     gap = (
@@ -365,7 +372,10 @@ for k in range(n_pairs):
         checked += known.n_L + known.n_R
         n_stale += np.count_nonzero(at_start.in_R & ~in_R) + np.count_nonzero(at_start.in_L & ~in_L)
 assert n_wrong == 0 and checked > 1000 and n_stale > 0 and n_alone > 0
-print(f"{n_pairs} pairs, {n_solved} problems solved inside their ranges: {checked} decisions, {n_wrong} wrong")
+print(
+    f"{n_pairs} pairs, {n_solved} problems solved inside their ranges: {checked} decisions, "
+    f"{n_wrong} wrong"
+)
 print(f"every solution lies in one of the two balls, {n_alone} of them in one only")
 print(f"decisions of the starting lambda alone, kept for the others: {n_stale} wrong")
 

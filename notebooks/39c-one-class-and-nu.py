@@ -66,12 +66,15 @@ n = len(X)
 def one_class(X, nu, height):
     """The one-class machine: the samples, and the origin as the other class."""
     points, signs = np.vstack([X, np.zeros(X.shape[1])]), np.append(np.ones(len(X)), -1.0)
-    terms = ss.FreeIntercept.from_points(points, signs, weights=np.append(np.ones(len(X)), nu * len(X)))
+    terms = ss.FreeIntercept.from_points(
+        points, signs, weights=np.append(np.ones(len(X)), nu * len(X))
+    )
     return ss.Problem(terms.with_threshold(np.append(np.zeros(len(X)), height)), ss.Hinge())
 
 
 def read(prob, solution):
-    """Coefficients and intercept. The library adds a constant feature, whose coefficient, nearly 0, is part of the intercept."""
+    """Coefficients and intercept. The library adds a constant feature, whose coefficient, nearly
+    0, is part of the intercept."""
     return solution.x[:-1], solution.intercept + prob.terms.constant * solution.x[-1]
 
 
@@ -96,7 +99,10 @@ for nu in (0.05, 0.2, 0.5):
     scale = 1e-6 * abs(margins).max()
     assert (margins[found.in_R[:-1]] > -scale).all() and (margins[found.in_L[:-1]] < scale).all()
     solved[nu] = prob, best
-    print(f"one class, nu {nu}, certain outside {found.in_L[:-1].sum()}, inside {found.in_R[:-1].sum()}, of {n}; objectives agree to 1e-6 of {values[0]:.5g}")
+    print(
+        f"one class, nu {nu}, certain outside {found.in_L[:-1].sum()}, inside "
+        f"{found.in_R[:-1].sum()}, of {n}; objectives agree to 1e-6 of {values[0]:.5g}"
+    )
 
 # %% [markdown]
 # About $\nu n$ samples are outside, as they should be. The few that are left lie on the plane: no ball decides them, since the hinge has its kink there.
@@ -126,9 +132,13 @@ for ratio in (0.99, 0.9, 0.7, 0.4):
     rows[ratio] = []
     for alpha in (scaled, as_it_is):
         found = ss.screen(new, ratio * old.x, 1.0, alpha)
-        assert (margins[found.in_R[:-1]] > -slack).all() and (margins[found.in_L[:-1]] < slack).all()
+        assert (margins[found.in_R[:-1]] > -slack).all()
+        assert (margins[found.in_L[:-1]] < slack).all()
         rows[ratio].append(found.rate)
-    print(f"nu from 0.5 to {0.5 * ratio:.3f}, certain before the first iteration: slopes scaled {rows[ratio][0]:.0%}, balanced by the library {rows[ratio][1]:.0%}")
+    print(
+        f"nu from 0.5 to {0.5 * ratio:.3f}, certain before the first iteration: slopes scaled "
+        f"{rows[ratio][0]:.0%}, balanced by the library {rows[ratio][1]:.0%}"
+    )
 assert rows[0.99] > rows[0.9] > [0.0, 0.0]
 
 # %% [markdown]
@@ -164,10 +174,16 @@ for nu in (0.1, 0.3, 0.6):
     ours = machine.primal(best.x, best.lam)
     values = rho * (theirs - nu * n), best.lam * (ours - nu * n)
     assert abs(values[0] - values[1]) < 1e-6 * abs(values[0])
-    certain = [ss.screen(machine, s.x, s.lam, s.alpha) for s in (ss.solve(machine, lam, rtol=1e-10) for lam in (0.98 * low, 1.02 * high))]
+    certain = [
+        ss.screen(machine, s.x, s.lam, s.alpha)
+        for s in (ss.solve(machine, lam, rtol=1e-10) for lam in (0.98 * low, 1.02 * high))
+    ]
     least, most = certain[0].n_L / n, 1.0 - certain[1].n_R / n
     assert least <= nu <= most
-    print(f"nu {nu}: lambda {best.lam:.4g}, rho of scikit-learn {rho:.4g}; objectives agree to 1e-6: {values[0]:.4g}; by counts nu is in [{least:.3f}, {most:.3f}]")
+    print(
+        f"nu {nu}: lambda {best.lam:.4g}, rho of scikit-learn {rho:.4g}; objectives agree to "
+        f"1e-6: {values[0]:.4g}; by counts nu is in [{least:.3f}, {most:.3f}]"
+    )
 
 # %% [markdown]
 # The counts are certain, roundings included. So a range of $\lambda$ with a given $\nu$ in it is certain as well, and what one pair decides for both of its ends it decides for the ν-machine
@@ -182,9 +198,12 @@ for lam in grid:
     bounds.append((found.n_L / n, 1.0 - found.n_R / n))
     sums.append(best.alpha.sum() / n)
 bounds = np.array(bounds)
-assert (bounds[:, 0] <= sums).all() and (sums <= bounds[:, 1]).all() and (np.diff(sums) >= -1e-6).all()
+assert (bounds[:, 0] <= sums).all()
+assert (sums <= bounds[:, 1]).all()
+assert (np.diff(sums) >= -1e-6).all()
 most = 2.0 * min((machine.terms.signs > 0.0).sum(), (machine.terms.signs < 0.0).sum()) / n
-assert max(sums) < most + 1e-6 and abs(sums[-1] - most) < 1e-6  # at the largest lambda all of the smaller class is in L
+# at the largest lambda all of the smaller class is in L
+assert max(sums) < most + 1e-6 and abs(sums[-1] - most) < 1e-6
 _, ax = figures.panels(1, width=5.0, height=3.2)
 ax.fill_between(grid, *bounds.T, alpha=0.4, label="certain")
 ax.semilogx(grid, sums, ".-", label="sum of the slopes / n")
@@ -192,7 +211,8 @@ ax.axhline(most, linestyle=":", color="black", label="the largest nu")
 ax.set(xlabel=r"$\lambda$", ylabel=r"$\nu$")
 ax.legend()
 figures.show(
-    f"A curve shows nu, the sum of the slopes over n: it rises with lambda to {most:.3f}, where all slopes of the smaller class are 1. "
+    f"A curve shows nu, the sum of the slopes over n: it rises with lambda to {most:.3f}, where "
+    "all slopes of the smaller class are 1. "
     "A narrow band around it is what the certain samples prove."
 )
 
@@ -206,7 +226,9 @@ prob, best = solved[0.2]
 rho = -best.intercept
 low = ss.solve(one_class(X, 0.2, 0.5 * rho), 1.0, rtol=1e-11)
 value, right = (objective(w, -b, 0.2) for w, b in (read(prob, low), read(prob, best)))
-print(f"objective with a threshold of half of rho: {(value - right) / abs(right):.0%} of it too high")
+print(
+    f"objective with a threshold of half of rho: {(value - right) / abs(right):.0%} of it too high"
+)
 assert value > right + 0.01 * abs(right)
 
 # %% [markdown]
@@ -273,7 +295,8 @@ decided = 0
 for seed in range(20):
     noisy = Noisy(np.random.default_rng(seed).normal(size=(40, 3)) + [0.8, 0.0, 0.0], 0.2, 2.0)
     visited, options = [], {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}
-    result = minimize(minus_dual, np.full(40, 0.5), noisy, "L-BFGS-B", jac=True, bounds=[(0, 1)] * 40, options=options,
+    result = minimize(minus_dual, np.full(40, 0.5), noisy, "L-BFGS-B", jac=True,
+                      bounds=[(0, 1)] * 40, options=options,
                       callback=lambda alpha, visited=visited: visited.append(alpha.copy()))
     star = noisy.point(result.x)
     accuracy = noisy.radius(star, result.x)
@@ -283,9 +306,13 @@ for seed in range(20):
         r = noisy.radius(w, alpha)
         assert np.linalg.norm(w - star) <= r + accuracy
         in_L, in_R = decided_by(noisy, w, r)
-        assert (noisy.margins(star) > 1.0 - slack)[in_R].all() and (noisy.margins(star) < 1.0 + slack)[in_L].all()
+        assert (noisy.margins(star) > 1.0 - slack)[in_R].all()
+        assert (noisy.margins(star) < 1.0 + slack)[in_L].all()
         decided += in_R.sum() + in_L.sum()
-print(f"noise in the features, 20 random machines: {decided} decisions, none wrong; the ball holds the solution each time")
+print(
+    f"noise in the features, 20 random machines: {decided} decisions, none wrong; the ball holds "
+    "the solution each time"
+)
 assert decided > 1000
 
 # %% [markdown]
@@ -301,10 +328,18 @@ slopes, start = np.append(np.ones(20), 0.0), np.array([1.0])
 star, r = line.point(slopes), line.radius(start, slopes)
 used = abs(star - start)[0] / r
 without = line.margins(start)[-1] + r * 6.1
-assert abs(star[0] + 0.2) < 1e-12 and line.radius(star, slopes) < 1e-4 and line.margins(star)[-1] > 1.0
+assert abs(star[0] + 0.2) < 1e-12
+assert line.radius(star, slopes) < 1e-4
+assert line.margins(star)[-1] > 1.0
 assert 0.9 < used < 1.0 and without < 1.0 and not decided_by(line, start, r)[0][-1]
-print(f"the solution is at {used:.0%} of the radius; the last sample has margin {line.margins(star)[-1]:.2f} there")
-print(f"the ball bounds this margin by {without:.2f} without the noise in the norm, and by {without + r:.2f} with it")
+print(
+    f"the solution is at {used:.0%} of the radius; the last sample has margin "
+    f"{line.margins(star)[-1]:.2f} there"
+)
+print(
+    f"the ball bounds this margin by {without:.2f} without the noise in the norm, and by "
+    f"{without + r:.2f} with it"
+)
 
 # %% [markdown]
 # ## Exercise

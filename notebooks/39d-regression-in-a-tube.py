@@ -57,7 +57,8 @@ def tube(X, y, eps, loss):
 
 
 def read(prob, solution):
-    """Coefficients and intercept. The library adds a constant feature, whose coefficient, nearly 0, is part of the intercept."""
+    """Coefficients and intercept. The library adds a constant feature, whose coefficient, nearly
+    0, is part of the intercept."""
     return solution.x[:-1], solution.intercept + prob.terms.constant * solution.x[-1]
 
 
@@ -80,14 +81,21 @@ inside, above, below = sides(ss.screen(prob, rough.x, lam, rough.alpha))
 w, b = read(prob, best)
 prediction = X @ w + b
 _, ax = figures.panels(1, width=6.0, height=3.6)
-for mask, label, color in ((inside, "inside", figures.OTHERS[-1]), (above, "above", figures.COLOURS["L"]), (below, "below", figures.COLOURS["R"]), (~(inside | above | below), "undecided", "black")):
+for mask, label, color in (
+    (inside, "inside", figures.OTHERS[-1]),
+    (above, "above", figures.COLOURS["L"]),
+    (below, "below", figures.COLOURS["R"]),
+    (~(inside | above | below), "undecided", "black"),
+):
     ax.plot(prediction[mask], y[mask], ".", label=label, color=color)
 line = np.array([prediction.min(), prediction.max()])
 ax.fill_between(line, line - eps, line + eps, color="lightgray", alpha=0.5, zorder=0)
 ax.set(xlabel="prediction", ylabel="y")
 ax.legend()
 figures.show(
-    f"Dots are samples at their predictions, and a grey tube lies along the diagonal. {inside.sum()} dots in the tube are certain to be inside, {above.sum()} above it and {below.sum()} below it are certain too; "
+    "Dots are samples at their predictions, and a grey tube lies along the diagonal. "
+    f"{inside.sum()} dots in the tube are certain to be inside, {above.sum()} above it and "
+    f"{below.sum()} below it are certain too; "
     f"{(~(inside | above | below)).sum()} dots are undecided."
 )
 
@@ -118,7 +126,10 @@ for C in (0.01, 0.1, 1.0):
     assert (residual[above] > eps - slack).all() and (residual[below] < -eps + slack).all()
     left = ~(inside | above | below)
     assert (abs(abs(residual[left]) - eps) < 1e-4).all()  # only samples on the rim are left
-    print(f"C {C}, inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the rim {left.sum()}; objective {ours:.4f}, that of SVR the same to 1e-4 of it")
+    print(
+        f"C {C}, inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the rim "
+        f"{left.sum()}; objective {ours:.4f}, that of SVR the same to 1e-4 of it"
+    )
 
 # %% [markdown]
 # ## While it is solved
@@ -134,14 +145,24 @@ for rtol in 10.0 ** -np.arange(1.0, 9.0):
     point = ss.solve(smooth, lam, tol=0.0, rtol=rtol, screening=())
     found = ss.screen(smooth, point.x, lam, point.alpha)
     inside, above, below = sides(found)
-    wrong += (abs(residual[inside]) > eps).sum() + (residual[above] < eps).sum() + (residual[below] > -eps).sum()
+    wrong += (
+        (abs(residual[inside]) > eps).sum()
+        + (residual[above] < eps).sum()
+        + (residual[below] > -eps).sum()
+    )
     half = found.in_R.reshape(2, -1).any(axis=0)
     shares.append((found.rate, (inside | above | below).mean(), half.mean()))
 shares = np.array(shares)
-print(f"decisions of eight references, wrong: {wrong}; samples decided at a relative gap of 1e-2 and 1e-8: {shares[1, 1]:.0%}, {shares[-1, 1]:.0%}")
+print(
+    f"decisions of eight references, wrong: {wrong}; samples decided at a relative gap of 1e-2 "
+    f"and 1e-8: {shares[1, 1]:.0%}, {shares[-1, 1]:.0%}"
+)
 assert wrong == 0 and shares[-1, 1] > 0.8 and (shares[:, 2] >= shares[:, 1]).all()
 
-without = ss.Problem(ss.Samples(np.vstack([X, X]), smooth.terms.signs).with_threshold(smooth.terms.threshold), smooth.loss)
+without = ss.Problem(
+    ss.Samples(np.vstack([X, X]), smooth.terms.signs).with_threshold(smooth.terms.threshold),
+    smooth.loss,
+)
 n_narrow = 0
 for rtol in 10.0 ** -np.arange(1.0, 7.0):
     point = ss.solve(without, lam, tol=0.0, rtol=rtol, screening=())
@@ -149,7 +170,10 @@ for rtol in 10.0 ** -np.arange(1.0, 7.0):
     narrow = ball.radius * np.linalg.norm(X, axis=1) < (1.0 - 1e-9) * eps
     assert ss.rules.sphere(without, ball).in_R.reshape(2, -1).any(axis=0)[narrow].all()
     n_narrow += narrow.sum()
-print(f"without an intercept, samples with r|x| below the width: {n_narrow}; one term of each is certain to be in R")
+print(
+    f"without an intercept, samples with r|x| below the width: {n_narrow}; one term of each is "
+    "certain to be in R"
+)
 assert n_narrow > 200
 
 # %% tags=["nbval-ignore-output"]
@@ -161,7 +185,8 @@ ax.set(xlabel="relative gap", ylabel="share decided")
 ax.legend()
 figures.show(
     "Curves show the share decided against the relative gap, which falls to the right. In the end "
-    f"{shares[-1, 0]:.0%} of the terms are decided, both terms of {shares[-1, 1]:.0%} of the samples, and a term in R of {shares[-1, 2]:.0%}."
+    f"{shares[-1, 0]:.0%} of the terms are decided, both terms of {shares[-1, 1]:.0%} of the "
+    f"samples, and a term in R of {shares[-1, 2]:.0%}."
 )
 
 # %% [markdown]
@@ -174,7 +199,10 @@ figures.show(
 median = tube(X, y, 0.0, ss.Hinge())
 best = ss.solve(median, 1.0, rtol=1e-11)
 inside, above, below = sides(ss.screen(median, best.x, 1.0, best.alpha))
-print(f"width 0: inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the line {n - above.sum() - below.sum()} of {n}")
+print(
+    f"width 0: inside {inside.sum()}, above {above.sum()}, below {below.sum()}, on the line "
+    f"{n - above.sum() - below.sum()} of {n}"
+)
 assert not inside.any() and above.sum() + below.sum() > 0.9 * n
 
 # %% [markdown]

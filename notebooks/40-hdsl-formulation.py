@@ -54,15 +54,18 @@ for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     ax.set(xticks=[], yticks=[])
     ax.set_title(name, loc="left")
 figures.show(
-    f"Each panel shows the learned similarity as a matrix of coloured dots, after {', '.join(growing)}. "
-    f"The entries that are not zero are {', '.join(str(similarity.to_sparse().nnz) for similarity in growing.values())} of {64**2}."
+    "Each panel shows the learned similarity as a matrix of coloured dots, after "
+    f"{', '.join(growing)}. "
+    "The entries that are not zero are "
+    f"{', '.join(str(similarity.to_sparse().nnz) for similarity in growing.values())} of {64**2}."
 )
 figure, axes = figures.panels(4, width=10.4, height=2.8)
 for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     title = f"{name}: {len(similarity)} atoms"
     figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
 figures.show(
-    f"Lines join the pairs of pixels that are atoms, over the mean of {len(train)} images, after {', '.join(growing)}: "
+    f"Lines join the pairs of pixels that are atoms, over the mean of {len(train)} images, after "
+    f"{', '.join(growing)}: "
     f"there are {', '.join(str(len(similarity)) for similarity in growing.values())} atoms."
 )
 
@@ -272,7 +275,8 @@ best = exact(constraints)
 products = np.einsum("kij,ij->k", atoms, G)
 assert keys[np.argmin(products)] == best[:3] and np.isclose(products.min(), -2.0 * best.value / 40)
 print(
-    f"rows and diagonal of the gradient: equal; best atom {best[:3]}, product {products.min():.4f}: "
+    f"rows and diagonal of the gradient: equal; best atom {best[:3]}, product "
+    f"{products.min():.4f}: "
     "equal"
 )
 
@@ -288,7 +292,9 @@ print(
 # %%
 lowest, iterates = 0.0, {}
 solver = FrankWolfe(scale, forward="exact", max_iter=60, check_every=1)
-history = solver.fit(train, near, callback=lambda now: iterates.update({now.iteration: now.x})).history_
+history = solver.fit(
+    train, near, callback=lambda now: iterates.update({now.iteration: now.x})
+).history_
 x, step = train[near[:, 0]], train[near[:, 1]] - train[near[:, 2]]
 for k in range(1, 60):
     similarity = iterates[k]
@@ -349,7 +355,9 @@ print(f"images of unit length: dot product {check(identity):.3f}, learned {check
 e = np.eye(3)
 plus = [np.outer(e[i] + e[j], e[i] + e[j]) for i, j in ((0, 1), (1, 2))]
 M = 1.05 * plus[0] - 0.05 * plus[1]
-print("eigenvalues with weights 1.05 and -0.05:", (np.round(np.linalg.eigvalsh(M), 3) + 0.0).tolist())
+print(
+    "eigenvalues with weights 1.05 and -0.05:", (np.round(np.linalg.eigvalsh(M), 3) + 0.0).tolist()
+)
 assert np.linalg.eigvalsh(M)[0] < -0.01
 
 # %% [markdown]
@@ -415,7 +423,9 @@ assert M[0, 0] / np.trace(M) <= 0.5 + 1e-9 and single < best.history_[-1].object
 
 # %%
 M = np.diag([1.0, 0.2, 0.1])
-with_singles = np.concatenate((atoms_of(3, 0.65)[1], [2 * 0.65 * np.outer(v, v) for v in np.eye(3)]))
+with_singles = np.concatenate(
+    (atoms_of(3, 0.65)[1], [2 * 0.65 * np.outer(v, v) for v in np.eye(3)])
+)
 equations = np.vstack((with_singles.reshape(9, 9).T, np.ones(9)))
 answer = linprog(np.zeros(9), A_eq=equations, b_eq=np.append(M.ravel(), 1.0), method="highs")
 print(

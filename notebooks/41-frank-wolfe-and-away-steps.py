@@ -40,7 +40,8 @@ from safescreen_book import datasets, figures
 
 # %%
 def walk(corners, target, steps, away):
-    """Frank-Wolfe for half the squared distance from the target, from the last corner on; the points."""
+    """Frank-Wolfe for half the squared distance from the target, from the last corner on; the
+    points."""
     weights = np.eye(len(corners))[-1]
     points = [weights @ corners]
     for _ in range(steps):
@@ -49,7 +50,10 @@ def walk(corners, target, steps, away):
         best, worst = np.argmin(products), np.argmax(np.where(weights > 0.0, products, -np.inf))
         change, longest = np.eye(len(corners))[best] - weights, 1.0
         if away and products[best] - slope @ points[-1] > slope @ points[-1] - products[worst]:
-            change, longest = weights - np.eye(len(corners))[worst], weights[worst] / (1.0 - weights[worst])
+            change, longest = (
+                weights - np.eye(len(corners))[worst],
+                weights[worst] / (1.0 - weights[worst]),
+            )
         direction = change @ corners
         step = np.clip(-(slope @ direction) / (direction @ direction), 0.0, longest)
         weights = np.maximum(weights + step * change, 0.0)
@@ -60,17 +64,23 @@ def walk(corners, target, steps, away):
 corners, target = np.array([[0.0, 0.0], [1.0, 0.0], [0.35, 0.8]]), np.array([0.55, 0.0])
 ended = []
 figure, axes = figures.panels(2, height=3.6)
-for ax, away, title in ((axes[0], False, "towards corners only"), (axes[1], True, "with away steps")):
+for ax, away, title in (
+    (axes[0], False, "towards corners only"),
+    (axes[1], True, "with away steps"),
+):
     points = walk(corners, target, 12, away)
     ended.append(np.linalg.norm(points[-1] - target))
     ax.fill(*corners.T, color=figures.COLOURS["cone"])
     ax.plot(*points.T, "o-", color=figures.OTHERS[1], markersize=3)
     ax.plot(*target, "*", color="black", markersize=12)
     ax.set(aspect="equal", xticks=[], yticks=[])
-    ax.set_title(f"{title}: distance after 12 steps {np.linalg.norm(points[-1] - target):.3f}", loc="left", fontsize=10)
+    ax.set_title(f"{title}: distance after 12 steps {np.linalg.norm(points[-1] - target):.3f}",
+                 loc="left", fontsize=10)
 figures.show(
-    "In a triangle a path leads from the upper corner to a star on the lower edge. Left, towards corners only, the path zigzags in ever shorter steps and ends "
-    f"{ended[0]:.3f} from the star after {len(points) - 1} steps. Right, with away steps, it ends {ended[1]:.1g} from it."
+    "In a triangle a path leads from the upper corner to a star on the lower edge. Left, towards "
+    "corners only, the path zigzags in ever shorter steps and ends "
+    f"{ended[0]:.3f} from the star after {len(points) - 1} steps. Right, with away steps, it ends "
+    f"{ended[1]:.1g} from it."
 )
 
 # %% [markdown]
@@ -244,7 +254,8 @@ excess = loss.value(np.einsum("tij,ij->t", A, M_early)).mean() - max(
 )
 assert 0.0 < excess <= early.gap_ and np.isclose(early.gap_, by_definition, rtol=1e-9)
 print(
-    f"after 20 steps: error {excess:.6f} <= gap_ {early.gap_:.6f}, by dense matrices {by_definition:.6f}"
+    f"after 20 steps: error {excess:.6f} <= gap_ {early.gap_:.6f}, by dense matrices "
+    f"{by_definition:.6f}"
 )
 
 
@@ -259,11 +270,15 @@ print(
 
 # %%
 def fixed_steps(P, start, steps, cap):
-    """Algorithm 2 with the step 2/(k+2): the smallest weight seen, its weights, the last objective."""
+    """Algorithm 2 with the step 2/(k+2): the smallest weight seen, its weights, the last
+    objective."""
     w, lowest = np.eye(P.shape[1])[start], (0.0, None)
     for k in range(steps):
         products = -loss.alpha(P @ w) @ P / len(P)
-        toward, away = np.argmin(products), np.flatnonzero(w > 1e-12)[np.argmax(products[w > 1e-12])]
+        toward, away = (
+            np.argmin(products),
+            np.flatnonzero(w > 1e-12)[np.argmax(products[w > 1e-12])],
+        )
         unit_toward, unit_away = np.eye(len(w))[toward], np.eye(len(w))[away]
         if products @ (unit_toward - w) <= products @ (w - unit_away):
             w = w + 2.0 / (k + 2) * (unit_toward - w)
@@ -292,7 +307,10 @@ for _ in range(50):
     assert lowest == 0.0
     best = frank_wolfe(P_, 0, 30)[-1]
     excess.append(value - (best[1] - best[2]))
-print(f"without the limit: {left} of 50 runs get a negative weight, smallest eigenvalue of M {worst:.2f}")
+print(
+    f"without the limit: {left} of 50 runs get a negative weight, smallest "
+    f"eigenvalue of M {worst:.2f}"
+)
 print(f"with min(2/(k+2), gamma_max): none; error after 100 steps: median {np.median(excess):.4f}")
 assert left > 25 and worst < -0.2
 
@@ -351,8 +369,10 @@ ax = figures.lines(
 ax.axhline(0.0, color="#BBBBBB", linewidth=0.8)
 ax.plot([step], [0.0], "o", color="black")
 figures.show(
-    f"A broken line shows the slope of the objective along a segment. It rises from {slopes[0]:.2f} to "
-    f"{slopes[-1]:.2f} with kinks where triplets leave the linear part; it crosses zero at step {step:.4f}, which a dot marks."
+    "A broken line shows the slope of the objective along a segment. It rises from "
+    f"{slopes[0]:.2f} to "
+    f"{slopes[-1]:.2f} with kinks where triplets leave the linear part; it crosses zero at step "
+    f"{step:.4f}, which a dot marks."
 )
 
 # %% [markdown]
@@ -411,7 +431,9 @@ a, b = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, 1.0])
 D, x, v = np.outer(a, a) - np.outer(b, b), a + b, a - b
 _, four = all_atoms(4, 1.0)
 squared = max(np.sum((B1 - B2) ** 2) for B1, B2 in itertools.combinations(four, 2))
-largest = max(np.abs(np.linalg.eigvalsh(B1 - B2)).max() for B1, B2 in itertools.combinations(four, 2))
+largest = max(
+    np.abs(np.linalg.eigvalsh(B1 - B2)).max() for B1, B2 in itertools.combinations(four, 2)
+)
 product = x @ D @ v / np.linalg.norm(np.outer(x, v))
 print(
     f"two atoms, lambda = 1: squared distance {squared:.0f} at most, operator norm {largest:.0f}, "
@@ -500,9 +522,15 @@ def promise(h, C):
 
 
 for number in range(4):
-    kind, error, gain = run[number][3], run[number][1] - optimum, run[number][1] - run[number + 1][1]
+    kind, error, gain = (
+        run[number][3],
+        run[number][1] - optimum,
+        run[number][1] - run[number + 1][1],
+    )
     ratio = gain / promise(error, C_drop[2])
-    print(f"step {number}: {kind:8} error {error:.6f}   gain {gain:.1e}   gain / promise {ratio:8.4f}")
+    print(
+        f"step {number}: {kind:8} error {error:.6f}   gain {gain:.1e}   gain / promise {ratio:8.4f}"
+    )
     assert ratio < 0.01 if kind == "drop" else ratio >= 1.0 - 1e-9
 
 error, gain = run[2][1] - optimum, run[2][1] - run[3][1]
@@ -567,7 +595,8 @@ formulas = {  # value, minus the slope, largest curvature
 
 # %%
 def steps_again(run, iterates_, value, slope):
-    """Take each step of a run a second time, in plain numpy; the objective, the gap, the step and the next weights agree."""
+    """Take each step of a run a second time, in plain numpy; the objective, the gap, the step
+    and the next weights agree."""
     for row, w in zip(run.history_, iterates_, strict=False):
         assert np.isclose(row.objective, value(P_ @ w).mean(), rtol=1e-10)
         if row.gap > 1e-6:
@@ -590,8 +619,14 @@ def errors_of(run, w, value, optimum):
 
 # %% tags=["HDSL19-R1", "nbval-ignore-output"]
 print(f"margins of the domain: {lowest:.2f} at least")
-print("                           error (bound 16 beta L lam^2/(k+2))       certificate        trace on the")
-print("loss               beta    after 5          after 20         gap_   by definition  class features")
+print(
+    "                           error (bound 16 beta L lam^2/(k+2))       certificate        "
+    "trace on the"
+)
+print(
+    "loss               beta    after 5          after 20         gap_   by "
+    "definition  class features"
+)
 for name, (value, slope, beta) in formulas.items():
     run, iterates_ = follow(X_, triplets_, keys_, scale_, 20, loss=name)
     assert np.isclose(MarginLoss(name).curvature(lowest), beta, rtol=1e-12)
@@ -607,7 +642,8 @@ for name, (value, slope, beta) in formulas.items():
     M = np.tensordot(w, atoms_, 1)
     share = np.trace(M[:4, :4]) / np.trace(M)
     print(
-        f"{name:15} {beta:8.2f}  {error[5]:.4f} ({bound[5]:7.1f})  {error[20]:.6f} ({bound[20]:7.1f})"
+        f"{name:15} {beta:8.2f}  {error[5]:.4f} ({bound[5]:7.1f})  {error[20]:.6f} "
+        f"({bound[20]:7.1f})"
         f"  {run.gap_:.6f}   {dense_gap:.6f}      {share:.2f}"
     )
     assert share > 0.8
@@ -634,7 +670,8 @@ def same_step(P, w, following, row):
 
 # %%
 def random_run(rng):
-    """A random problem: its constraint matrices, a scale, products with all atoms, and a run of 200 steps; None if all are zero."""
+    """A random problem: its constraint matrices, a scale, products with all atoms, and a run of
+    200 steps; None if all are zero."""
     d, T = int(rng.integers(3, 9)), int(rng.integers(1, 31))
     X_, triplets_ = instance(rng, d=d, T=T, density=rng.choice([0.3, 0.6, 1.0]))
     A_, scale_ = constraint_matrices(X_, triplets_), 10.0 ** rng.uniform(-1.5, 1.5)
@@ -657,7 +694,8 @@ def again_the_same(P_, iterates_, history):
 
 # %%
 def ratios_to_bounds(h, counted, three):
-    """Check the errors h against the three bounds; return the largest ratios, 0 where the problem is flat."""
+    """Check the errors h against the three bounds; return the largest ratios, 0 where the
+    problem is flat."""
     all_steps, (printed, by_rank, sharp) = np.arange(len(h)), three
     bounds = (
         2 * printed / (all_steps + 2),
@@ -692,7 +730,10 @@ for A_, scale_, P_, solver_, iterates_ in filter(None, (random_run(rng) for _ in
     assert all(max(atoms_, features_) <= iteration for atoms_, features_, iteration in sizes)
     runs, drops, checked = runs + 1, drops + dropped[-1], checked + len(f) - 1
     halves.append(np.min(counted[1:] / all_steps[1:], initial=1.0))
-print(f"{runs} problems, {checked} iterates, {drops} drop steps; smallest k'/k: {min(halves):.2f} (bound 0.5)")
+print(
+    f"{runs} problems, {checked} iterates, {drops} drop steps; smallest k'/k: "
+    f"{min(halves):.2f} (bound 0.5)"
+)
 print(f"{again} steps taken a second time: all the same")
 for name, ratio in zip(names, largest, strict=True):
     print(f"{name:13} largest ratio {ratio:.3f} (bound 1)")
@@ -778,7 +819,9 @@ seen = np.where(errors["away"] > 1e-12, errors["away"], 0.0)
 figure, axes = figures.panels(2, width=10.0, height=3.6)
 kinds = np.array([row.step for row in histories["away"]])
 drawn = {kind: (kinds == kind) & (seen > 0.0) & (k_ > 0) for kind in ("forward", "away", "drop")}
-dots = {f"{kind}: {mask.sum()}": (k_[mask], seen[mask]) for kind, mask in drawn.items() if mask.any()}
+dots = {
+    f"{kind}: {mask.sum()}": (k_[mask], seen[mask]) for kind, mask in drawn.items() if mask.any()
+}
 shown = {name: (k_[1:], values[1:]) for name, values in bounds.items()}
 labels = {"xlabel": "iteration k", "ylabel": "error"}
 figures.lines(shown, dots=dots, ax=axes[0], log="xy", title="away steps, digits", **labels)
@@ -787,9 +830,11 @@ smallest = min(np.min(values[positive] / seen[1:][positive]) for _, values in sh
 named = {name: (k_[1:], np.maximum(values[1:], 1e-12)) for name, values in errors.items()}
 figures.lines(named, ax=axes[1], log="y", title="three variants", **labels)
 figures.show(
-    f"Left, dots show the error of away steps against the iteration, on logarithmic axes, one for each kind of step: {', '.join(dots)}. Lines are the bounds; their smallest "
+    "Left, dots show the error of away steps against the iteration, on logarithmic axes, one for "
+    f"each kind of step: {', '.join(dots)}. Lines are the bounds; their smallest "
     f"quotient to the error is {smallest:.0f}. Right, curves show the error of the variants: "
-    f"{figures.ends(named, '{:.1g}')}. Iterations: {figures.listed({name: at[-1] for name, (at, _) in named.items()}, '{:.0f}')}."
+    f"{figures.ends(named, '{:.1g}')}. Iterations: "
+    f"{figures.listed({name: at[-1] for name, (at, _) in named.items()}, '{:.0f}')}."
 )
 
 # %% [markdown]
@@ -863,10 +908,14 @@ shares = []
 for seed in range(20):
     X_, triplets_ = instance(np.random.default_rng(seed), d=8, T=30)
     history = (
-        FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=100).fit(X_, triplets_).history_
+        FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=100)
+        .fit(X_, triplets_)
+        .history_
     )
     shares.append(np.mean([row.step == "swap" for row in history if row.gap > 1e-9]))
-print(f"share of swap steps in 20 problems: mean {np.mean(shares):.2f}, largest {np.max(shares):.2f}")
+print(
+    f"share of swap steps in 20 problems: mean {np.mean(shares):.2f}, largest {np.max(shares):.2f}"
+)
 assert 0.0 < np.max(shares) < 1.0
 
 # %% [markdown]

@@ -66,14 +66,20 @@ seen = np.eye(60, dtype=bool)
 seen[[first, second]] = True
 figure, axes = figures.panels(2, height=4.0)
 for ax, looked_at, title in ((axes[0], np.ones_like(seen), "exact"), (axes[1], seen, "heuristic")):
-    for mask, colour in (((gradient != 0) & ~looked_at, "#CCCCCC"), ((gradient != 0) & looked_at, figures.OTHERS[1])):
+    for mask, colour in (
+        ((gradient != 0) & ~looked_at, "#CCCCCC"),
+        ((gradient != 0) & looked_at, figures.OTHERS[1]),
+    ):
         ax.plot(*np.nonzero(mask)[::-1], "s", color=colour, markersize=2)
     ax.set(aspect="equal", xlabel="feature", ylabel="feature", ylim=(60, -1), xlim=(-1, 60))
     ax.set_title(f"{title}: {np.sum((gradient != 0) & looked_at)} entries", loc="left", fontsize=10)
 figures.show(
-    f"Both panels show a matrix of {seen.shape[0]} by {seen.shape[1]} features, with a dot for each of "
-    f"the {np.count_nonzero(gradient)} entries that are not 0. Left, all dots are coloured: the exact "
-    f"search looks at all. Right, {np.sum((gradient != 0) & seen)} are coloured, on the diagonal and on a "
+    f"Both panels show a matrix of {seen.shape[0]} by {seen.shape[1]} features, with "
+    "a dot for each of "
+    f"the {np.count_nonzero(gradient)} entries that are not 0. Left, all dots are "
+    "coloured: the exact "
+    f"search looks at all. Right, {np.sum((gradient != 0) & seen)} are coloured, on the "
+    "diagonal and on a "
     "pair of rows, which the heuristic looks at."
 )
 
@@ -246,7 +252,9 @@ names = ("exact: visits", "exact: entries kept", "heuristic: visits", "heuristic
 counts = {
     key: np.array([measured(**{key: value}) for value in values]) for key, values in ranges.items()
 }
-fitted = {key: [exponent(ranges[key], counts[key][:, column]) for column in range(4)] for key in ranges}
+fitted = {
+    key: [exponent(ranges[key], counts[key][:, column]) for column in range(4)] for key in ranges
+}
 print(f"{'exponents in':24}      d      s      T")
 for column, name in enumerate(names):
     print(f"{name:24} " + " ".join(f"{fitted[key][column]:6.2f}" for key in ranges))
@@ -257,25 +265,33 @@ for key, powers in expected.items():
     for column, power in enumerate(powers):
         assert fitted[key][column] < power + 0.12, (key, names[column])
 assert abs(fitted["s"][0] - 2) < 0.1 and abs(fitted["T"][0] - 1) < 0.1
-assert abs(fitted["s"][2] - 1) < 0.25 and abs(fitted["T"][2] - 1) < 0.1 and abs(fitted["d"][2]) < 0.1
+assert abs(fitted["s"][2] - 1) < 0.25
+assert abs(fitted["T"][2] - 1) < 0.1
+assert abs(fitted["d"][2]) < 0.1
 for key, values in ranges.items():
     for value, row in zip(values, counts[key], strict=True):
         setting = {"d": 20_000, "s": 12, "T": 300} | {key: value}
         T, s = setting["T"], setting["s"]
-        assert np.all(row <= np.array((4 * T * s * s, 2 * T * s * s, 12 * T * s, 3 * T * s))), setting
+        assert np.all(row <= np.array((4 * T * s * s, 2 * T * s * s, 12 * T * s, 3 * T * s))), (
+            setting
+        )
 print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 
 # %%
 figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
 spans = []
 for ax, key in zip(axes, ranges, strict=True):
-    named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
+    named = {
+        "exact": (ranges[key], counts[key][:, 0]),
+        "heuristic": (ranges[key], counts[key][:, 2]),
+    }
     spans.append(f"Against {key}: {figures.ends(named, '{:.1e}')}")
     figures.lines(
         named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
     )
 figures.show(
-    "Lines show the visits of a direction against the dimension d, the nonzeros s and the triplets T, on logarithmic axes. From the left end to the right end they change as follows. "
+    "Lines show the visits of a direction against the dimension d, the nonzeros s and the "
+    "triplets T, on logarithmic axes. From the left end to the right end they change as follows. "
     f"{'. '.join(spans)}."
 )
 
@@ -377,7 +393,9 @@ def arrays_in(thing):
     if isinstance(thing, tuple | list):
         return sum(map(arrays_in, thing))
     return (
-        sum(map(arrays_in, (thing.indptr, thing.indices, thing.data))) if sparse.issparse(thing) else 0
+        sum(map(arrays_in, (thing.indptr, thing.indices, thing.data)))
+        if sparse.issparse(thing)
+        else 0
     )
 
 
@@ -388,7 +406,8 @@ def size_of(n=300, d=10_000, s=20, T=3000):
 
 print("   n        d    s      T   numbers   per (T + nnz)   T s^2")
 shown = []
-for change in ({}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T": 12_000}, {"n": 1200}):
+for change in ({}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T": 12_000},
+               {"n": 1200}):
     setting = {"n": 300, "d": 10_000, "s": 20, "T": 3000} | change
     n, d, s, T = setting.values()
     numbers = size_of(**setting)
@@ -455,11 +474,11 @@ for ax, (key, x, y) in zip(
 ):
     named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
     spans.append(f"Against {key}: {figures.ends(named, '{:.2g}')}")
-    figures.lines(
-        named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
-    )
+    figures.lines(named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="ms",
+                  title=f"processor time against {key}")
 figures.show(
-    "Lines show the processor time of a direction in milliseconds against d, s and T, on logarithmic axes. From the left end to the right end they change as follows. "
+    "Lines show the processor time of a direction in milliseconds against d, s and T, on "
+    "logarithmic axes. From the left end to the right end they change as follows. "
     f"{'. '.join(spans)}."
 )
 for key in larger:

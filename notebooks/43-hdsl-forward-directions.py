@@ -57,13 +57,16 @@ widths = {}
 for m, colour in zip((20, 80, 320), figures.OTHERS, strict=False):
     means = [draw.choice(products, m, replace=False).mean() for _ in range(2000)]
     widths[f"for batches of {m}"] = np.std(means)
-    ax.hist(means, bins=60, histtype="step", density=True, color=colour, linewidth=1.5, label=f"m = {m}")
+    ax.hist(
+        means, bins=60, histtype="step", density=True, color=colour, linewidth=1.5, label=f"m = {m}"
+    )
 ax.axvline(products.mean(), color="black", linewidth=1.0)
 ax.set(xlabel="product of the atom with the gradient of a batch", yticks=[])
 ax.set_title(f"one atom, by batches from {len(products)} triplets", loc="left", fontsize=10)
 ax.legend()
 figures.show(
-    f"Outlines show how the means over {len(means)} batches spread around a line, the product over all triplets. "
+    f"Outlines show how the means over {len(means)} batches spread around a line, the product "
+    "over all triplets. "
     f"Their standard deviations are {figures.listed(widths, '{:.2f}')}."
 )
 
@@ -405,7 +408,8 @@ labels = {
 figures.lines(bounds, sizes, dots=dots, log="xy", **labels)
 figures.show(
     "On logarithmic axes, a line shows the Hoeffding bound of the deviation of a batch from the "
-    "gradient, against the size of the batch. Dots are the largest deviation of all atoms and what the "
+    "gradient, against the size of the batch. Dots are the largest deviation of all "
+    "atoms and what the "
     "atom of the batch loses. The bound is at least "
     f"{min(np.divide(bounds['Hoeffding, all atoms'], measured['largest of all atoms'])):.0f} times the "
     "largest deviation."
@@ -444,7 +448,8 @@ assert sp.simplify(left - 2 * C / ((k + 2) ** 2 * (k + 3))) == 0
 
 # %%
 def fixed_steps(g, m, steps, rng, at):
-    """Objective at the iterations `at` of Frank-Wolfe with batches and steps 2/(k+2); the last matrix."""
+    """Objective at the iterations `at` of Frank-Wolfe with batches and steps 2/(k+2); the last
+    matrix."""
     x, step, d = g.x.toarray(), g.step.toarray(), g.X.shape[1]
     M, values, upper = np.zeros((d, d)), [], np.triu_indices(d, 1)
     for k_ in range(steps):
@@ -511,7 +516,9 @@ for name, run in runs.items():
     idle = sum(row.step == "none" for row in run.history_)
     often = idle > len(f) / 3
     assert often == (name != "all triplets")
-    print(f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {str(often):>14}")
+    print(
+        f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {str(often):>14}"
+    )
 assert final["m = 10"] > final["m = 100"] > final["m = 1000"] > final["all triplets"] >= 0.0
 
 # %% tags=["nbval-ignore-output"]
@@ -530,8 +537,10 @@ figures.lines(
     title="digits: batches of fixed size, line search over all triplets",
 )
 figures.show(
-    "Curves show the error against the iteration, on logarithmic axes, for batches of several sizes and for all triplets: "
-    f"{figures.ends(named, '{:.1g}')}. Iterations: {figures.listed({name: at[-1] for name, (at, _) in named.items()}, '{:.0f}')}."
+    "Curves show the error against the iteration, on logarithmic axes, for batches of several "
+    "sizes and for all triplets: "
+    f"{figures.ends(named, '{:.1g}')}. Iterations: "
+    f"{figures.listed({name: at[-1] for name, (at, _) in named.items()}, '{:.0f}')}."
 )
 
 
@@ -552,7 +561,8 @@ figures.show(
 
 # %%
 def from_every_feature(G):
-    """For every first feature the value of the atom found, in units of scale; and the best of all."""
+    """For every first feature the value of the atom found, in units of scale; and the best of
+    all."""
     diagonal, cross = -np.diag(G), np.abs(G + G.T)
     values = diagonal[:, None] + diagonal[None, :] + cross
     np.fill_diagonal(values, -np.inf)
@@ -598,7 +608,9 @@ def along_run(g, iterations, every):
         here, hit = float(slopes_ @ u) / g.T, np.isclose(found, best_value, rtol=1e-9)
         assert np.count_nonzero(hit) >= 2
         shares.append(np.mean(hit))
-        ratios.append(np.mean(np.maximum(g.scale * found - here, 0.0)) / (g.scale * best_value - here))
+        ratios.append(
+            np.mean(np.maximum(g.scale * found - here, 0.0)) / (g.scale * best_value - here)
+        )
     return at, np.array(shares), np.array(ratios)
 
 
@@ -622,9 +634,11 @@ for ax, which, title in (
     figures.lines(named, ax=ax, marks=True, xlabel="iteration", title=title)
     ax.set_ylim(-0.02, 1.05)
 figures.show(
-    "Left, curves show the share of features from which the heuristic finds the best atom, against the "
+    "Left, curves show the share of features from which the heuristic finds the best atom, "
+    "against the "
     f"iteration: {figures.ends({name: row[1] for name, row in found.items()})}. "
-    f"Right, they show the slope found over the best: {figures.ends({name: row[2] for name, row in found.items()})}."
+    "Right, they show the slope found over the best: "
+    f"{figures.ends({name: row[2] for name, row in found.items()})}."
 )
 
 # %% [markdown]
@@ -678,7 +692,8 @@ X_, triplets_ = decoy(10**5)
 known = FrankWolfe(0.2, forward="exact", max_iter=1000, tol=1e-9).fit(X_, triplets_)
 best_objective = known.history_[-1].objective
 print(
-    f"exact directions: objective {best_objective:.4f} after {known.n_iter_} iterations; heuristic, "
+    f"exact directions: objective {best_objective:.4f} after {known.n_iter_} "
+    "iterations; heuristic, "
     "1000 iterations:"
 )
 missed, x, near, far = 0, *(X_[triplets_[:, c], :6].toarray() for c in range(3))
@@ -714,8 +729,12 @@ lower = max(row.objective - row.gap for row in reference.history_)
 progress = {}
 for d in (500, 10_000, 1_000_000):
     padded = sparse.csr_array((X_.data, X_.indices, X_.indptr), shape=(200, d))
-    runs_ = [FrankWolfe(3.0, max_iter=400, random_state=seed).fit(padded, near) for seed in range(5)]
-    progress[d] = np.mean([[row.objective - lower for row in run.history_] for run in runs_], axis=0)
+    runs_ = [
+        FrankWolfe(3.0, max_iter=400, random_state=seed).fit(padded, near) for seed in range(5)
+    ]
+    progress[d] = np.mean(
+        [[row.objective - lower for row in run.history_] for run in runs_], axis=0
+    )
     share = np.unique(X_.indices).size / d
     print(
         f"d = {d:8}: {share:8.3%} of the features occur; "
@@ -737,7 +756,8 @@ figures.lines(
     title="the same points, with empty features added",
 )
 figures.show(
-    "Curves show the error against the iteration, on logarithmic axes, of the heuristic in several dimensions and of the exact direction, for the same points: "
+    "Curves show the error against the iteration, on logarithmic axes, of the heuristic in "
+    "several dimensions and of the exact direction, for the same points: "
     f"{figures.ends(named, '{:.1g}')}."
 )
 

@@ -61,12 +61,15 @@ figures.lines(
 )
 spread = np.std(shares), np.std(of_blocks)
 print(
-    f"mean {np.mean(shares):.3f} and {np.mean(of_blocks):.3f}; standard deviation {spread[0]:.3f} and {spread[1]:.3f}"
+    f"mean {np.mean(shares):.3f} and {np.mean(of_blocks):.3f}; standard deviation {spread[0]:.3f} "
+    f"and {spread[1]:.3f}"
 )
 assert abs(np.mean(shares) - 0.16) < 0.01 and 0.3 < spread[0] / spread[1] < 1.0
 figures.show(
-    f"Curves show how the share of such triplets is distributed over {draws} samples, around the mean "
-    f"{np.mean(shares):.2f}. The standard deviation is {spread[0]:.2f} with all {n * (n - 1) * (n - 2)} "
+    f"Curves show how the share of such triplets is distributed over {draws} "
+    "samples, around the mean "
+    f"{np.mean(shares):.2f}. The standard deviation is {spread[0]:.2f} with all "
+    f"{n * (n - 1) * (n - 2)} "
     f"triplets and {spread[1]:.2f} with separate triplets."
 )
 
@@ -163,7 +166,8 @@ for n in range(3, 8):
         left, right = both_sides(rng.integers(-9, 10, (n_functions, 3, 3, 3)), n)
         assert left <= right and (left == right or n_functions > 1)
     print(
-        f"n = {n}: 20 functions, {float(left):.4f} <= {float(right):.4f};  with one function both sides are equal"
+        f"n = {n}: 20 functions, {float(left):.4f} <= {float(right):.4f};  with one function both "
+        "sides are equal"
     )
 
 # %% [markdown]
@@ -260,7 +264,10 @@ for delta in (0.5, 0.1, 0.01):
     outside = np.mean(np.abs(shares - expected) > np.sqrt(math.log(2 / delta) / (2 * 60)))
     print(f"share of triplets, delta {delta:4}: outside in {outside:.4f} of the samples")
     assert outside <= delta
-print(f"{len(shares)} random sets of 60 points: none of the three levels is exceeded more often than promised")
+print(
+    f"{len(shares)} random sets of 60 points: none of the three levels is exceeded more often "
+    "than promised"
+)
 
 # %% [markdown]
 # ### Break it: arguments that are not independent

@@ -83,7 +83,8 @@ for ax, x, found, settings, xlabel, title in (
     ends_of.append(figures.ends({"Monte Carlo": found} | bound_curves(settings), "{:.2g}"))
     figures.lines(bound_curves(settings), x, dots={"Monte Carlo": (x, found)}, ax=ax, **labels)
 figures.show(
-    "Dots show the complexity by Monte Carlo, lines the bounds. Left, from the smallest dimension to the largest: "
+    "Dots show the complexity by Monte Carlo, lines the bounds. Left, from the smallest dimension "
+    "to the largest: "
     f"{ends_of[0]}. Right, from the fewest points to the most: {ends_of[1]}."
 )
 
@@ -189,7 +190,10 @@ for m in (1, 2, 3, 4, 5):
     for n_functions in (1, 2, 20):
         left, right = both_sides(rng.integers(0, 10, (n_functions, 3)), m)
         assert left <= right
-    print(f"m = {m}: 20 functions, E sup [risk - mean] = {float(left):.4f} <= 2 R = {float(right):.4f}")
+    print(
+        f"m = {m}: 20 functions, E sup [risk - mean] = {float(left):.4f} <= 2 R = "
+        f"{float(right):.4f}"
+    )
 
 # %% [markdown]
 # ### Contraction: the loss drops out, one coordinate at a time
@@ -282,7 +286,9 @@ def supremum(X, y, sigma, lam, value=lambda u: u):
 rng = np.random.default_rng(11)
 for _ in range(8):
     X, y, sigma = rng.standard_normal((12, 3)), rng.integers(0, 2, 12), rng.choice([-1.0, 1.0], 4)
-    assert np.isclose(largest_at_atoms(X, y, sigma, 0.5), supremum(X, y, sigma, 0.5), rtol=1e-12, atol=1e-14)
+    assert np.isclose(
+        largest_at_atoms(X, y, sigma, 0.5), supremum(X, y, sigma, 0.5), rtol=1e-12, atol=1e-14
+    )
     with_loss = largest_at_atoms(X, y, sigma, 0.5, loss)
     assert np.isclose(with_loss, supremum(X, y, sigma, 0.5, loss.value), rtol=1e-12, atol=1e-14)
 print("largest_at_atoms is the supremum by the definition, with the loss and without, in 8 samples")
@@ -295,11 +301,14 @@ rng = np.random.default_rng(4)
 X, y, sigma = rng.standard_normal((30, 5)), rng.integers(0, 2, 30), rng.choice([-1.0, 1.0], 10)
 kept = sigma * (y[:10] == y[10:20]) * (y[:10] != y[20:])
 G = X[:10].T @ (kept[:, None] * (X[10:20] - X[20:])) / 10
-atoms = [0.5 * np.outer(e, e) for a, b in itertools.combinations(np.eye(5), 2) for e in (a + b, a - b)]
+atoms = [
+    0.5 * np.outer(e, e) for a, b in itertools.combinations(np.eye(5), 2) for e in (a + b, a - b)
+]
 mixtures = np.tensordot(rng.dirichlet(np.full(len(atoms), 0.3), 2000), atoms, axes=1)
 best = largest_at_atoms(X, y, sigma, 0.5)
 print(
-    f"{len(atoms)} atoms for d = 5; best atom {best:.4f}, best of 2000 mixtures {np.tensordot(mixtures, G).max():.4f}"
+    f"{len(atoms)} atoms for d = 5; best atom {best:.4f}, best of 2000 mixtures "
+    f"{np.tensordot(mixtures, G).max():.4f}"
 )
 assert len(atoms) == 5 * 4 and np.tensordot(mixtures, G).max() <= best + 1e-12
 
@@ -345,12 +354,15 @@ shares = np.random.default_rng(5).dirichlet(np.ones(4), 20000)
 assert np.max(np.sum(shares**2 * (1 - shares), axis=1)) <= 0.25
 for n, d, unit in ((9, 2, 0.05), (90, 20, 0.5), (300, 64, 5.0)):
     bounds, m = Bounds(n, d, unit / 2.0, 2.0), n // 3
-    assert np.isclose(bounds.unit, unit) and np.isclose(bounds.complexity(0.09), 0.6 * bounds.complexity())
+    assert np.isclose(bounds.unit, unit)
+    assert np.isclose(bounds.complexity(0.09), 0.6 * bounds.complexity())
     assert np.isclose(
         bounds.complexity(), 2.0 * unit * math.sqrt(2.0 * math.log(d * (d - 1)) / m), rtol=1e-12
     )
     for k in (1, 2, 10):
-        assert np.isclose(bounds.printed_complexity(k), 8.0 * unit * math.sqrt(2.0 * math.log(k) / m))
+        assert np.isclose(
+            bounds.printed_complexity(k), 8.0 * unit * math.sqrt(2.0 * math.log(k) / m)
+        )
 print("Bounds.complexity and Bounds.printed_complexity are the two formulas")
 
 # %% [markdown]
@@ -394,8 +406,12 @@ cases = [
     for n, d in ((9, 2), (90, 5), (9, 40), (90, 20), (90, 60), (300, 20))
 ]
 cases += [("signs", 90, 20, unit, signs_data(20), 2.0) for unit in (0.5, 5.0)]
-cases += [("sparse", n, d, 0.05, sparse_data(d), 1.0) for n, d in ((9, 40), (90, 20), (90, 60), (300, 20))]
-cases += [("digits", n, 64, unit, digits, digits_entry) for n, unit in ((30, 0.05), (90, 0.05), (90, 5.0))]
+cases += [
+    ("sparse", n, d, 0.05, sparse_data(d), 1.0) for n, d in ((9, 40), (90, 20), (90, 60), (300, 20))
+]
+cases += [
+    ("digits", n, 64, unit, digits, digits_entry) for n, unit in ((30, 0.05), (90, 0.05), (90, 5.0))
+]
 
 # %% [markdown]
 # First: a draw of `rademacher` is the mean of the supremum for the signs and for their negatives, as by the
@@ -424,9 +440,12 @@ for name, n, d, unit, sample, entry in cases:
     bounds = Bounds(n, d, lam, entry)
     printed = [bounds.printed_complexity(k) / unit for k in (1, 2, 10)]
     row = f"{single.mean / unit:8.3f} {products.mean / unit:14.3f}"
-    row += f"{printed[0]:10.2f} {printed[1]:8.2f} {printed[2]:8.2f} {bounds.complexity() / unit:13.2f}"
+    row += (
+        f"{printed[0]:10.2f} {printed[1]:8.2f} {printed[2]:8.2f} {bounds.complexity() / unit:13.2f}"
+    )
     print(f"{name:7} {n:3} {d:4} {unit:8} {row}")
-    assert products.mean + 4 * products.error < bounds.complexity()  # the corrected bound holds for every k
+    # the corrected bound holds for every k
+    assert products.mean + 4 * products.error < bounds.complexity()
     assert printed[0] == 0.0 < single.mean - 4 * single.error  # the printed one is false for k = 1
 
 # %% [markdown]
@@ -486,7 +505,10 @@ for d in (1e3, 1e6, 1e12, 1e13, 1e18, 1e19, 1e22):
     failed[d] = [k for k in printed if value > printed[k]]
     row = " ".join(f"{1e3 * number:6.1f}" for number in printed.values())
     note = f"printed fails for k = {failed[d]}" if failed[d] else ""
-    print(f"{d:8.0e} {1e3 * value:15.1f} {row:>28} {1e3 * bounds.complexity() / bounds.unit:10.1f}   {note}")
+    print(
+        f"{d:8.0e} {1e3 * value:15.1f} {row:>28} "
+        f"{1e3 * bounds.complexity() / bounds.unit:10.1f}   {note}"
+    )
     assert value < bounds.complexity() / bounds.unit
 assert (failed[1e6], failed[1e13], failed[1e22]) == ([], [2], [2, 3, 4])
 
@@ -535,7 +557,9 @@ for d in (4, 16, 64, 256):
         X, y = signs_data(d)(90, rng)
         sigma = rng.choice([-1.0, 1.0], 30) * ((y[:30] == y[30:60]) & (y[:30] != y[60:]))
         G = X[:30].T @ (sigma[:, None] * (X[30:60] - X[60:])) / 30
-        values.append((largest_at_atoms(X, y, sigma, 1.0) / 2.0, 2.0 * np.abs(G).max(), np.linalg.norm(G)))
+        values.append(
+            (largest_at_atoms(X, y, sigma, 1.0) / 2.0, 2.0 * np.abs(G).max(), np.linalg.norm(G))
+        )
     row = np.mean(values, axis=0)
     ratios.append(row[2] / row[1])
     print(f"{d:4} {row[0]:8.2f} {row[1]:10.2f} {row[2]:16.2f}")

@@ -45,8 +45,10 @@ corrected = np.array([large.excess(0.05, 16.0 / (k + 4)) for k in iterations])
 labels = {"title": "excess risk: two bounds", "xlabel": "iterations k", "ylabel": "bound"}
 figures.lines({"corrected": corrected, "printed": printed}, iterations, log="xy", **labels)
 figures.show(
-    "Curves show both bounds of the excess risk against the number of iterations, on logarithmic axes. "
-    f"The printed one is smallest, {printed.min():.2g}, at {iterations[printed.argmin()]} iterations, and "
+    "Curves show both bounds of the excess risk against the number of iterations, on "
+    "logarithmic axes. "
+    f"The printed one is smallest, {printed.min():.2g}, at {iterations[printed.argmin()]} "
+    "iterations, and "
     f"ends at {printed[-1]:.2g}. The corrected one falls to {corrected[-1]:.2g}; it is at most "
     f"{max(corrected / printed):.2g} times the printed one."
 )
@@ -55,7 +57,8 @@ figures.show(
 true_from = next(k for k in range(1, 10) if k**16 >= 1000 * 999)
 best = int(iterations[np.argmin(printed)])
 print(
-    f"n = 10^6, d = 1000, lam B_X = 1: the printed bound is smallest at k = {best}, and above the other from k = {true_from} on"
+    f"n = 10^6, d = 1000, lam B_X = 1: the printed bound is smallest at k = {best}, and above the "
+    f"other from k = {true_from} on"
 )
 assert 1 < best < 10**4 and np.all(np.diff(corrected) < 0.0)
 assert np.all((corrected < printed)[iterations >= true_from])
@@ -113,7 +116,8 @@ assert np.all((corrected < printed)[iterations >= true_from])
 
 # %%
 u = np.linspace(-4.0, 4.0, 801)
-assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12) and np.isclose(loss.value(-4.0), 4.5)
+assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12)
+assert np.isclose(loss.value(-4.0), 4.5)
 unit = 0.001
 print(f"lam B_X = {unit}: (11) bounds the loss by {4 * unit}, and at M = 0 it is {loss.value(0.0)}")
 assert loss.value(0.0) > 4 * unit
@@ -141,7 +145,9 @@ for unit in (0.001, 0.1, 1.0):
     formula += (0.5 + 4.0 * unit) * math.sqrt(math.log(1 / delta) / (2 * n))
     assert np.isclose(bounds.deviation(delta), formula, rtol=1e-12)
     for k in (1, 30):
-        formula = 16.0 * math.sqrt(2.0 * math.log(k) / m) + 12.0 * math.sqrt(2.0 * math.log(2 / delta) / n)
+        formula = 16.0 * math.sqrt(2.0 * math.log(k) / m) + 12.0 * math.sqrt(
+            2.0 * math.log(2 / delta) / n
+        )
         assert np.isclose(bounds.printed_deviation(k, delta), unit * formula, rtol=1e-12)
 print("Bounds.deviation and Bounds.printed_deviation are the two formulas")
 
@@ -260,7 +266,8 @@ assert min(above[0.0005][:2]) > delta and max(above[0.05]) == 0.0
 
 # %%
 def ascend(products, difference, w, steps=25):
-    """Frank-Wolfe ascent of difference @ loss(products @ w) over mixtures; only better points are accepted."""
+    """Frank-Wolfe ascent of difference @ loss(products @ w) over mixtures; only better points
+    are accepted."""
     best = difference @ loss.value(products @ w)
     for step in range(steps):
         gain = -(difference * loss.alpha(products @ w)) @ products
@@ -282,7 +289,10 @@ for _ in range(60):
     starts = [np.eye(30)[np.argmax(of_atoms)], *rng.dirichlet(np.ones(30), 2)]
     found.append(max(ascend(products, difference, w) for w in starts))
     assert found[-1] >= np.max(of_atoms) - 1e-12
-print(f"60 samples, mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, bound {limit:.3f}")
+print(
+    f"60 samples, mixtures: mean {np.mean(found):.3f}, largest "
+    f"{np.max(found):.3f}, bound {limit:.3f}"
+)
 assert np.mean(np.array(found) > limit) <= delta
 
 # %% [markdown]
@@ -317,7 +327,9 @@ assert np.mean(np.array(found) > limit) <= delta
 # %% tags=["HDSL19-C1"]
 bounds, unit, L, k_ = Bounds(60, 6, 0.5, entry), 0.5 * entry, 3.7, 10
 complexity, tail = math.sqrt(2.0 * math.log(30) / 20), math.sqrt(2.0 * math.log(20.0) / 60)
-assert np.isclose(bounds.excess(delta, 0.2), 0.2 + unit * (4.0 * complexity + 8.0 * tail), rtol=1e-12)
+assert np.isclose(
+    bounds.excess(delta, 0.2), 0.2 + unit * (4.0 * complexity + 8.0 * tail), rtol=1e-12
+)
 slow_rate = 16.0 * L * 0.5**2 / (k_ + 2)
 second = 16.0 * math.sqrt(2.0 * math.log(k_) / 20) + 20.0 * math.sqrt(math.log(80.0) / 60)
 assert np.isclose(bounds.printed_excess(k_, delta, L), slow_rate + unit * second, rtol=1e-12)
@@ -425,7 +437,8 @@ for k_ in (1, 2, 5, 10, 20, 40):
 early = MonteCarlo(generalization[:, 1])
 two_atoms = np.mean(n_atoms[:, 1] == 2)
 print(
-    f"after one iteration {two_atoms:.0%} of the solutions have two atoms; mean of L - L_S {early.mean:.4f} +- {early.error:.4f}"
+    f"after one iteration {two_atoms:.0%} of the solutions have two atoms; mean of L - L_S "
+    f"{early.mean:.4f} +- {early.error:.4f}"
 )
 assert n_atoms[:, 1].max() == 2 and early.mean > 4 * early.error
 
@@ -453,12 +466,14 @@ assert n_atoms[:, 1].max() == 2 and early.mean > 4 * early.error
 
 # %%
 n_points, delta, rho_2 = 9000, 0.05, 0.9
-limit = 20.0 * math.sqrt(math.log(4.0 / delta) / n_points)  # over lam B_X; sqrt(log k) is 0 for k = 1
+# over lam B_X; sqrt(log k) is 0 for k = 1
+limit = 20.0 * math.sqrt(math.log(4.0 / delta) / n_points)
 no_perfect_noise = math.exp(-5.0)  # (1 - 2^-n)^(5 2^n) is below that
 
 
 def training_effect(x, y):
-    """Mean of x (x' - x'') over the admissible triplets of a sample, for a feature x of signs and labels y."""
+    """Mean of x (x' - x'') over the admissible triplets of a sample, for a feature x of signs
+    and labels y."""
     effect = 0.0
     for label in (-1, 1):
         same, other = x[y == label], x[y != label]
@@ -481,7 +496,10 @@ for _ in range(200):
     assert perfect == 2.0  # the largest value that x (x' - x'') can have
     chosen += training_effect(planted, y) < perfect
 share = chosen / 200 * (1.0 - no_perfect_noise)
-print(f"n = {n_points}, k = 1, delta = {delta:.0%}: printed bound {limit:.2f} lam B_X, excess risk {rho_2:.2f} lam B_X")
+print(
+    f"n = {n_points}, k = 1, delta = {delta:.0%}: printed bound {limit:.2f} lam B_X, excess risk "
+    f"{rho_2:.2f} lam B_X"
+)
 print(f"probability of that excess at least {share:.2f}, where {delta:.2f} is allowed")
 assert limit < rho_2 and share > delta
 
@@ -491,7 +509,10 @@ assert limit < rho_2 and share > delta
 # %% tags=["HDSL19-C1"]
 d_log10 = math.log10(4 * 5) + n_points * math.log10(2.0)
 corrected = 4.0 * math.sqrt(2.0 * 2.0 * d_log10 * math.log(10.0) / (n_points // 3))
-print(f"d has {d_log10:.0f} digits; the complexity in the corrected bound alone is {corrected:.1f} lam B_X")
+print(
+    f"d has {d_log10:.0f} digits; the complexity in the corrected bound alone is "
+    f"{corrected:.1f} lam B_X"
+)
 assert corrected > rho_2
 
 # %% [markdown]
@@ -515,13 +536,15 @@ assert corrected > rho_2
 
 # %%
 def complexity_part(unit, p, n_atoms, n_terms):
-    """The first part of the bound: twice the complexity of draws of which a share p is admissible."""
+    """The first part of the bound: twice the complexity of draws of which a share p is
+    admissible."""
     return 8.0 * unit * math.sqrt(2.0 * p * math.log(n_atoms) / n_terms)
 
 
 # %% tags=["HDSL19-R2"]
 losses = loss.value(table_of_products(0.5))
-losses = np.vstack([losses, np.zeros(losses.shape[1])])  # last: all triplets that are not admissible
+# last: all triplets that are not admissible
+losses = np.vstack([losses, np.zeros(losses.shape[1])])
 rng, means = np.random.default_rng(11), []
 for n_terms in (20, 60, 240):
     largest, bounds = [], []
@@ -535,7 +558,10 @@ for n_terms in (20, 60, 240):
         bounds.append(bound + (0.5 + 4.0 * unit) * math.sqrt(math.log(1 / delta) / (2 * n_terms)))
         assert p <= 60 / (4 * 59)
     above = float(np.mean(np.array(largest) > bounds))
-    print(f"{n_terms:4} terms: mean of the largest deviation {np.mean(largest):.3f}, bound {np.mean(bounds):.3f}, exceeded in {above:.1%} of 300 draws")
+    print(
+        f"{n_terms:4} terms: mean of the largest deviation {np.mean(largest):.3f}, bound "
+        f"{np.mean(bounds):.3f}, exceeded in {above:.1%} of 300 draws"
+    )
     assert above <= delta and np.mean(largest) > 0.0
     means.append(np.mean(largest))
 assert means[2] < 0.5 * means[0]  # it falls about like the bound, by the root of 12
@@ -554,7 +580,10 @@ for p in (1.0, 0.25, 0.04):
         sums = 2.0 * rng.binomial(n_admissible, 0.5, n_atoms) - n_admissible
         largest.append(4.0 * unit * sums.max() / n_terms)
     used = 2.0 * np.mean(largest) / complexity_part(unit, p, n_atoms, n_terms)
-    print(f"share of admissible terms {p:.2f}: the complexity uses {used:.2f} of the first part of the bound")
+    print(
+        f"share of admissible terms {p:.2f}: the complexity uses {used:.2f} of the "
+        "first part of the bound"
+    )
     assert 0.8 < used < 1.0
 
 # %% [markdown]

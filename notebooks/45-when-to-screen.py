@@ -48,8 +48,10 @@ figures.lines(
     title="does a pass pay?",
 )
 figures.show(
-    "Lines show the cost of all that is left against the number of iterations that are left, both in iterations "
-    f"of the whole problem. Without a pass the line goes through 0. With a pass the lines begin at {cost:.0f} and cross it after so many iterations: "
+    "Lines show the cost of all that is left against the number of iterations that are left, both "
+    "in iterations "
+    "of the whole problem. Without a pass the line goes through 0. With a pass the lines begin "
+    f"at {cost:.0f} and cross it after so many iterations: "
     f"{figures.listed({f'with a share of {share:.0%}': cost / share for share in (0.03, 0.3, 0.9)}, '{:.1f}')}; the axis ends at {left[-1]}."
 )
 assert cost / 0.03 > left[-1]
@@ -266,7 +268,8 @@ figures.lines(
 )
 ends = {name: spent(name)[-1] for name in runs}
 figures.show(
-    "Curves show the cost of iterations and passes so far along a path, in iterations over all triplets. In the end they are at "
+    "Curves show the cost of iterations and passes so far along a path, in iterations over all "
+    "triplets. In the end they are at "
     f"{figures.listed(ends, '{:.0f}')}."
 )
 

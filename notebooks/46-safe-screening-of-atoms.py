@@ -46,10 +46,13 @@ from safescreen_book.protocols.hdsl.atom_screening import (
 digits, classes = datasets.load("digits", return_X_y=True)
 images = 0.5 * (digits[:80] + 1.0)
 listed = nearest_triplets(images, classes[:80])
-at = FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=8).fit(images, listed).similarity_
+at = (
+    FrankWolfe(1.0, forward="exact", variant="pairwise", max_iter=8).fit(images, listed).similarity_
+)
 x, step = images[listed[:, 0]], images[listed[:, 1]] - images[listed[:, 2]]
 i, j = np.triu_indices(64, 1)
-margins = np.hstack([(x[:, i] + s * x[:, j]) * (step[:, i] + s * step[:, j]) for s in (1, -1)])  # <A_t, B>, a column an atom
+# <A_t, B>, a column an atom
+margins = np.hstack([(x[:, i] + s * x[:, j]) * (step[:, i] + s * step[:, j]) for s in (1, -1)])
 of_M = np.sum((x @ at.to_sparse().toarray()) * step, axis=1)
 slopes = np.clip(1.0 - of_M, 0.0, 1.0)
 behind = (slopes @ of_M - slopes @ margins) / len(listed)
@@ -59,15 +62,22 @@ gap = -behind.min()
 way = np.sqrt(gap / len(listed)) * np.linalg.norm(margins - of_M[:, None], axis=0)
 gone = behind > way
 figure, ax = figures.panels(1, width=6.2, height=3.8)
-ax.plot(way[gone], behind[gone], ".", color="#BBBBBB", markersize=3, label=f"excluded: {gone.sum()}")
-ax.plot(way[~gone], behind[~gone], ".", color=figures.OTHERS[0], markersize=5, label=f"left: {np.sum(~gone)}")
+ax.plot(
+    way[gone], behind[gone], ".", color="#BBBBBB", markersize=3, label=f"excluded: {gone.sum()}"
+)
+ax.plot(way[~gone], behind[~gone], ".", color=figures.OTHERS[0], markersize=5,
+        label=f"left: {np.sum(~gone)}")
 ax.axline((0.0, 0.0), slope=1.0, color="#333333", linewidth=1.0)
-ax.set(xlabel="how far the atom can come", ylabel="how far it is behind", xlim=(0.0, 1.05 * way.max()))
+ax.set(
+    xlabel="how far the atom can come", ylabel="how far it is behind", xlim=(0.0, 1.05 * way.max())
+)
 ax.set_title("atoms of the digits at one iterate", loc="left", fontsize=10)
 ax.legend()
 figures.show(
-    f"Each of {gone.size} dots is an atom; its height is how far it is behind the mixture, against how far it can come. A rising line separates them: "
-    f"{gone.sum()} atoms above the line are grey, as excluded, and {np.sum(~gone)} below it are left."
+    f"Each of {gone.size} dots is an atom; its height is how far it is behind the mixture, "
+    "against how far it can come. A rising line separates them: "
+    f"{gone.sum()} atoms above the line are grey, as excluded, and {np.sum(~gone)} "
+    "below it are left."
 )
 
 # %% [markdown]
@@ -231,7 +241,9 @@ for scale in (0.3, 1.0, 3.0, 10.0):
         ours = atoms_excluded(constraints, ball, atoms)
         assert not (ours & ~slow).any() and (slow & ~ours).sum() <= 2
         rows[scale, goal] = ours, features_excluded(constraints, sizes, ball), ball, similarity
-print(f"{len(triplets)} triplets, {len(atoms)} atoms; excluded at a relative gap of 1e-1, 1e-2, 1e-3:")
+print(
+    f"{len(triplets)} triplets, {len(atoms)} atoms; excluded at a relative gap of 1e-1, 1e-2, 1e-3:"
+)
 for scale in (0.3, 1.0, 3.0, 10.0):
     shares = [rows[scale, goal][0].mean() for goal in (1e-1, 1e-2, 1e-3)]
     print(f"lambda {scale:4}: " + "  ".join(f"{share:6.1%}" for share in shares))
@@ -250,7 +262,8 @@ for ax, (scale, goal) in zip(axes, ((1.0, 1e-1), (1.0, 1e-3), (10.0, 1e-3)), str
     ax.imshow(left, cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
     ax.set(title=f"lambda {scale:g}, gap {goal:g}", xlabel="pixel", ylabel="pixel")
 figures.show(
-    f"Each square shows the pairs of pixels of the digits; a black dot is a pair with an atom that is left. "
+    "Each square shows the pairs of pixels of the digits; a black dot is a pair with an atom "
+    "that is left. "
     f"The shares of pairs that are left are {', '.join(shares)}."
 )
 
@@ -300,7 +313,9 @@ while problems < 25:
         assert found[features[atoms_[:, :2]].any(axis=1)].all()
         tried, gone = tried + found.size, gone + found.sum()
 print(f"{problems} problems, 100 iterates: no atom of an optimal face is excluded")
-print(f"excluded: {gone / tried:.0%} of the atoms; the ball is used up to {inside:.0%} of its radius")
+print(
+    f"excluded: {gone / tried:.0%} of the atoms; the ball is used up to {inside:.0%} of its radius"
+)
 assert gone > 0.4 * tried and inside > 0.5
 
 # %% [markdown]
@@ -357,11 +372,19 @@ solver = {"forward": "exact", "variant": "pairwise", "tol": 1e-9, "max_iter": 40
 whole = FrankWolfe(2.0, **solver).fit(topics, near)
 places = np.zeros(topics.shape[1], dtype=int)
 places[columns] = np.arange(columns.size)
-part = FrankWolfe(2.0, **solver).fit(topics[:, columns], near, start=with_features(similarity, places, columns.size))
+part = FrankWolfe(2.0, **solver).fit(
+    topics[:, columns], near, start=with_features(similarity, places, columns.size)
+)
 again = FrankWolfe(2.0, forward="exact", max_iter=1)
 again.fit(topics, near, start=with_features(part.similarity_, columns, topics.shape[1]))
-print(f"{columns.size} of {topics.shape[1]} columns: the gap over their atoms is {part.gap_:.0e}, over all atoms {again.history_[0].gap:.0e}")
-assert abs(again.history_[0].objective - whole.history_[-1].objective) <= whole.gap_ + part.gap_ + 1e-12
+print(
+    f"{columns.size} of {topics.shape[1]} columns: the gap over their atoms is {part.gap_:.0e}, "
+    f"over all atoms {again.history_[0].gap:.0e}"
+)
+assert (
+    abs(again.history_[0].objective - whole.history_[-1].objective)
+    <= whole.gap_ + part.gap_ + 1e-12
+)
 assert again.history_[0].gap <= part.gap_ + 1e-12
 
 # %% [markdown]
@@ -406,7 +429,10 @@ P_two = np.array([[1.0, 0.0]])
 for share in (0.1, 0.5, 0.9):
     w = np.array([share, 1.0 - share])
     exact_rule = excluded(P_two, w, factor=1.0 + 1e-12)
-    print(f"weight {share}: the rule {exact_rule.tolist()}, radius 0.98: {excluded(P_two, w, factor=0.98).tolist()}")
+    print(
+        f"weight {share}: the rule {exact_rule.tolist()}, radius 0.98: "
+        f"{excluded(P_two, w, factor=0.98).tolist()}"
+    )
     assert not exact_rule.any() and excluded(P_two, w, factor=0.98)[1]
 
 # %% [markdown]

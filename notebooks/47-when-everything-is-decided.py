@@ -45,7 +45,8 @@ for ax, r in zip(axes, (0.5, 0.2, 0.06), strict=True):
     ax.set_xlabel("margin")
 axes[0].set_ylabel("term")
 figures.show(
-    f"In each panel {len(margins)} terms are intervals of margins around dots, over a grey band between the thresholds. Intervals that do not touch the band are blue: "
+    f"In each panel {len(margins)} terms are intervals of margins around dots, over a grey band "
+    "between the thresholds. Intervals that do not touch the band are blue: "
     f"{', '.join(blue)}. A dot in the band is a term that no radius decides."
 )
 
@@ -235,8 +236,14 @@ for name, (prob, lam, delta, gaps, radii, masks) in runs.items():
     off = delta > 1e-4 * delta.max()
     assert masks["MGB"][-1][off].all()
 assert n_between > 1000
-print(f"terms due by the gap, over all iterates of four problems: {n_due['DGB']} with DGB, {n_due['MGB']} with MGB; all are decided")
-print(f"{n_between} of them are due with MGB and not with DGB; no term between the thresholds is ever decided")
+print(
+    f"terms due by the gap, over all iterates of four problems: {n_due['DGB']} with DGB, "
+    f"{n_due['MGB']} with MGB; all are decided"
+)
+print(
+    f"{n_between} of them are due with MGB and not with DGB; no term between the thresholds is "
+    "ever decided"
+)
 
 # %% [markdown]
 # ### Neither constant can be smaller
@@ -254,16 +261,22 @@ for key, (tau, x, dual) in line_cases.items():
     alpha = np.array([dual, 0.0])
     for times in (0.99, 1.01):
         gap = {"DGB": 0.5, "MGB": 0.25}[key]
-        delta_ = times * np.sqrt(KAPPA[key] * gap)  # (b) with the norm and lambda 1, solved for delta
+        # (b) with the norm and lambda 1, solved for delta
+        delta_ = times * np.sqrt(KAPPA[key] * gap)
         terms_ = ss.Samples([[1.0], [-1.0]], [1, -1]).with_threshold(np.array([tau, 1.0 - delta_]))
         case = ss.Problem(terms_, ss.Hinge())
         ball = BOUNDS[key](case, np.array([x]), 1.0, alpha)
         assert np.isclose(case.evaluate(np.array([x]), 1.0, alpha).gap, gap)
-        assert np.isclose(ball.center[0] + ball.radius, ss.solve(case, 1.0, rtol=1e-12).x[0], atol=1e-6)
+        assert np.isclose(
+            ball.center[0] + ball.radius, ss.solve(case, 1.0, rtol=1e-12).x[0], atol=1e-6
+        )
         decided = bool(ss.rules.sphere(case, ball).in_R[1])
         assert decided == (times > 1.0)
         above = (ball.center[0] - ball.radius) - (1.0 - delta_)
-        print(f"{key}: delta {times:.2f} times what (b) asks for: least margin minus threshold {above:+.3f}")
+        print(
+            f"{key}: delta {times:.2f} times what (b) asks for: least margin minus threshold "
+            f"{above:+.3f}"
+        )
 
 # %% [markdown]
 # How much earlier than due? Take the last ball that leaves a term undecided. The claim says that its radius is $r_t$ or larger. If its
@@ -288,8 +301,11 @@ for ax, (name, (prob, _, delta, _, radii, masks)) in zip(axes, runs.items(), str
 axes[0].set_ylabel("last radius undecided")
 quotients = np.concatenate(found)
 figures.show(
-    "Dots show, for each term, the radius of the last ball DGB that leaves it undecided, against the radius from which on the claim decides it, a panel for each "
-    f"problem. No dot may lie below the solid diagonal; the smallest quotient of the radii is {quotients.min():.1f}, and {np.mean(quotients >= 1.99):.0%} of the dots lie on or above the dashed line."
+    "Dots show, for each term, the radius of the last ball DGB that leaves it undecided, against "
+    "the radius from which on the claim decides it, a panel for each "
+    "problem. No dot may lie below the solid diagonal; the smallest quotient of the radii is "
+    f"{quotients.min():.1f}, and {np.mean(quotients >= 1.99):.0%} of the dots lie on or above the "
+    "dashed line."
 )
 
 # %% [markdown]
@@ -326,9 +342,13 @@ for ax, (name, (prob, lam, delta, gaps, _, masks)) in zip(axes, runs.items(), st
     for key, color in (("DGB", "tab:blue"), ("MGB", "tab:orange")):
         gap_t = lam * delta**2 / (KAPPA[key] * prob.terms.norms**2)
         iterations = np.arange(1, len(gaps) + 1)
-        ax.plot(iterations, (gaps[:, None] >= gap_t).mean(axis=1), "--", label=f"{key}, by the claim", color=color)
+        ax.plot(iterations, (gaps[:, None] >= gap_t).mean(axis=1), "--",
+                label=f"{key}, by the claim", color=color)
         ax.plot(iterations, (~masks[key]).mean(axis=1), label=key, color=color)
-        curves |= {key: (~masks[key]).mean(axis=1), f"{key} by the claim": (gaps[:, None] >= gap_t).mean(axis=1)}
+        curves |= {
+            key: (~masks[key]).mean(axis=1),
+            f"{key} by the claim": (gaps[:, None] >= gap_t).mean(axis=1),
+        }
     means.append(f"{name}: {figures.listed(curves)}")
     ax.axhline((delta == 0.0).mean(), color="gray", linestyle=":")
     ax.set_xscale("log")
@@ -337,8 +357,10 @@ for ax, (name, (prob, lam, delta, gaps, _, masks)) in zip(axes, runs.items(), st
 axes[0].set_ylabel("share undecided")
 axes[0].legend()
 figures.show(
-    "Curves show the share of undecided terms against the iteration, a panel for each problem: solid ones what DGB and MGB decide, dashed ones in their colours what the claim "
-    "allows. They end at a dotted line, the share of terms between the thresholds. No solid curve lies above the dashed one of its colour. "
+    "Curves show the share of undecided terms against the iteration, a panel for each problem: "
+    "solid ones what DGB and MGB decide, dashed ones in their colours what the claim "
+    "allows. They end at a dotted line, the share of terms between the thresholds. No solid curve "
+    "lies above the dashed one of its colour. "
     f"Means: {'. '.join(means)}."
 )
 
@@ -381,7 +403,10 @@ for factor in (0.9, 0.45):
     ball = ss.Sphere(x_star - r, r)  # the solution is its right end
     decided = bool(ss.rules.sphere(edge, ball).in_R[1])
     above = 2.0 * (ball.center[0] - r) - 1.0
-    print(f"radius {factor} of the distance, divided by the norm: least margin minus threshold {above:+.3f}")
+    print(
+        f"radius {factor} of the distance, divided by the norm: least margin minus threshold "
+        f"{above:+.3f}"
+    )
     assert decided == (factor < 0.5)
 
 # %% [markdown]
@@ -396,7 +421,8 @@ for name, (prob, lam, delta, *_) in runs.items():
     reach = prob.terms.norms * np.sqrt(4e-15 * primal / lam)
     near = (delta > 0.0) & (delta < reach)
     print(
-        f"{name:16} off the thresholds, and nearer than rounding allows: {near.sum()} of {len(prob)}"
+        f"{name:16} off the thresholds, and nearer than rounding allows: "
+        f"{near.sum()} of {len(prob)}"
     )
     assert near.sum() < 0.01 * len(prob)
 

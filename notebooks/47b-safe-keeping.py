@@ -33,11 +33,14 @@ from safescreen_book import datasets, figures
 # %%
 X_plane = np.array([[1.6, 0.4], [0.5, 1.5], [-0.9, 1.1], [0.3, 0.5], [-0.2, 0.9]])
 y_plane = np.array([1, 1, -1, -1, 1])
-plane, lam_plane, thresholds = ss.Problem(ss.Samples(X_plane, y_plane), ss.SmoothedHinge(0.8)), 0.36, (0.2, 1.0)
+plane, lam_plane, thresholds = ss.Problem(ss.Samples(X_plane, y_plane),
+                                          ss.SmoothedHinge(0.8)), 0.36, (0.2, 1.0)
 star = ss.solve(plane, lam_plane, rtol=1e-12).x
 U, V = np.meshgrid(np.linspace(-0.2, 1.8, 400), np.linspace(-0.6, 1.4, 400))
 margins = (np.stack([U, V], axis=-1) @ X_plane.T) * y_plane
-own_cell = (np.digitize(margins, thresholds) == np.digitize(plane.terms.margins(star), thresholds)).all(axis=-1)
+own_cell = (
+    np.digitize(margins, thresholds) == np.digitize(plane.terms.margins(star), thresholds)
+).all(axis=-1)
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.9), sharex=True, sharey=True)
 n_crossed = []
 for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
@@ -46,15 +49,19 @@ for ax, away in zip(axes, (0.3, 0.1, 0.02), strict=True):
     n_crossed.append((abs(at_center - thresholds) < ball.radius * plane.terms.norms[:, None]).sum())
     ax.contourf(U, V, own_cell, [0.5, 1.5], colors=["tab:green"], alpha=0.25)
     for t in range(5):
-        ax.contour(U, V, margins[..., t], thresholds, colors=[figures.OTHERS[t]], linestyles=["--", "-"], linewidths=1)
+        ax.contour(U, V, margins[..., t], thresholds, colors=[figures.OTHERS[t]],
+                   linestyles=["--", "-"], linewidths=1)
     ax.add_patch(plt.Circle(ball.center, ball.radius, fill=False, linewidth=2))
     ax.plot(*star, "*", markersize=11, color="black")
-    ax.set(aspect="equal", title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}", xlabel="$x_1$", xlim=(-0.2, 1.8), ylim=(-0.6, 1.4))
+    ax.set(aspect="equal", title=f"radius {ball.radius:.2f}, lines crossed: {n_crossed[-1]}",
+           xlabel="$x_1$", xlim=(-0.2, 1.8), ylim=(-0.6, 1.4))
 axes[0].set_ylabel("$x_2$")
 assert n_crossed[0] > n_crossed[1] > n_crossed[2] == 0
 figures.show(
-    f"Each panel shows the plane, cut into cells by {len(X_plane)} pairs of parallel lines. The cell with a star, the solution, is shaded. A circle near the "
-    f"star crosses {n_crossed[0]} of the lines on the left, {n_crossed[1]} in the middle, and none on the right, where it lies inside of the cell."
+    f"Each panel shows the plane, cut into cells by {len(X_plane)} pairs of parallel lines. The "
+    "cell with a star, the solution, is shaded. A circle near the "
+    f"star crosses {n_crossed[0]} of the lines on the left, {n_crossed[1]} in the middle, and "
+    "none on the right, where it lies inside of the cell."
 )
 
 # %% [markdown]
@@ -149,7 +156,9 @@ wine, cancer = (datasets.load(name, return_X_y=True) for name in ("wine", "breas
 narrow, wide = ss.SmoothedHinge(0.05), ss.SmoothedHinge(0.5)
 problems = {
     "wine, matrices": ss.Problem(ss.Triplets.from_labels(*wine, k=3), narrow),
-    "random, diagonal": ss.Problem(ss.Triplets(cloud, random_triplets(labels, 200, rng), diagonal=True), wide),
+    "random, diagonal": ss.Problem(
+        ss.Triplets(cloud, random_triplets(labels, 200, rng), diagonal=True), wide
+    ),
     "cancer, samples": ss.Problem(ss.Samples(*cancer), narrow),
     "cancer, kernel": ss.Problem(ss.KernelSamples.from_points(*cancer, "rbf"), narrow),
 }
@@ -158,7 +167,8 @@ problems = {
 def iterates(prob, lam, rtol=1e-12):
     """The points that a gradient method visits."""
     visited = []
-    ss.solve(prob, lam, tol=0.0, rtol=rtol, max_iter=5000, method="gradient", screening=(), callback=lambda p: visited.append(p.x))
+    ss.solve(prob, lam, tol=0.0, rtol=rtol, max_iter=5000, method="gradient", screening=(),
+             callback=lambda p: visited.append(p.x))
     return visited
 
 
@@ -180,10 +190,18 @@ for name, prob in problems.items():
         n_kept += found[1].sum()
         n_due += due.sum()
     left = np.array([len(prob) - np.logical_or.reduce(found).sum() for found in masks])
-    runs[name] = SimpleNamespace(prob=prob, lam=lam, best=best, points=points, balls=balls, masks=masks, left=left)
-    print(f"{name:16} {len(prob):5} terms, in between {true[1].sum():3}; all are decided in iteration {np.argmin(left)} of {len(points)}")
+    runs[name] = SimpleNamespace(
+        prob=prob, lam=lam, best=best, points=points, balls=balls, masks=masks, left=left
+    )
+    print(
+        f"{name:16} {len(prob):5} terms, in between {true[1].sum():3}; all are decided in "
+        f"iteration {np.argmin(left)} of {len(points)}"
+    )
     assert left[-1] == 0
-print(f"terms decided in between, over all iterates: {n_kept}, none wrongly; decisions due by the radius: {n_due}, all made")
+print(
+    f"terms decided in between, over all iterates: {n_kept}, none wrongly; decisions due by the "
+    f"radius: {n_due}, all made"
+)
 assert n_kept > 1000
 
 # %%
@@ -197,8 +215,10 @@ for ax, (name, run) in zip(axes, runs.items(), strict=True):
 axes[0].set_ylabel("undecided")
 axes[0].legend()
 figures.show(
-    "Curves show the number of undecided terms against the iteration, a panel for each problem. With L and R alone they end at "
-    f"{', '.join(str(n) for n in ended)}, the numbers of terms in between; with C too they fall to 0."
+    "Curves show the number of undecided terms against the iteration, a panel for each problem. "
+    "With L and R alone they end at "
+    f"{', '.join(str(n) for n in ended)}, the numbers of terms in between; with C "
+    "too they fall to 0."
 )
 
 # %% [markdown]
@@ -300,10 +320,16 @@ for name, run in runs.items():
     end = prob.evaluate(prob.x_of(alpha, lam), lam, alpha)
     true_sizes = sizes_of_H(prob, prob.terms.adjoint(alpha))
     sizes = sizes_at(prob, center)
-    assert 0.0 < alpha[in_C].min() and alpha[in_C].max() < 1.0 and ((sizes > 0) == (true_sizes > 0)).all()
+    assert 0.0 < alpha[in_C].min()
+    assert alpha[in_C].max() < 1.0
+    assert ((sizes > 0) == (true_sizes > 0)).all()
     assert end.gap < 1e-13 * end.primal
-    signs = "" if np.isinf(sizes).any() else f"; {(sizes > 0).sum()} of {sizes.size} signs of H are +, known in iteration {k}"
-    print(f"{name}: {in_C.sum()} equations, {steps} Newton step{'s' if steps > 1 else ''}, relative gap below 1e-13{signs}")
+    signs = "" if np.isinf(sizes).any(
+    ) else f"; {(sizes > 0).sum()} of {sizes.size} signs of H are +, known in iteration {k}"
+    print(
+        f"{name}: {in_C.sum()} equations, {steps} Newton step{'s' if steps > 1 else ''}, relative "
+        f"gap below 1e-13{signs}"
+    )
 
 # %% [markdown]
 # The gap is the library's certificate, roundings included. It knows nothing of the ball.
@@ -327,7 +353,8 @@ def random_problem(cone, rng):
 
 
 def worst_ball(prob, best):
-    """A ball that decides all terms, with the solution on its surface where H differs most from its value at the center."""
+    """A ball that decides all terms, with the solution on its surface where H differs most from
+    its value at the center."""
     (_, in_C, _), away = regions_at(prob, best.x)
     slopes = np.zeros(len(prob))
     slopes[in_C] = np.linalg.eigh(gram(prob, in_C))[1][:, -1]
@@ -351,14 +378,19 @@ for cone in ("matrices", "diagonal", "whole space"):
             moved_by = abs(sizes_at(prob, ball.center) - sizes_at(prob, best.x)).max()
             shares.append(moved_by / displacement(prob, ball, in_C))
         if signs_are_known(prob, ball, in_C):
-            _, residuals = finish(prob, lam, in_L, in_C, prob.alpha(ball.center), 1 + newton_steps(prob))
+            _, residuals = finish(
+                prob, lam, in_L, in_C, prob.alpha(ball.center), 1 + newton_steps(prob)
+            )
             after_one.append(residuals[1])
             after_all.append(residuals[-1])
     assert max(shares, default=1.0) < 1.0 + 1e-6
     assert max(after_all) < 1e-9 and (cone != "matrices" or max(after_one) > 1e-9)
     used = f"up to {max(shares):.1%} of the displacement is used; " if shares else ""
     print(f"{cone}: {used}signs known in {len(after_all)} of 12")
-    print(f"   largest residual of (1) after one Newton step {max(after_one):.0e}, after {newton_steps(prob)} {max(after_all):.0e}")
+    print(
+        f"   largest residual of (1) after one Newton step {max(after_one):.0e}, after "
+        f"{newton_steps(prob)} {max(after_all):.0e}"
+    )
 
 # %% [markdown]
 # ## Broken on purpose: signs read off the center
@@ -368,7 +400,9 @@ for cone in ("matrices", "diagonal", "whole space"):
 
 # %% tags=["NEW-KEEP"]
 corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
-pair = ss.Triplets(corners, [[0, 4, 3], [0, 1, 2]], diagonal=True).with_threshold(np.array([1.0, 0.9]))
+pair = ss.Triplets(corners, [[0, 4, 3], [0, 1, 2]], diagonal=True).with_threshold(
+    np.array([1.0, 0.9])
+)
 two_terms, lam = ss.Problem(pair, wide), 2.0
 best = ss.solve(two_terms, lam, tol=0.0, rtol=1e-14)
 ball = ss.Sphere(best.x + np.array([0.05, 0.0]), 0.05 + best.eps)
@@ -379,7 +413,10 @@ assert in_C.all() and sizes[0] < 0.0 < true_sizes[0]
 assert abs(used - 1.0) < 1e-6 and not signs_are_known(two_terms, ball, in_C)
 alpha, _ = finish(two_terms, lam, in_L, in_C, two_terms.alpha(ball.center), newton_steps(two_terms))
 excess = two_terms.primal(two_terms.x_of(alpha, lam), lam) / best.primal - 1.0
-print(f"H_1 is {sizes[0]:.3f} at the center and {true_sizes[0]:.3f} at the solution: {used:.0%} of the displacement is used")
+print(
+    f"H_1 is {sizes[0]:.3f} at the center and {true_sizes[0]:.3f} at the solution: {used:.0%} of "
+    "the displacement is used"
+)
 print(f"one step with the signs of the center: the objective is {excess:.1%} too high")
 assert excess > 1e-3
 
@@ -405,12 +442,20 @@ for cone in ("matrices", "diagonal", "whole space"):
             is_wrong = not np.linalg.norm(end - best.x) <= 1e-6 * np.linalg.norm(best.x) + best.eps
             own = regions_at(prob, end)[0]
             guessed, wrong = guessed + 1, wrong + is_wrong
-            exposed += is_wrong and any((a != b).any() for a, b in zip(own, (in_L, in_C, in_R), strict=True))
+            exposed += is_wrong and any(
+                (a != b).any() for a, b in zip(own, (in_L, in_C, in_R), strict=True)
+            )
             if np.logical_or.reduce(certain).all():
                 proved += 1
                 assert not is_wrong
-print(f"regions read off {guessed} iterates: {wrong} lead to another point than the solution; of {proved} that the ball proves, none does")
-print(f"the wrong ones give themselves away: {exposed} of {wrong} answers have margins in other regions than was said")
+print(
+    f"regions read off {guessed} iterates: {wrong} lead to another point than the solution; of "
+    f"{proved} that the ball proves, none does"
+)
+print(
+    f"the wrong ones give themselves away: {exposed} of {wrong} answers have margins in other "
+    "regions than was said"
+)
 assert guessed > wrong > 0 and exposed == wrong
 
 # %% [markdown]
@@ -433,7 +478,10 @@ restricted = ss.solve(inner, lam, tol=0.0, rtol=1e-13, max_iter=5000)
 lifted = basis @ restricted.x @ basis.T
 excess = prob.primal(lifted, lam) / best.primal - 1.0
 rank = np.linalg.matrix_rank(best.x, tol=1e-9 * np.linalg.norm(best.x))
-print(f"rank by the ball {basis.shape[1]}, rank of the solution {rank}; objective of the best matrix in the range of the center: too high by {excess:.0e} of it")
+print(
+    f"rank by the ball {basis.shape[1]}, rank of the solution {rank}; objective of the best "
+    f"matrix in the range of the center: too high by {excess:.0e} of it"
+)
 assert rank == basis.shape[1] and excess > 1e-13
 
 # %% [markdown]
@@ -459,10 +507,16 @@ rows = {}
 for name, run in runs.items():
     true, scale = regions_at(run.prob, run.best.x)[0][1], run.lam * run.prob.loss.width
     by_x = [found[1] for found in run.masks]
-    by_slopes = [kept_by_slopes(run.prob, x, run.lam, ball.radius) for x, ball in zip(run.points, run.balls, strict=True)]
+    by_slopes = [
+        kept_by_slopes(run.prob, x, run.lam, ball.radius)
+        for x, ball in zip(run.points, run.balls, strict=True)
+    ]
     assert not (np.array(by_slopes) & ~true).any()
     kept = by_x, by_slopes, np.array(by_x) | by_slopes
-    rows[name] = [(run.prob.terms.norms**2 > scale)[true].mean(), *(np.mean(masks) / true.mean() for masks in kept)]
+    rows[name] = [
+        (run.prob.terms.norms**2 > scale)[true].mean(),
+        *(np.mean(masks) / true.mean() for masks in kept),
+    ]
 print("share of the terms in between that are kept, mean over the iterates")
 print(f"{'':16} {'|a|^2 > lam gamma':>18} {'by x':>6} {'by slopes':>10} {'by either':>10}")
 for name, (longer, *kept) in rows.items():
@@ -476,15 +530,21 @@ for name, (longer, *kept) in rows.items():
 
 # %% tags=["NEW-KEEP"]
 for weight in (0.25, 1.0, 4.0):
-    sample = ss.Samples([[1.0], [0.0]], [1, -1], weights=[weight, 1.0]).with_threshold(np.array([-1e-6, -1.0]))
-    prob, lam, x = ss.Problem(sample, wide), weight / wide.width, np.array([-1e-6 - 0.4 * wide.width])
+    sample = ss.Samples([[1.0], [0.0]], [1, -1], weights=[weight, 1.0]).with_threshold(
+        np.array([-1e-6, -1.0])
+    )
+    prob, lam, x = ss.Problem(sample,
+                              wide), weight / wide.width, np.array([-1e-6 - 0.4 * wide.width])
     assert prob.terms.margins(ss.solve(prob, lam, tol=1e-14).x)[0] > -1e-6  # in R
     radius = ss.spheres.midpoint_gap_bound(prob, x, lam).radius
     rho, alpha = radius * np.sqrt(lam / wide.width), prob.alpha(x)[0]
     wrong = bool(rho < alpha < 1.0 - rho)
     told = {True: "kept, wrongly", False: "not kept"}
     own = kept_by_slopes(prob, x, lam, radius)[0]
-    print(f"weight {weight:4}: slope {alpha:.2f}; by {rho:.2f}, one radius for all weights: {told[wrong]}; by {rho / np.sqrt(weight):.2f}, its own: {told[own]}")
+    print(
+        f"weight {weight:4}: slope {alpha:.2f}; by {rho:.2f}, one radius for all weights: "
+        f"{told[wrong]}; by {rho / np.sqrt(weight):.2f}, its own: {told[own]}"
+    )
     assert wrong == (weight < 1.0) and not own and kept_by_slopes(prob, x, lam, 0.98 * radius)[0]
 
 # %% [markdown]
@@ -494,7 +554,9 @@ for weight in (0.25, 1.0, 4.0):
 rng = np.random.default_rng(2)
 n_one = n_wrong = n_own = 0
 for _ in range(100):
-    sample = ss.Samples(rng.standard_normal((4, 2)), [1, -1, 1, -1], weights=rng.choice([0.05, 0.2, 1.0], 4))
+    sample = ss.Samples(
+        rng.standard_normal((4, 2)), [1, -1, 1, -1], weights=rng.choice([0.05, 0.2, 1.0], 4)
+    )
     prob, lam = ss.Problem(sample, wide), 10.0 ** rng.uniform(-1.5, 0.5)
     best = ss.solve(prob, lam, rtol=1e-12)
     (_, in_C, _), away = regions_at(prob, best.x)
@@ -502,11 +564,19 @@ for _ in range(100):
     for _ in range(20):
         x = best.x + 10.0 ** rng.uniform(-2.0, 0.3) * rng.standard_normal(2)
         radius = ss.spheres.midpoint_gap_bound(prob, x, lam).radius
-        by_own, alpha, rho = kept_by_slopes(prob, x, lam, radius), prob.alpha(x), radius * np.sqrt(lam / wide.width)
+        by_own, alpha, rho = (
+            kept_by_slopes(prob, x, lam, radius),
+            prob.alpha(x),
+            radius * np.sqrt(lam / wide.width),
+        )
         by_one = (rho < alpha) & (alpha < 1.0 - rho)
         assert not (by_own & out).any()
-        n_own, n_one, n_wrong = n_own + by_own.sum(), n_one + by_one.sum(), n_wrong + (by_one & out).sum()
-print(f"kept with a radius for each weight: {n_own}, none wrongly; with one radius for all: {n_one}, {n_wrong} of them wrongly")
+        n_own, n_one, n_wrong = n_own + by_own.sum(), n_one + by_one.sum(), n_wrong + (by_one
+                                                                                       & out).sum()
+print(
+    f"kept with a radius for each weight: {n_own}, none wrongly; with one radius for all: "
+    f"{n_one}, {n_wrong} of them wrongly"
+)
 assert n_own > 300 and n_wrong > 0
 
 # %% [markdown]
@@ -520,9 +590,15 @@ assert n_own > 300 and n_wrong > 0
 print(f"{'':16} {'right':>6} {'proved':>7} {'last':>5}   steps of the default method")
 for name, run in runs.items():
     true = regions_at(run.prob, run.best.x)[0]
-    right = [all((a == b).all() for a, b in zip(regions_at(run.prob, x)[0], true, strict=True)) for x in run.points]
+    right = [
+        all((a == b).all() for a, b in zip(regions_at(run.prob, x)[0], true, strict=True))
+        for x in run.points
+    ]
     solution = ss.solve(run.prob, run.lam, tol=0.0, rtol=1e-12, screening=())
-    print(f"{name:16} {right.index(True):6} {np.argmin(run.left):7} {len(run.points) - 1:5}   {solution.n_iter:27}")
+    print(
+        f"{name:16} {right.index(True):6} {np.argmin(run.left):7} {len(run.points) - 1:5}   "
+        f"{solution.n_iter:27}"
+    )
     assert right.index(True) <= np.argmin(run.left) < len(run.points)
 
 # %% tags=["nbval-ignore-output"]
@@ -537,11 +613,16 @@ accurate = {"tol": 0.0, "rtol": 1e-12, "screening": ()}
 for name, run in runs.items():
     k, steps = np.argmin(run.left), newton_steps(run.prob)
     start = run.prob.alpha(run.balls[k].center)
-    by_gradient = milliseconds(ss.solve, run.prob, run.lam, method="gradient", max_iter=5000, **accurate)
+    by_gradient = milliseconds(
+        ss.solve, run.prob, run.lam, method="gradient", max_iter=5000, **accurate
+    )
     by_default = milliseconds(ss.solve, run.prob, run.lam, **accurate)
     to_decide = milliseconds(decide, run.prob, run.balls[k])
     to_finish = milliseconds(finish, run.prob, run.lam, *run.masks[k][:2], start, steps)
-    print(f"{name:16} CPU ms: gradient {by_gradient:6.1f}   default {by_default:6.1f}   to decide once {to_decide:6.2f}   to finish {to_finish:6.1f}")
+    print(
+        f"{name:16} CPU ms: gradient {by_gradient:6.1f}   default {by_default:6.1f}   to decide "
+        f"once {to_decide:6.2f}   to finish {to_finish:6.1f}"
+    )
 
 # %% [markdown]
 # **Verdict.** The proof comes a few iterations after the guess has become right, and well before the last iteration of a gradient method. A Newton method needs no proof: its answer is checked by a gap. A solver gains nothing by the third

@@ -76,9 +76,12 @@ for ax in axes:
     ax.set_xlabel("lambda")
     ax.legend()
 figures.show(
-    f"Left, a band of bounds lies around a black line, the validation error, against lambda; it is {np.ptp(band, axis=1).min():.3f} wide where it is narrowest and "
-    f"{np.ptp(band, axis=1).max():.2f} where it is widest. Right, stacked areas are the shares of samples that are certainly right, certainly errors and "
-    f"undecided when they are left out; the first is {np.min(list(shares.values())[0]):.2f} or more."
+    "Left, a band of bounds lies around a black line, the validation error, against lambda; it "
+    f"is {np.ptp(band, axis=1).min():.3f} wide where it is narrowest and "
+    f"{np.ptp(band, axis=1).max():.2f} where it is widest. Right, stacked areas are the shares of "
+    "samples that are certainly right, certainly errors and "
+    "undecided when they are left out; the first is "
+    f"{np.min(list(shares.values())[0]):.2f} or more."
 )
 
 # %% [markdown]
@@ -261,7 +264,9 @@ for repeat in range(40):
         n_inside, n_alone = n_inside + 1, n_alone + (sum(held) == 1)
     n_certain += int(np.sum(bounds.are_right | bounds.are_errors))
 assert n_alone > 20 and n_certain > 100
-print(f"{n_inside} solutions inside intervals: all in one of two balls, all margins within the bounds")
+print(
+    f"{n_inside} solutions inside intervals: all in one of two balls, all margins within the bounds"
+)
 
 # %% [markdown]
 # In many cases the solution lies in one of the two balls only: both are needed.
@@ -293,9 +298,8 @@ def folds_of(name, family):
 def grid_epsilon(name, n_values):
     """What is proved for a grid, between its values too."""
     X, y = datasets.load(name, return_X_y=True)
-    search = ss.SafeSVCCV(
-        ss.SafeSVC(kernel="linear", smoothing=0.1, tol=1e-8), np.geomspace(0.01, 100.0, n_values), cv=3, intervals=8
-    )
+    search = ss.SafeSVCCV(ss.SafeSVC(kernel="linear", smoothing=0.1, tol=1e-8),
+                          np.geomspace(0.01, 100.0, n_values), cv=3, intervals=8)
     return search.fit(X, y == np.unique(y)[-1]).epsilon_
 
 
@@ -337,7 +341,9 @@ for repeat in range(24):
     n_decided += int(np.sum(bounds.are_right | bounds.are_errors))
     n_terms += len(prob)
 assert n_decided > 0.3 * n_terms
-print(f"{n_terms} refits, none outside its bounds; decided without a refit: {n_decided / n_terms:.0%}")
+print(
+    f"{n_terms} refits, none outside its bounds; decided without a refit: {n_decided / n_terms:.0%}"
+)
 
 # %% [markdown]
 # ### How much is decided
@@ -369,7 +375,9 @@ for number in range(len(whole)):
     part = whole.terms.select(np.arange(len(whole)) != number)
     refits[number] = whole.terms.margins(ss.solve(ss.Problem(part, loss), 1.0, rtol=1e-8).x)[number]
 low_error, high_error = bounds.error()
-print(f"leave-one-out error {np.mean(refits < 0.0):.4f}, bounds {low_error:.4f} to {high_error:.4f}")
+print(
+    f"leave-one-out error {np.mean(refits < 0.0):.4f}, bounds {low_error:.4f} to {high_error:.4f}"
+)
 assert not (bounds.are_right & (refits < 0.0)).any()
 assert not (bounds.are_errors & (refits > 0.0)).any()
 assert low_error <= np.mean(refits < 0.0) <= high_error
@@ -393,7 +401,10 @@ for factor in (1.0, 0.98):
     low = 2.0 * ((x_ + 4.0 / lam_) / 2.0 - s / 2.0 - factor * (D + s) / 2.0)
     margin = 2.0 * (4.0 - 2.0) / lam_
     bounded = low <= margin + 1e-12
-    print(f"radius times {factor}: the interval begins at {begin:.4f}, and the solution is {4.0 / 32.0:.4f};")
+    print(
+        f"radius times {factor}: the interval begins at {begin:.4f}, and the solution is "
+        f"{4.0 / 32.0:.4f};"
+    )
     print(f"    without the term its margin is at least {low:.4f}, and is {margin:.4f}")
     assert holds == bounded == (factor == 1.0)
 
@@ -405,7 +416,10 @@ reference = ss.solve(line, 16.0, rtol=1e-12)
 near, far = (ss.spheres.midpoint_gap_bound(line, reference.x, end) for end in (16.0, 32.0))
 for end, ball in ((16, near), (32, far)):
     away = abs(4.0 / 24.0 - ball.center[0])
-    print(f"ball of {end}: radius {ball.radius:.3f}, the solution for 24 is {away:.3f} from its center")
+    print(
+        f"ball of {end}: radius {ball.radius:.3f}, the solution for 24 is "
+        f"{away:.3f} from its center"
+    )
 assert not near.contains(np.array([4.0 / 24.0])) and far.contains(np.array([4.0 / 24.0]))
 
 # %% [markdown]

@@ -44,7 +44,8 @@ def with_noise(name, n_noise, seed=0):
 
 # %%
 def in_turn(prob, x, lam):
-    """Screen terms, then features, and so on; yield which of both are left, while either shrinks."""
+    """Screen terms, then features, and so on; yield which of both are left, while either
+    shrinks."""
     terms, columns = np.arange(len(prob)), np.arange(prob.cone.d)
     shrinks = True
     while shrinks:
@@ -213,7 +214,8 @@ for _ in range(n_problems):
         n_references += 1
         used = max(used, off / rho if known < 1e-3 * rho else 0.0)
 print(
-    f"{n_problems} problems, {n_references} references: {n_out} features left out, none with a weight"
+    f"{n_problems} problems, {n_references} references: {n_out} features left out, "
+    "none with a weight"
 )
 print(f"the slopes use up to {100 * used:.0f} % of the radius")
 assert n_out > 300 and used > 0.5
@@ -289,10 +291,12 @@ for rtol in (1e-1, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6):
 table = np.array(rows)
 best_row = table[np.argmax(table[:, 4] - table[:, 2])]
 print(
-    f"features alone {100 * best_row[2]:.0f} %, in turn {100 * best_row[4]:.0f} % at the same reference"
+    f"features alone {100 * best_row[2]:.0f} %, in turn {100 * best_row[4]:.0f} % at "
+    "the same reference"
 )
 print(
-    f"triplets alone {100 * best_row[1]:.0f} %, in turn {100 * best_row[3]:.0f} % at the same reference"
+    f"triplets alone {100 * best_row[1]:.0f} %, in turn {100 * best_row[3]:.0f} % at "
+    "the same reference"
 )
 
 # %% tags=["nbval-ignore-output"]
@@ -308,9 +312,12 @@ for ax, (name, single, in_turns) in zip(axes, names, strict=True):
 axes[0].set_ylabel("decided, %")
 axes[0].legend()
 figures.show(
-    "Curves show the share of triplets, left, and of features, right, decided against the duality gap of the reference, which falls to the right: solid in turn, dashed alone. "
-    f"From left to right, per cent of triplets: {figures.ends({'in turn': 100 * table[:, 3], 'alone': 100 * table[:, 1]}, '{:.0f}')}; "
-    f"of features: {figures.ends({'in turn': 100 * table[:, 4], 'alone': 100 * table[:, 2]}, '{:.0f}')}."
+    "Curves show the share of triplets, left, and of features, right, decided against the duality "
+    "gap of the reference, which falls to the right: solid in turn, dashed alone. "
+    "From left to right, per cent of triplets: "
+    f"{figures.ends({'in turn': 100 * table[:, 3], 'alone': 100 * table[:, 1]}, '{:.0f}')}; "
+    "of features: "
+    f"{figures.ends({'in turn': 100 * table[:, 4], 'alone': 100 * table[:, 2]}, '{:.0f}')}."
 )
 
 # %% [markdown]
@@ -362,7 +369,8 @@ for ax, title in zip(axes, ("triplets decided", "features left out"), strict=Tru
 axes[0].set_ylabel("%")
 axes[0].legend(*axes[1].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(0.0, 0.3))
 figures.show(
-    "Curves show rates along a path, on which lambda falls to the right. Left, means of the triplets decided, in per cent: "
+    "Curves show rates along a path, on which lambda falls to the right. Left, means of the "
+    "triplets decided, in per cent: "
     f"{figures.listed({name: [100 * decided(s) for s in solved] for name, solved in paths.items()}, '{:.0f}')}. Right, means of the features left out: "
     f"{figures.listed({name: [100 * zeros(s) for s in solved] for name, solved in paths.items()} | {'0 in the solution': share}, '{:.0f}')}."
 )

@@ -94,8 +94,13 @@ listed = PAPER[PAPER["k"] > 0]
 instances = listed["triplets"] / listed["k"] ** 2
 rule = np.floor(0.9 * listed["n"]) + 1.0
 fits = instances == rule
-print(pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule, "equal": fits}).to_string(float_format="{:.6g}".format))
-assert fits.drop("rcv1").all() and abs(instances["rcv1"] / rule["rcv1"] - 1.0) < 1e-3  # rcv1 has classes of fewer than k + 1
+print(
+    pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule, "equal": fits}).to_string(
+        float_format="{:.6g}".format
+    )
+)
+# rcv1 has classes of fewer than k + 1
+assert fits.drop("rcv1").all() and abs(instances["rcv1"] / rule["rcv1"] - 1.0) < 1e-3
 sizes = 45, 45, 46
 even = sum(n * (n - 1) * (136 - n) for n in sizes)
 print("iris, 136 instances in classes of 45, 45 and 46:", even, "triplets")
@@ -171,7 +176,9 @@ if record.computes:
 results = record.read("results")
 grouped = results.groupby("dataset", sort=False)
 mean = grouped.mean(numeric_only=True)
-shown = mean[["d", "n", "drawn", "classes", "k", "triplets", "lam_max", "lam_min", "lams", "removable"]]
+shown = mean[
+    ["d", "n", "drawn", "classes", "k", "triplets", "lam_max", "lam_min", "lams", "removable"]
+]
 counts = shown["triplets"].map("{:.9g}".format)  # all digits of counts of seven
 record.table("table_data", shown.assign(triplets=counts).reset_index())
 print(shown.to_string(float_format="{:.3g}".format))
@@ -333,9 +340,12 @@ ax.invert_xaxis()
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 record.figure("lambda", figure)
 figures.show(
-    f"Each row is the range of lambda of the path of a data set, from the bottom {', '.join(chosen)}; lambda is logarithmic and falls to the right. "
-    "A thick black line is ours; a thin grey one above it, where the paper has the data set, is the paper's. "
-    f"The largest lambda of ours: {figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
+    "Each row is the range of lambda of the path of a data set, from the bottom "
+    f"{', '.join(chosen)}; lambda is logarithmic and falls to the right. "
+    "A thick black line is ours; a thin grey one above it, where the paper has the data set, is "
+    "the paper's. "
+    "The largest lambda of ours: "
+    f"{figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
 )
 
 # %% tags=["nbval-ignore-output"]
@@ -348,12 +358,19 @@ limits.unregister()
 # Ours over the paper's, means over draws, in all records:
 
 # %% tags=["nbval-ignore-output"]
-tables = [pd.read_csv(file) for file in sorted(Path("../outputs/paper/50-data-and-lambda-range").glob("*/comparison.csv"))]
+tables = [
+    pd.read_csv(file)
+    for file in sorted(Path("../outputs/paper/50-data-and-lambda-range").glob("*/comparison.csv"))
+]
 if tables:
     every = pd.concat(tables)
     every[["data", "quantity"]] = every["quantity"].str.split(": ", expand=True)
     every["ratio"] = every["ours"] / every["paper"]
-    print(every.pivot(index="data", columns="quantity", values="ratio").to_string(float_format="{:.2f}".format))
+    print(
+        every.pivot(index="data", columns="quantity", values="ratio").to_string(
+            float_format="{:.2f}".format
+        )
+    )
 
 # %% [markdown]
 # * With the rule above the numbers of triplets are the paper's to the last digit wherever k is finite and the data are at hand.

@@ -116,7 +116,9 @@ def screening_of(name):
 def timed(problem, name, lams):
     """Return a path, its processor seconds, and those of them that went into screening."""
     policy = path_runs.TimedPolicy.of(screening_of(name), problem)
-    options = {"keep_masks": False, "extrapolate": False, **accuracy, **path_runs.algorithm(problem)}
+    options = {
+        "keep_masks": False, "extrapolate": False, **accuracy, **path_runs.algorithm(problem)
+    }
     started = time.process_time()
     path = ss.path(problem, lams, screening=() if policy.policy is None else policy, **options)
     return path, time.process_time() - started, policy.seconds
@@ -194,7 +196,8 @@ def costs_of(problem, lams):
 
 # %% tags=["nbval-ignore-output"]
 def of_draw(draw):
-    """Return the tables of a draw: a row for each path, a row for each of its lams, and of the first draw what a pass costs."""
+    """Return the tables of a draw: a row for each path, a row for each of its lams, and of the
+    first draw what a pass costs."""
     sample = path_runs.draw(dataset, fraction, seed + draw)
     problem, products = make_problem(*sample), make_problem(*sample, "product")
     grid = grid_of(problem, draw)
@@ -259,7 +262,9 @@ warm_up = costs["seconds of compilation and warm-up"]
 
 paper = pd.Series(printed["seconds"].get(dataset, {}), dtype=float).reindex(names)
 paper_part = pd.Series(printed["screening"].get(dataset, {}), dtype=float).reindex(names)
-seconds = results.pivot_table(index="draw", columns="method", values="seconds", aggfunc="median")[names]
+seconds = results.pivot_table(index="draw", columns="method", values="seconds", aggfunc="median")[
+    names
+]
 grouped = results.groupby("method", sort=False)
 table = grouped[["seconds", "screening", "iterations", "path_rate", "final_rate"]].median()
 table.insert(1, "factor", np.exp(-np.log(seconds.div(seconds["none"], axis=0)).mean()))
@@ -292,8 +297,10 @@ for ax, (title, values, part) in zip(axes, sides, strict=True):
 figure.legend([dark], ["seconds of screening"], loc="outside lower center")
 record.figure("seconds", figure)
 figures.show(
-    "Bars show the CPU seconds of a path with each method, left ours and right the paper's; a black bar inside is the part that screening takes. "
-    f"Ours: {figures.listed(table['seconds'].to_dict())}. Paper: {figures.listed(paper.dropna().to_dict()) or 'none for these data'}."
+    "Bars show the CPU seconds of a path with each method, left ours and right the paper's; a "
+    "black bar inside is the part that screening takes. "
+    f"Ours: {figures.listed(table['seconds'].to_dict())}. Paper: "
+    f"{figures.listed(paper.dropna().to_dict()) or 'none for these data'}."
 )
 
 # %% [markdown]
@@ -316,7 +323,8 @@ for ax, column, title in (
 axes[0].set_ylabel("rate")
 record.figure("rates", figure)
 figures.show(
-    "Curves show the screening rates of the methods against lambda, which falls to the right: left before the first iteration, right at the end of each solve. "
+    "Curves show the screening rates of the methods against lambda, which falls to the right: "
+    "left before the first iteration, right at the end of each solve. "
     f"Means along the path at the end: {figures.listed(lines)}."
 )
 
@@ -336,10 +344,14 @@ rate = grouped["path_rate"].mean().to_dict()
 final = grouped["final_rate"].mean().to_dict()
 for name in [name for name in names if name in ("none", *BALLS, "MGB")]:
     print(f"{name:9} mean rate: path {rate[name]:.2f}, final {final[name]:.2f}")
-assert (per_lam["path_rate"] <= per_lam["screening_rate"] + 1e-12).all() and max(final.values()) <= 1.0 + 1e-12
+assert (per_lam["path_rate"] <= per_lam["screening_rate"] + 1e-12).all()
+assert max(final.values()) <= 1.0 + 1e-12
 
 ranks = sorted((name for name in (*BALLS, "MGB") if name in rate), key=rate.get)
-print("from the lowest rate before the first iteration to the highest:", ", ".join(f"{name} {rate[name]:.3f}" for name in ranks))
+print(
+    "from the lowest rate before the first iteration to the highest:",
+    ", ".join(f"{name} {rate[name]:.3f}" for name in ranks),
+)
 
 # %% [markdown]
 # ## Conclusions
@@ -352,7 +364,8 @@ print("from the lowest rate before the first iteration to the highest:", ", ".jo
 # least. What is not one of its sets, at its 90 % and on its grid, has rows of our own.
 
 # %% tags=["nbval-ignore-output"]
-as_printed = dataset in printed["seconds"] and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05, 0.9, 0)
+as_printed = dataset in printed["seconds"] and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05,
+                                                                                       0.9, 0)
 by_draw = {"index": "draw", "columns": "method"}
 tables = {
     "seconds": seconds,
@@ -377,21 +390,19 @@ explanation = (
 print(explanation)
 
 # %%
-comparison = [
-    {
-        "quantity": f"{name}: {quantity}",
-        "paper": round(float(theirs), 3),
-        "ours": round(float(ours), 3),
-        "note": f"paper {paper[name]:.1f} s on its machine, {paper_part[name]:.1f} s of them screening; "
-        f"ours {table.loc[name, 'seconds']:.3f} s and {table.loc[name, 'screening']:.3f} s",
-    }
-    for name in BALLS
-    if {"none", name} <= set(names) and np.isfinite(paper[name])
-    for quantity, theirs, ours in (
-        ("time of none / time", paper["none"] / paper[name], table.loc[name, "factor"]),
-        ("screening / time", paper_part[name] / paper[name], table.loc[name, "screening"] / table.loc[name, "seconds"]),
-    )
-]
+comparison = [{
+    "quantity": f"{name}: {quantity}",
+    "paper": round(float(theirs), 3),
+    "ours": round(float(ours), 3),
+    "note": f"paper {paper[name]:.1f} s on its machine, {paper_part[name]:.1f} s "
+            "of them screening; "
+    f"ours {table.loc[name, 'seconds']:.3f} s and {table.loc[name, 'screening']:.3f} s",
+} for name in BALLS if {"none", name} <= set(names) and np.isfinite(paper[name])
+              for quantity, theirs, ours in (
+                  ("time of none / time", paper["none"] / paper[name], table.loc[name, "factor"]),
+                  ("screening / time", paper_part[name] / paper[name],
+                   table.loc[name, "screening"] / table.loc[name, "seconds"]),
+              )]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
 timings = {"compile": round(float(warm_up), 3), "run": round(float(results["seconds"].sum()), 3)}
 record.summary(timings=timings, explanation=[explanation])

@@ -39,9 +39,7 @@ rtol = 0.0
 tol = 1e-6
 zoom_low = -2.2
 zoom_high = -1.2
-methods = (
-    "GB,GB+halfspace,GB+semidefinite,PGB,PGB+semidefinite,DGB,DGB+halfspace,DGB+semidefinite,MGB,MGB+halfspace,MGB+semidefinite,BT2,MGB&BT2"
-)
+methods = "GB,GB+halfspace,GB+semidefinite,PGB,PGB+semidefinite,DGB,DGB+halfspace,DGB+semidefinite,MGB,MGB+halfspace,MGB+semidefinite,BT2,MGB&BT2"
 sample = 10_000
 output_dir = ""
 rows_dir = ""
@@ -72,7 +70,10 @@ def problem_of(draw):
     terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
     problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
     grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
-    print(f"draw {draw}: {terms}, {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
+    print(
+        f"draw {draw}: {terms}, {len(grid.lams)} lams from {grid.lams[0]:.1e} to "
+        f"{grid.lams[-1]:.1e}"
+    )
     return problem, grid
 
 # %% [markdown]
@@ -184,7 +185,9 @@ def of_draw(draw):
     """Return the rows of a draw, one for each method and lam."""
     problem, grid = problem_of(draw)
     options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-    measured = path_runs.measure(problem, options, grid, warm=3 if record.is_cold else 0, **accuracy)
+    measured = path_runs.measure(
+        problem, options, grid, warm=3 if record.is_cold else 0, **accuracy
+    )
     return {"results": measured.frame.assign(draw=draw, n_triplets=len(problem))}
 
 
@@ -275,9 +278,12 @@ figures.show(
 duality = [name for name in names if name.startswith("DGB")]
 record.figure("gap", figure_6(duality))
 figures.show(
-    "Curves show balls with rules against lambda, which falls to the right: on the left the screening "
-    "rate before the first iteration, in the middle the best of these curves enlarged, on the right the "
-    f"time of each lambda over the time without screening. Mean rates: {figures.listed(curves(duality))}."
+    "Curves show balls with rules against lambda, which falls to the right: on the "
+    "left the screening "
+    "rate before the first iteration, in the middle the best of these curves "
+    "enlarged, on the right the "
+    "time of each lambda over the time without screening. Mean rates: "
+    f"{figures.listed(curves(duality))}."
 )
 
 # %% [markdown]
@@ -288,8 +294,10 @@ middle = [name for name in names if name.startswith(("MGB", "BT2"))]
 rival = [name for name in names if name == "PGB"]
 record.figure("midpoint", figure_6(middle + rival))
 figures.show(
-    "Curves show balls with rules against lambda, which falls to the right: on the left the screening "
-    "rate before the first iteration, in the middle the best of these curves enlarged, on the right the "
+    "Curves show balls with rules against lambda, which falls to the right: on the "
+    "left the screening "
+    "rate before the first iteration, in the middle the best of these curves "
+    "enlarged, on the right the "
     "time of each lambda over the time without screening. Mean rates: "
     f"{figures.listed(curves(middle + rival))}."
 )
@@ -302,11 +310,15 @@ rate = mean["path_rate"].to_dict()
 final = mean["final_rate"].to_dict()
 for ball in ("GB", "PGB", "DGB", "MGB"):
     have = [name for name in (ball, f"{ball}+halfspace", f"{ball}+semidefinite") if name in rate]
-    print(f"{ball:4}", " -> ".join(f"{name.partition('+')[2] or 'sphere'} {rate[name]:.3f}" for name in have))
+    print(
+        f"{ball:4}",
+        " -> ".join(f"{name.partition('+')[2] or 'sphere'} {rate[name]:.3f}" for name in have),
+    )
 if {"DGB", "DGB+semidefinite"} <= rate.keys():
     gain = rate["DGB+semidefinite"] - rate["DGB"]
     print(f"all that the cone adds to DGB before the first iteration: {gain:.3f}")
-assert (frame["path_rate"] <= frame["final_rate"] + 1e-12).all() and frame["final_rate"].max() <= 1.0 + 1e-12
+assert (frame["path_rate"] <= frame["final_rate"] + 1e-12).all()
+assert frame["final_rate"].max() <= 1.0 + 1e-12
 print("no rule takes back what it has screened, and none screens more than can be screened")
 
 # %% [markdown]

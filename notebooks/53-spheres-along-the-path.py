@@ -186,11 +186,15 @@ labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screenin
 figures.lines(lines, ax=axes[0], path=True, share=True, **labels)
 smooth = ratios.rolling(5, center=True, min_periods=1).median()
 labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
-figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[1], path=True, ratio=True, legend=None, **labels)
+figures.lines({name: smooth[name]
+               for name in names}, smooth.index, ax=axes[1], path=True, ratio=True, legend=None,
+              **labels)
 record.figure("path", figure)
 figures.show(
-    "Curves show the methods against lambda, which falls to the right: on the left the screening rate "
-    "before the first iteration, on the right the time of each lambda over the time without screening. "
+    "Curves show the methods against lambda, which falls to the right: on the left "
+    "the screening rate "
+    "before the first iteration, on the right the time of each lambda over the time "
+    "without screening. "
     f"Mean rates: {figures.listed(lines)}."
 )
 
@@ -211,8 +215,13 @@ if dynamic is not None:
     assert (later >= 0.0).all()  # nothing is ever taken back
 if {"PGB", "RRPB"} <= set(names):
     apart = (rate["PGB"] - rate["RRPB"]).abs().max()
-    print(f"PGB and RRPB: rates before the first iteration differ by {apart:.4f} at most, over draws")
-    print(f"half-way, in the mean over draws: PGB {during['PGB'].mean():.4f}, RRPB {during['RRPB'].mean():.4f}")
+    print(
+        f"PGB and RRPB: rates before the first iteration differ by {apart:.4f} at most, over draws"
+    )
+    print(
+        f"half-way, in the mean over draws: PGB {during['PGB'].mean():.4f}, RRPB "
+        f"{during['RRPB'].mean():.4f}"
+    )
 if {"DGB", "RRPB"} <= set(names):
     less = (rate["DGB"] < rate["RRPB"]).sum()
     print(f"before the first iteration DGB screens less than RRPB in {less} of {len(rate)} draws")

@@ -168,8 +168,10 @@ else:
         figures.rate_map(rates.to_numpy(), grid_lams, grid_lams, ax=ax, **options)
     record.figure("ranges", figure)
     figures.show(
-        "Each map shows the screening rate of RRPB for a duality gap of the reference: the lambda of the "
-        "reference goes one way, the lambda screened the other. On the diagonal both are equal. Mean rates "
+        "Each map shows the screening rate of RRPB for a duality gap of the reference: "
+        "the lambda of the "
+        "reference goes one way, the lambda screened the other. On the diagonal both are "
+        "equal. Mean rates "
         f"by gap: {figures.listed(dict(zip(means['gap'].map('{:.0e}'.format), means['rate'], strict=True)))}."
     )
 
@@ -182,7 +184,8 @@ else:
 
 # %%
 def reach(rates, lams, share):
-    """Return, for each reference, lam0 over the lowest lam down to which the rate stays above a share, 1 if nowhere, NaN if to the end."""
+    """Return, for each reference, lam0 over the lowest lam down to which the rate stays above a
+    share, 1 if nowhere, NaN if to the end."""
     out = np.full(len(lams), np.nan)
     for j in range(len(lams)):
         below = rates[j:, j] >= share
@@ -288,7 +291,10 @@ if record.computes:
 safe = record.read("facts").set_index("fact").loc["safe"]
 assert safe["holds"], safe["note"]
 for row in means.to_dict("records"):
-    print(f"gap {row['gap']:.0e}: mean on the diagonal {row['rate at lam0']:.3f}, on the map {row['rate']:.3f}")
+    print(
+        f"gap {row['gap']:.0e}: mean on the diagonal {row['rate at lam0']:.3f}, on the map "
+        f"{row['rate']:.3f}"
+    )
 
 # %% [markdown]
 # ## Not in the paper: other balls
@@ -324,7 +330,8 @@ else:
         figures.rate_map(rates.to_numpy(), places, rates.index.to_numpy(), ax=ax, **options)
     record.figure("other_balls", figure)
     figures.show(
-        "Each map shows the screening rate of a ball: the lambda of the reference goes one way, the lambda "
+        "Each map shows the screening rate of a ball: the lambda of the reference goes "
+        "one way, the lambda "
         "screened the other, yellow is a rate of 1 and dark blue a rate of 0. Mean rates: "
         f"{figures.listed({name: rates.drop(columns=['lam', 'ball']).to_numpy() for name, rates in balls.groupby('ball', sort=False)})}."
     )
@@ -393,7 +400,10 @@ record.table("table_ranges", table)
 print(table.to_string(float_format="{:.3f}".format))
 
 values = table.drop(columns="draw").to_dict("series")
-words = {"halves": f"{table['of large'].mean():.2g} times for large lam, {table['of small'].mean():.2g} times for small"}
+words = {
+    "halves": f"{table['of large'].mean():.2g} times for large lam, "
+              f"{table['of small'].mean():.2g} times for small"
+}
 if "steps of R, small" in table:
     small, large = table["steps of R, small"], table["steps of R, large"]
     values["steps of R, small over large"] = small / large
@@ -404,7 +414,9 @@ whose = "own"
 if (dataset, fraction) == ("segment", 0.9):
     whose = "program" if relative else "paper"
 facts = {"safe": (safe["holds"], safe["note"])}
-conclusions = judging.judge("54-ranges", dataset, {"values": values}, facts=facts, words=words, whose=whose)
+conclusions = judging.judge(
+    "54-ranges", dataset, {"values": values}, facts=facts, words=words, whose=whose
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

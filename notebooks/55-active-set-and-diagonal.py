@@ -177,12 +177,16 @@ for name in names:
 # %% tags=["nbval-ignore-output"]
 table_of = "STS19 Table 4" if diagonal else "STS19 Table 3"
 printed = judging.load().printed[table_of]["seconds"]
-paper = pd.Series(printed.get(dataset, {}), dtype=float).reindex(["ActiveSet", "ActiveSet+RRPB", "ActiveSet+RRPB+PGB"])
+paper = pd.Series(printed.get(dataset, {}), dtype=float).reindex(
+    ["ActiveSet", "ActiveSet+RRPB", "ActiveSet+RRPB+PGB"]
+)
 total = results.pivot(index="draw", columns="method", values="seconds")[names]
 seconds = total.median()
 iterations = results.groupby("method")["n_iter"].median().loc[names]
 ratio_of = total.div(total["ActiveSet"], axis=0) if "ActiveSet" in names else total * np.nan
-table = pd.DataFrame({"seconds": seconds, "ratio": np.exp(np.log(ratio_of).mean()), "iterations": iterations})
+table = pd.DataFrame(
+    {"seconds": seconds, "ratio": np.exp(np.log(ratio_of).mean()), "iterations": iterations}
+)
 table["paper s"] = paper.reindex(names)
 table["paper ratio"] = table["paper s"] / paper["ActiveSet"]
 table = table.join(mean)
@@ -199,7 +203,9 @@ for name in [name for name in names if OPTIONS[name]["screening"]]:
     curve = curves[curves["method"] == name].iloc[1:]  # the first lam has no solution before it
     lines[name] = curve["lam"].to_numpy(), curve["path_rate"].to_numpy()
 has_curves = curves["lam"].nunique() > 2
-figure, axes = figures.panels(1 + has_curves, width=4.0 + 4.0 * has_curves, height=3.4, squeeze=False)
+figure, axes = figures.panels(
+    1 + has_curves, width=4.0 + 4.0 * has_curves, height=3.4, squeeze=False
+)
 title = f"{dataset}, diagonal" if diagonal else dataset
 figures.bars(seconds.to_dict(), ax=axes[0, 0], title=title, xlabel="CPU seconds of the path")
 if has_curves:
@@ -207,8 +213,10 @@ if has_curves:
     figures.lines(lines, ax=axes[0, 1], path=True, share=True, marks="apart", **labels)
 record.figure("active", figure)
 figures.show(
-    f"Left, bars show the CPU seconds of a path with each method: {figures.listed(seconds.to_dict())}. "
-    "Right, where the rows keep enough lam, curves show screening rates before the first iteration against "
+    "Left, bars show the CPU seconds of a path with each method: "
+    f"{figures.listed(seconds.to_dict())}. "
+    "Right, where the rows keep enough lam, curves show screening rates before the first "
+    "iteration against "
     f"lambda, which falls to the right. Their means: {figures.listed(lines) or 'none'}."
 )
 
@@ -221,7 +229,9 @@ figures.show(
 # rows of our own.
 
 # %% tags=["nbval-ignore-output"]
-as_printed = dataset in printed and (k, fraction, gamma, ratio, n_lams) == (0, 0.9, 0.05, 0.99, 0) and not n_components and not n_max
+as_printed = dataset in printed and (k, fraction, gamma, ratio,
+                                     n_lams) == (0, 0.9, 0.05, 0.99,
+                                                 0) and not n_components and not n_max
 conclusions = judging.judge(
     "55-active-set-and-diagonal",
     dataset,
@@ -237,9 +247,13 @@ print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 comparison = [
     {
         "quantity": f"{name}: time / time of ActiveSet",
-        "paper": "-" if pd.isna(table.loc[name, "paper ratio"]) else round(float(table.loc[name, "paper ratio"]), 3),
+        "paper": "-"
+        if pd.isna(table.loc[name, "paper ratio"])
+        else round(float(table.loc[name, "paper ratio"]), 3),
         "ours": round(float(table.loc[name, "ratio"]), 3),
-        "note": f"ours {seconds[name]:.2f} s, paper {table.loc[name, 'paper s']:.1f} s".replace(", paper nan s", ""),
+        "note": f"ours {seconds[name]:.2f} s, paper {table.loc[name, 'paper s']:.1f} s".replace(
+            ", paper nan s", ""
+        ),
     }
     for name in names
 ]

@@ -71,18 +71,23 @@ def problem_of(draw):
 
 # %% tags=["nbval-ignore-output"]
 def of_draw(draw):
-    """Return the tables of a draw: rows of each method and lam, and of the first draw the rates while solving."""
+    """Return the tables of a draw: rows of each method and lam, and of the first draw the rates
+    while solving."""
     problem = problem_of(draw)
     grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
     print(problem.terms)
     print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
     options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-    measured = path_runs.measure(problem, options, grid, warm=3 if record.is_cold else 0, **accuracy)
+    measured = path_runs.measure(
+        problem, options, grid, warm=3 if record.is_cold else 0, **accuracy
+    )
     frame = measured.frame.drop(columns="repeat").assign(draw=draw, n_triplets=len(problem))
     tables = {"results": frame}
     if draw == 0:
         rates = path_runs.dynamic_rates(measured.paths[shown], grid.removable)
-        tables["dynamic"] = pd.DataFrame(rates.T, index=pd.Index(grid.lams, name="lam")).reset_index()
+        tables["dynamic"] = pd.DataFrame(
+            rates.T, index=pd.Index(grid.lams, name="lam")
+        ).reset_index()
     return tables
 
 
@@ -112,18 +117,28 @@ figure, axes = figures.panels(n_panels, width=3.7 * n_panels, height=3.4)
 seen = ""
 if dynamic is not None:
     dynamic = dynamic.set_index("lam")
-    figures.rate_map(dynamic.to_numpy().T, dynamic.index, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True)
+    figures.rate_map(dynamic.to_numpy().T, dynamic.index, ax=axes[0],
+                     title=f"{dataset}, hinge: {shown} while solving", colorbar=True)
     seen = f"A map on the left shows the screening rate of {shown} while solving, rounds of screening upwards. "
-lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in names}
-figures.lines(lines, ax=axes[-2], title="before the first iteration", ylabel="screening rate", path=True, share=True)
+lines = {
+    name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in names
+}
+figures.lines(lines, ax=axes[-2], title="before the first iteration", ylabel="screening rate",
+              path=True, share=True)
 labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
-figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[-1], path=True, ratio=True, legend=None, **labels)
+figures.lines({name: smooth[name]
+               for name in names}, smooth.index, ax=axes[-1], path=True, ratio=True, legend=None,
+              **labels)
 if dynamic is None:
-    print("These rows come from a version that kept no map of the rate while solving: the figure of the record stays as it was.")
+    print(
+        "These rows come from a version that kept no map of the rate while solving: the figure of "
+        "the record stays as it was."
+    )
 else:
     record.figure("hinge", figure)
 figures.show(
-    "Lambda falls to the right. Curves show the rate before the first iteration, and beside it the time of each lambda over the "
+    "Lambda falls to the right. Curves show the rate before the first iteration, and beside it "
+    "the time of each lambda over the "
     f"time without screening. {seen}Mean rates before the first iteration: {figures.listed(lines)}."
 )
 
@@ -142,7 +157,10 @@ def pgb(e):
     gradient = e.lam * e.x - e.H
     Q = e.x - gradient / (2.0 * e.lam)
     outside = np.linalg.norm(Q - problem.cone.project(Q))
-    return float(np.sqrt(max(np.linalg.norm(gradient) ** 2 / (4.0 * e.lam**2) - outside**2, 0.0)) / np.linalg.norm(e.x))
+    return float(
+        np.sqrt(max(np.linalg.norm(gradient) ** 2 / (4.0 * e.lam**2) - outside**2, 0.0))
+        / np.linalg.norm(e.x)
+    )
 
 
 # %% tags=["nbval-ignore-output"]
@@ -154,7 +172,10 @@ if record.computes:
         with_dual = pgb(problem.evaluate(middle.x, lam, middle.alpha))
         rough = pgb(problem.evaluate(middle.x, lam))
         radii.append((with_dual, rough))
-        print(f"gap {accurate:.0e}: radius of PGB with the dual point {with_dual:.0e}, with 0 or 1 {rough:.0e}")
+        print(
+            f"gap {accurate:.0e}: radius of PGB with the dual point {with_dual:.0e}, with "
+            f"0 or 1 {rough:.0e}"
+        )
     fractional = int(np.sum((middle.alpha > 1e-9) & (middle.alpha < 1.0 - 1e-9)))
     print("triplets on the kink with a fractional dual variable:", fractional)
     vanishes = radii[-1][0] < 1e-2 * radii[0][0]
@@ -167,11 +188,15 @@ if record.computes:
     record.rows("facts", pd.DataFrame(facts))
 
 # %% tags=["STS19-F10", "nbval-ignore-output"]
-assert (mean["path_rate"] <= mean["final_rate"] + 1e-12).all() and mean["final_rate"].max() <= 1.0 + 1e-12
+assert (mean["path_rate"] <= mean["final_rate"] + 1e-12).all()
+assert mean["final_rate"].max() <= 1.0 + 1e-12
 facts = record.read("facts").set_index("fact")
 kink, optimum = facts.loc["kink"], facts.loc["optimum"]
 print("all methods reach the gap, and the same objectives:", bool(optimum["holds"]))
-print("with the dual point the radius vanishes, with 0 or 1 on the kink it does not:", bool(kink["holds"]))
+print(
+    "with the dual point the radius vanishes, with 0 or 1 on the kink it does not:",
+    bool(kink["holds"]),
+)
 print(f"{shown} screens {mean.loc[shown, 'final_rate']:.2f} of what can be screened, in the end")
 
 # %% [markdown]
@@ -185,13 +210,16 @@ total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()
 factor = total[["none"]].to_numpy() / total[names]
 median = pd.DataFrame([path_runs.cpu_ratios(of).median() for _, of in frame.groupby("draw")])
 iterations = frame.groupby(["draw", "method"])["n_iter"].sum().groupby("method").median()
-table = mean.assign(iterations=iterations, seconds=total.median(), ratio=(1.0 / factor).mean(), median_ratio=median.mean())
+table = mean.assign(iterations=iterations, seconds=total.median(), ratio=(1.0 / factor).mean(),
+                    median_ratio=median.mean())
 record.table("table_hinge", table.reset_index())
 print(f"none: {total['none'].median():.2f} s, {iterations['none']:.0f} iterations")
 print(table.to_string(float_format="{:.3f}".format))
 
 tables = {"path_rate": rates["path_rate"], "final_rate": rates["final_rate"], "seconds": total}
-whose = path_runs.whose((dataset, k, fraction, ratio, n_lams) == ("segment", 0, 0.9, 0.9, 0), rtol, tol)
+whose = path_runs.whose(
+    (dataset, k, fraction, ratio, n_lams) == ("segment", 0, 0.9, 0.9, 0), rtol, tol
+)
 facts = judging.told(facts.reset_index())
 conclusions = judging.judge("56-hinge", dataset, tables, facts=facts, whose=whose)
 record.table("conclusions", conclusions)

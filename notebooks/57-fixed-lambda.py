@@ -225,7 +225,8 @@ if progress is None:
 else:
     record.figure("progress", draw_progress(progress))
     figures.show(
-        "Staircases show the share screened with each method against the iteration of a solve. Shares in the "
+        "Staircases show the share screened with each method against the iteration of a solve. "
+        "Shares in the "
         "end: "
         f"{figures.listed((progress.groupby('method', sort=False)['screened'].max() / removable).drop(['none', 'product'], errors='ignore'))}."
     )
@@ -275,11 +276,16 @@ figures.show(
 
 # %% tags=["nbval-ignore-output"]
 balls = [name for name in names if name != "none" and not name.startswith("product")]
-each = frame.pivot_table(index="draw", columns=["method", "active_set"], values="seconds", aggfunc="median")
+each = frame.pivot_table(
+    index="draw", columns=["method", "active_set"], values="seconds", aggfunc="median"
+)
 each.columns = [f"{name}, active set" if active_set else name for name, active_set in each.columns]
-as_printed = dataset in ("iris", "wine", "segment", "satimage", "phishing") and (k, fraction, gamma, lam) == (0, 0.9, 0.05, 0.0)
+as_printed = dataset in ("iris", "wine", "segment", "satimage",
+                         "phishing") and (k, fraction, gamma, lam) == (0, 0.9, 0.05, 0.0)
 whose = path_runs.whose(as_printed, rtol, tol)
-conclusions = judging.judge("57-fixed-lambda", dataset, {"seconds": each}, facts={"optimum": (same, agreement)}, whose=whose)
+conclusions = judging.judge(
+    "57-fixed-lambda", dataset, {"seconds": each}, facts={"optimum": (same, agreement)}, whose=whose
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
@@ -288,17 +294,28 @@ print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 if {"none", "none, active set", "PGB", "PGB, active set"} <= set(each.columns):
-    columns = {"PGB alone": "PGB", "the active set alone": "none, active set", "both together": "PGB, active set"}
-    gain = {text: float(np.exp(np.log(each["none"] / each[column]).mean())) for text, column in columns.items()}
+    columns = {
+        "PGB alone": "PGB",
+        "the active set alone": "none, active set",
+        "both together": "PGB, active set",
+    }
+    gain = {
+        text: float(np.exp(np.log(each["none"] / each[column]).mean()))
+        for text, column in columns.items()
+    }
     factors = ", ".join(f"{text} {factor:.1f} times" for text, factor in gain.items())
     expected = gain["PGB alone"] * gain["the active set alone"]
-    print(f"Times faster than without either: {factors}. The product of the first two is {expected:.1f}.")
+    print(
+        f"Times faster than without either: {factors}. The product of the first two is "
+        f"{expected:.1f}."
+    )
 
 # %%
 comparison = [
     {"quantity": f"{name}: time / time of none", "paper": "below 1",
      "ours": round(float(median.loc[name, False] / median.loc["none", False]), 3),
-     "note": f"with the active set {median.loc[name, True] / median.loc['none', True]:.3f} of the active set alone"}
+     "note": f"with the active set {median.loc[name, True] / median.loc['none', True]:.3f} of the "
+             "active set alone"}
     for name in balls
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))

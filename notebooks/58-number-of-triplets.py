@@ -127,7 +127,10 @@ def timed_problems(number, k, lists, train):
 
 def timed_path(name, problem, lams):
     """Return a path and its processor seconds; the first of a method is run in part before."""
-    options = {"rtol": rtol, "tol": tol, "keep_masks": False, "extrapolate": False, **path_runs.algorithm(problem), **METHODS[name]}
+    options = {
+        "rtol": rtol, "tol": tol, "keep_masks": False, "extrapolate": False,
+        **path_runs.algorithm(problem), **METHODS[name]
+    }
     if name not in compiled:
         ss.path(problem, lams[::4], **options)
         compiled.add(name)
@@ -231,13 +234,16 @@ for ax, n in zip(axes[1:], nn_list, strict=False):
     )
     euclidean = mean.loc[0, f"error_{n}"]
     ax.axhline(euclidean, color="#555555", linewidth=0.9, linestyle=":")
-    ax.annotate("Euclidean", (k_list[-1], euclidean), (0, 2), textcoords="offset points", ha="right", color="#555555")
+    ax.annotate("Euclidean", (k_list[-1], euclidean), (0, 2), textcoords="offset points",
+                ha="right", color="#555555")
     ax.set(xlabel="k", ylabel="test error", title=f"{n}-NN", xticks=k_list)
     ax.margins(y=0.15)
 record.figure("triplets", figure)
 figures.show(
-    "Curves go over k, the number of neighbours that triplets are made of. The first panel shows the CPU "
-    f"seconds of the path with each method: the means are {figures.listed(curves)}. The others show the "
+    "Curves go over k, the number of neighbours that triplets are made of. The first "
+    "panel shows the CPU "
+    f"seconds of the path with each method: the means are {figures.listed(curves)}. "
+    "The others show the "
     "test error of nearest neighbours with standard errors; a dotted line is the error with the "
     "Euclidean distance."
 )
@@ -252,7 +258,8 @@ print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format, na
 # Other data than phishing have rows of our own.
 
 # %% tags=["nbval-ignore-output"]
-K_OF_PAPER = {10: 6, 20: 12, 30: 15}  # the k of its smallest test error, and below that it takes as long without screening with 4, 8 and 9
+# the k of its smallest test error, and below that it takes as long without screening with 4, 8 and 9
+K_OF_PAPER = {10: 6, 20: 12, 30: 15}
 best = {n: int(mean.loc[k_list, f"error_{n}"].idxmin()) for n in nn_list}
 by_k = results[results["k"] > 0].pivot(index="draw", columns="k")
 small = k_list[0]
@@ -262,14 +269,20 @@ euclid = results[results["k"] == 0].set_index("draw")
 methods_at_k = [(name, number) for name in METHODS for number in k_list]
 tables = {
     "seconds": {f"{name}, k = {number}": clocked[name, number] for name, number in methods_at_k},
-    "factors": {f"k = {number}": clocked["ActiveSet", number] / clocked["ActiveSet+RRPB", number] for number in k_list},
+    "factors": {
+        f"k = {number}": clocked["ActiveSet", number] / clocked["ActiveSet+RRPB", number]
+        for number in k_list
+    },
 }
 words = {"small": small, "large": large}
 for n, without in zip(nn_list, (4, 8, 9), strict=False):
     errors = 100.0 * by_k[f"error_{n}"]
     chosen = min(k_list, key=lambda k, n=n: abs(k - K_OF_PAPER.get(n, n // 2)))
     further = [k for k in k_list if without < k < chosen]
-    words |= {f"best_{n}": chosen if chosen != small else "none", f"next_{n}": further[0] if further else "none"}
+    words |= {
+        f"best_{n}": chosen if chosen != small else "none",
+        f"next_{n}": further[0] if further else "none",
+    }
     tables[f"{n}-NN"] = {f"k = {number}": errors[number] for number in k_list} | {
         "mean of the others": errors.drop(columns=chosen).mean(axis=1),
         "mean": errors.mean(axis=1),
@@ -277,14 +290,17 @@ for n, without in zip(nn_list, (4, 8, 9), strict=False):
     }
 whose = path_runs.whose(dataset == "phishing" and not n_max and gamma == 0.05, rtol, tol)
 facts = {"optimum": (optimum["holds"], optimum["note"])}
-conclusions = judging.judge("58-number-of-triplets", dataset, tables, facts=facts, words=words, whose=whose)
+conclusions = judging.judge(
+    "58-number-of-triplets", dataset, tables, facts=facts, words=words, whose=whose
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [
     {"quantity": f"k of the smallest test error, {n}-NN", "paper": K_OF_PAPER.get(n, "-"), "ours": best[n],
-     "note": f"error {mean.loc[best[n], f'error_{n}']:.4f}, Euclidean {mean.loc[0, f'error_{n}']:.4f}"}
+     "note": f"error {mean.loc[best[n], f'error_{n}']:.4f}, Euclidean "
+             f"{mean.loc[0, f'error_{n}']:.4f}"}
     for n in nn_list
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))

@@ -33,8 +33,10 @@ n_neighbors = 5
 targets = 3
 max_iter = 200
 methods = (
-    "Euclid,NCA (scikit-learn),NCA (metric-learn),LMNN (metric-learn),SCML (metric-learn),LMNN (PyLMNN),LMNN (mlpack),"
-    "TripletMetric,TripletMetric all triplets,TripletMetric k chosen,TripletMetric finer lam,TripletMetric second round"
+    "Euclid,NCA (scikit-learn),NCA (metric-learn),LMNN (metric-learn),SCML (metric-learn),LMNN "
+    "(PyLMNN),LMNN (mlpack),"
+    "TripletMetric,TripletMetric all triplets,TripletMetric k chosen,TripletMetric finer "
+    "lam,TripletMetric second round"
 )
 output_dir = ""
 rows_dir = ""
@@ -513,8 +515,10 @@ figures.bars(
     xlabel="per cent, mean of the splits, with 95 % interval",
     number="{:.1f}",
 )
-spread = 100.0 * half.fillna(2.0 * table["se"]).reindex(table.index)  # fewer than three splits: two standard errors
-axes[0].errorbar(100.0 * table["error"], range(len(table)), xerr=spread, fmt="none", ecolor="#333333", elinewidth=1.0)
+# fewer than three splits: two standard errors
+spread = 100.0 * half.fillna(2.0 * table["se"]).reindex(table.index)
+axes[0].errorbar(100.0 * table["error"], range(len(table)), xerr=spread, fmt="none",
+                 ecolor="#333333", elinewidth=1.0)
 for label, end in zip(axes[0].texts, 100.0 * table["error"] + spread, strict=True):
     label.xy = (end, label.xy[1])  # beyond the error bar
 axes[0].set_xlim(0.0, 1.3 * (100.0 * table["error"] + spread).max())
@@ -527,8 +531,10 @@ figures.bars(
 record.figure("software", figure)
 figures.show(
     "Left, bars show the test error of each method in per cent, with intervals: "
-    f"{figures.listed((100.0 * table['error']).to_dict(), '{:.1f}')}. Right, bars show the CPU seconds to "
-    f"learn all candidates: {figures.listed(table['seconds'].drop('Euclid', errors='ignore').to_dict())}."
+    f"{figures.listed((100.0 * table['error']).to_dict(), '{:.1f}')}. Right, bars show "
+    "the CPU seconds to "
+    "learn all candidates: "
+    f"{figures.listed(table['seconds'].drop('Euclid', errors='ignore').to_dict())}."
 )
 
 # %% [markdown]
@@ -537,13 +543,21 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 mine = [name for name in names if name.startswith("TripletMetric")]
 certified = bool((results.loc[results["method"].isin(mine), "relative_gap"] <= 1e-4).all())
-print("every chosen metric of TripletMetric within a relative gap of 1e-4 of its optimum:", certified)
+print(
+    "every chosen metric of TripletMetric within a relative gap of 1e-4 of its optimum:", certified
+)
 listed = results.loc[results["method"] == "TripletMetric", "screened"]
 if not listed.empty:
-    print(f"share of its triplets that TripletMetric proves to lie on a straight piece of the loss: {listed.mean():.0%}")
+    print(
+        "share of its triplets that TripletMetric proves to lie on a straight piece of the loss: "
+        f"{listed.mean():.0%}"
+    )
 if mine and "Euclid" in names:
     best, plain = table.loc[mine, "error"].min(), table.loc["Euclid", "error"]
-    print(f"error of the best of them {best:.3f}, without a metric {plain:.3f}, whose standard error is {table.loc['Euclid', 'se']:.3f}")
+    print(
+        f"error of the best of them {best:.3f}, without a metric {plain:.3f}, whose standard "
+        f"error is {table.loc['Euclid', 'se']:.3f}"
+    )
 
 # %% [markdown]
 # ## Conclusions
@@ -559,11 +573,19 @@ errors = 100.0 * results.pivot(index="draw", columns="method", values="test_erro
 facts = {}
 words = {}
 if mine:
-    note = f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
+    note = (
+        f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
+    )
     facts["certified"] = certified, note
 if same and others:
-    words |= {"best": table.loc[same, "validation"].idxmin(), "rival": table.loc[others, "validation"].idxmin()}
-    words |= {"fastest": table.loc[same, "seconds"].idxmin(), "fastest_rival": table.loc[others, "seconds"].idxmin()}
+    words |= {
+        "best": table.loc[same, "validation"].idxmin(),
+        "rival": table.loc[others, "validation"].idxmin(),
+    }
+    words |= {
+        "fastest": table.loc[same, "seconds"].idxmin(),
+        "fastest_rival": table.loc[others, "seconds"].idxmin(),
+    }
 if same or others:
     words["any"] = table.loc[[*same, *others], "validation"].idxmin()
 tables = {"errors": errors, "seconds": seconds}

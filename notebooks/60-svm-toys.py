@@ -267,13 +267,20 @@ first, second = (
     for toy in ("overlapping", "touching")
 )
 print(f"{n_draws} draws of {2 * overlap_n} points")
-print(spread(first, [f"{name}: {part}" for name in ("solution", "IT", "BT1", "BT2") for part in "RL"], 0))
+print(
+    spread(
+        first, [f"{name}: {part}" for name in ("solution", "IT", "BT1", "BT2") for part in "RL"], 0
+    )
+)
 print(spread(first, [f"{name}: share" for name in ("solution", "IT", "BT1", "BT2")], 2))
 
 # %% tags=["SSS14-F1", "nbval-ignore-output"]
 share = first["IT: share"]
 above = float((share > 0.8).mean())
-print(f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more than 80 % in {above:.0%} of the draws")
+print(
+    f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more "
+    f"than 80 % in {above:.0%} of the draws"
+)
 most = {name: first[f"{name}: R"].max() / (2 * overlap_n) for name in ("IT", "solution")}
 print(f"R alone: at most {most['IT']:.0%} by IT, at most {most['solution']:.0%} at the solution")
 print(
@@ -352,8 +359,10 @@ else:
         points.set_rasterized(True)
     record.figure("overlapping", figure)
     figures.show(
-        "Dots are points of overlapping classes in the plane, with the boundary of the machine. Points that the intersection test screens are coloured, "
-        "those near the boundary are not; the shaded regions are where a further sample would be screened into R, dark for one class and light for the other."
+        "Dots are points of overlapping classes in the plane, with the boundary of the machine. "
+        "Points that the intersection test screens are coloured, "
+        "those near the boundary are not; the shaded regions are where a further sample would be "
+        "screened into R, dark for one class and light for the other."
     )
 
 # %% [markdown]
@@ -370,17 +379,27 @@ else:
 # %% tags=["nbval-ignore-output"]
 for reading, frame in second.groupby("reading"):
     print(f"{reading}: {n_draws} draws of {2 * apart_n} points")
-    print(spread(frame, ["dome: both", "dome: R", "dome: L", "ranges: both", "ranges: R", "ranges: L"], 0))
+    print(
+        spread(
+            frame, ["dome: both", "dome: R", "dome: L", "ranges: both", "ranges: R", "ranges: L"], 0
+        )
+    )
 
 # %% tags=["SSS13-F4", "nbval-ignore-output"]
 at_least, one_in_L = {}, {}
 for reading, frame in second.groupby("reading"):
     at_least[reading] = float((frame["dome: both"] >= 530).mean())
     one_in_L[reading] = float((frame["dome: L"] <= 1).mean())
-    print(f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one in L in {one_in_L[reading]:.0%}")
+    print(
+        f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one "
+        f"in L in {one_in_L[reading]:.0%}"
+    )
 for reading, frame in second.groupby("reading"):
     decided = frame[["dome: both", "ranges: both"]].mean()
-    print(f"{reading}: decided on average by the dome {decided['dome: both']:.0f}, by the ranges {decided['ranges: both']:.0f}")
+    print(
+        f"{reading}: decided on average by the dome {decided['dome: both']:.0f}, by the ranges "
+        f"{decided['ranges: both']:.0f}"
+    )
 assert facts.loc["safe between", "holds"]
 
 # %% [markdown]
@@ -451,15 +470,20 @@ with plt.rc_context(figures.STYLE):
     axes[0].hist(share, bins=20, color=figures.METHODS["IT"]["color"], alpha=0.6)
     axes[0].axvline(0.8, color="black", linewidth=1.2)
     axes[0].set(title="overlapping; line: the paper", xlabel="share screened by IT", ylabel="draws")
-    for (reading, frame), colour in zip(second.groupby("reading"), figures.OTHERS[::3], strict=True):
-        axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour, label=reading)
+    for (reading, frame), colour in zip(
+        second.groupby("reading"), figures.OTHERS[::3], strict=True
+    ):
+        axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour,
+                     label=reading)
     axes[1].axvline(530, color="black", linewidth=1.2)
     axes[1].set(title="touching; line: the paper", xlabel="samples of 600 screened by the dome")
     axes[1].legend(loc="upper left")
 record.figure("counts", figure)
 figures.show(
-    "Histograms count draws, and a line marks the number of the paper. Left is the share screened by IT "
-    f"in the overlapping classes, with a mean of {np.mean(share):.2f}; right are the samples screened by "
+    "Histograms count draws, and a line marks the number of the paper. Left is the "
+    "share screened by IT "
+    f"in the overlapping classes, with a mean of {np.mean(share):.2f}; right are the samples "
+    "screened by "
     "the dome in the touching classes, with an outline for each reading and means "
     f"{figures.listed(second.groupby('reading')['dome: both'].mean(), '{:.0f}')}."
 )
@@ -475,7 +499,10 @@ percent = 100.0 * share
 holds = judging.told(facts.reset_index())
 values = {"percent": percent, "percent of the second ball": 100.0 * (share - first["BT1: share"])}
 facts_1 = {"safe": holds["safe"]}
-frames = [judging.judge("60-svm-toys", "overlapping classes", {"values": values}, facts=facts_1, claims=("SSS14-F1",))]
+frames = [
+    judging.judge("60-svm-toys", "overlapping classes", {"values": values}, facts=facts_1,
+                  claims=("SSS14-F1", ))
+]
 for reading, frame in second.groupby("reading", sort=False):
     facts_4 = {"safe between": holds["safe between"]}
     values = {
@@ -485,7 +512,9 @@ for reading, frame in second.groupby("reading", sort=False):
         "ranges over the dome": frame["ranges: both"] - frame["dome: both"],
     }
     of = f"touching classes, {reading}"
-    frames.append(judging.judge("60-svm-toys", of, {"values": values}, facts=facts_4, claims=("SSS13-F4",)))
+    frames.append(
+        judging.judge("60-svm-toys", of, {"values": values}, facts=facts_4, claims=("SSS13-F4",))
+    )
 conclusions = pd.concat(frames, ignore_index=True)
 record.table("conclusions", conclusions)
 
@@ -493,7 +522,9 @@ record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
-dome_mean = {reading: float(frame["dome: both"].mean()) for reading, frame in second.groupby("reading")}
+dome_mean = {
+    reading: float(frame["dome: both"].mean()) for reading, frame in second.groupby("reading")
+}
 dome_low, dome_high = int(second["dome: both"].min()), int(second["dome: both"].max())
 comparison = [
     {
@@ -506,7 +537,8 @@ comparison = [
         "quantity": "SSS13 Figure 4: samples screened of 600",
         "paper": "530",
         "ours": "; ".join(f"{mean:.0f} ({reading})" for reading, mean in dome_mean.items()),
-        "note": f"{dome_low} to {dome_high}; ranges of the same two solutions {second['ranges: both'].mean():.0f}",
+        "note": f"{dome_low} to {dome_high}; ranges of the same two solutions "
+                f"{second['ranges: both'].mean():.0f}",
     },
 ]
 record.table("comparison", pd.DataFrame(comparison))

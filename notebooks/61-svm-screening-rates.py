@@ -125,7 +125,8 @@ if record.computes:
 # %%
 def accurate_path(prob):
     """Solutions for each reference, and for C."""
-    with warnings.catch_warnings():  # where rounding of the kernel matrix stands in the way of the last digits, the gap says so
+    # where rounding of the kernel matrix stands in the way of the last digits, the gap says so
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
         path = svm.path(prob.terms, np.append(fractions, 1.0) * C, rtol=rtol)
     assert max(s.gap / s.primal for s in path) <= 1e-6
@@ -221,17 +222,24 @@ names = list(dict.fromkeys(results["kernel"]))
 with plt.rc_context(figures.STYLE):
     shape = -(-len(names) // 2), min(2, len(names))
     size = 3.5 * shape[1], 2.7 * shape[0]
-    figure, axes = plt.subplots(*shape, figsize=size, layout="constrained", sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        *shape, figsize=size, layout="constrained", sharey=True, squeeze=False
+    )
 for ax, name in zip(axes.flat, names, strict=False):
     chosen = results[results["kernel"] == name]
-    lines = {test: (part_["C_ref/C"], part_["rate"]) for test, part_ in chosen.groupby("test", sort=False)}
+    lines = {
+        test: (part_["C_ref/C"], part_["rate"])
+        for test, part_ in chosen.groupby("test", sort=False)
+    }
     labels = {"xlabel": r"$C_{\mathrm{ref}}/C$", "ylabel": "rate" if ax is axes.flat[0] else ""}
-    figures.lines(lines, ax=ax, title=f"{dataset}: {name}", share=True, marks=True, legend="best" if ax is axes.flat[0] else None, **labels)
+    figures.lines(lines, ax=ax, title=f"{dataset}: {name}", share=True, marks=True,
+                  legend="best" if ax is axes.flat[0] else None, **labels)
 for ax in axes.flat[len(names) :]:
     ax.set_axis_off()
 record.figure("rates", figure)
 figures.show(
-    "Curves show the screening rates of the tests against C_ref over C, a panel for each kernel. Mean "
+    "Curves show the screening rates of the tests against C_ref over C, a panel for "
+    "each kernel. Mean "
     f"rates: {figures.listed(results.groupby('test', sort=False)['rate'].mean())}."
 )
 
@@ -241,7 +249,9 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 fractions = results["C_ref/C"].unique()
 places = fractions[[np.argmin(np.abs(fractions - f)) for f in (0.25, 0.5, 0.75, 0.9, 0.99)]]
-table = results[results["C_ref/C"].isin(places)].pivot_table(index=["kernel", "test"], columns="C_ref/C", values="rate", sort=False)
+table = results[results["C_ref/C"].isin(places)].pivot_table(
+    index=["kernel", "test"], columns="C_ref/C", values="rate", sort=False
+)
 record.table("table_rates", table.reset_index().rename(columns=str))
 print(table.to_string(float_format="{:.2f}".format))
 on_margin = 1.0 - results.groupby("kernel", sort=False)["removable"].max() / n

@@ -91,13 +91,16 @@ if record.computes:
 
 # %%
 def solve(C, rtol, screened=None, start=None, method="hybrid", screening=()):
-    """Solution and its CPU seconds; what does not converge within `max_sweeps` is counted, not hidden."""
+    """Solution and its CPU seconds; what does not converge within `max_sweeps` is counted, not
+    hidden."""
     began = time.process_time()
     options = {"rtol": rtol, "method": method, "screening": screening, "max_iter": max_sweeps}
     known = () if start is None else (start.w, start.alpha)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
-        solution = solve_screened(prob, 1.0 / C, nothing if screened is None else screened, *known, **options)
+        solution = solve_screened(
+            prob, 1.0 / C, nothing if screened is None else screened, *known, **options
+        )
     return solution, time.process_time() - began
 
 
@@ -234,7 +237,12 @@ PAPER_COLUMNS = list(printed)[:6]
 by_method = results.groupby("method", sort=False)
 medians, rule_medians = by_method["seconds"].median(), by_method["rule_seconds"].median()
 stuck = set(results.loc[~results["converged"], "method"])
-extra = {"rule BT1": rule_medians["BT1"], "rule IT": rule_medians["IT"], "rate BT1": rate["BT1"], "rate IT": rate["IT"]}
+extra = {
+    "rule BT1": rule_medians["BT1"],
+    "rule IT": rule_medians["IT"],
+    "rate BT1": rate["BT1"],
+    "rate IT": rate["IT"],
+}
 table = pd.DataFrame([{**medians.to_dict(), **extra}], index=[dataset or "made up"])
 table = pd.concat([table, printed])
 table.insert(0, "whose", ["ours", *["paper"] * len(printed)])
@@ -249,7 +257,8 @@ figure, axes = figures.panels(1, width=5.2, height=3.4)
 figures.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
 record.figure("seconds", figure)
 figures.show(
-    "Dots show the CPU seconds of a training with each method on a logarithmic axis; a triangle is a "
+    "Dots show the CPU seconds of a training with each method on a logarithmic "
+    "axis; a triangle is a "
     f"training that was stopped. The seconds are {figures.listed(medians.to_dict(), '{:.2g}')}."
 )
 
@@ -267,26 +276,41 @@ rules = results.pivot(index="repeat", columns="method", values="rule_seconds")
 
 
 def about(slow, fast):
-    """Return the range of the paper's own ratios of two columns, and which of ours did not reach the gap."""
-    theirs = printed[slow] / printed[fast] if {slow, fast} <= set(printed) - {"rule IT"} else pd.Series(dtype=float)
+    """Return the range of the paper's own ratios of two columns, and which of ours did not reach
+    the gap."""
+    theirs = (
+        printed[slow] / printed[fast]
+        if {slow, fast} <= set(printed) - {"rule IT"}
+        else pd.Series(dtype=float)
+    )
     missed = sorted(stuck & {slow, fast})
-    notes = [f"on the paper's sets {theirs.min():.2f} to {theirs.max():.2f} times"] if len(theirs) else []
+    notes = [f"on the paper's sets {theirs.min():.2f} to {theirs.max():.2f} times"
+             ] if len(theirs) else []
     notes += [f"did not reach the gap: {', '.join(missed)}"] if missed else []
     return {"note": "; ".join(notes)}
 
 
 pairs = itertools.permutations(seconds, 2)
 columns = {name: seconds[name] for name in seconds} | {"rule IT": rules["IT"]}
-columns |= {(a, b): (seconds[a] / seconds[b]).iloc[: 1 if stuck & {a, b} else None] for a, b in pairs}
+columns |= {
+    (a, b): (seconds[a] / seconds[b]).iloc[: 1 if stuck & {a, b} else None] for a, b in pairs
+}
 note = f"rates {rate['IT']:.3f} and {rate['BT1']:.3f}, paper's sets 0.13 to 0.51 and 0.11 to 0.18"
-facts = {"rates": (rate["IT"] >= rate["BT1"], note), "objective": (off <= 1.1 * rtol, f"largest relative difference {off:.1e}")}
+facts = {
+    "rates": (rate["IT"] >= rate["BT1"], note),
+    "objective": (off <= 1.1 * rtol, f"largest relative difference {off:.1e}"),
+}
 whose = "paper" if dataset in printed.index else "own"
-conclusions = judging.judge("62-svm-single-training", name, {"seconds": columns}, facts=facts, whose=whose, about=about)
+conclusions = judging.judge(
+    "62-svm-single-training", name, {"seconds": columns}, facts=facts, whose=whose, about=about
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
-quantities = [(f"{key}, rate over L and R", rate[key], f"rate {key}", None) for key in ("BT1", "IT")]
+quantities = [
+    (f"{key}, rate over L and R", rate[key], f"rate {key}", None) for key in ("BT1", "IT")
+]
 quantities += [
     (f"{a} over {b}", float(medians[a] / medians[b]), a, b)
     for a, b in (("IT", "full"), ("shrink+IT", "shrink"), ("shrink+IT", "shrink+BT1"))
@@ -295,9 +319,10 @@ comparison = []
 for quantity, value, a, b in quantities:
     theirs = printed[a] / printed[b] if b else printed[a]
     note = f"paper: acoustic, url, kdd-a, kdd-b on its machine; ours: {name}"
-    comparison.append(
-        {"quantity": quantity, "paper": ", ".join(f"{one:.2f}" for one in theirs), "ours": round(float(value), 3), "note": note}
-    )
+    comparison.append({
+        "quantity": quantity, "paper": ", ".join(f"{one:.2f}" for one in theirs),
+        "ours": round(float(value), 3), "note": note
+    })
 record.table("comparison", pd.DataFrame(comparison))
 timings = {
     "compile": of_reference["compile"],

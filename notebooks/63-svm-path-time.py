@@ -82,7 +82,8 @@ print(record.origin())
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 
-BT1, IT = ("MGB",), ("MGB&BT2",)  # with the last solution as the reference: ball test 1, intersection test
+# with the last solution as the reference: ball test 1, intersection test
+BT1, IT = ("MGB",), ("MGB&BT2",)
 OPTIONS = {
     "full": {"method": "unshrunk", "screening": ()},
     "shrink": {"method": "coordinate", "screening": ()},
@@ -101,10 +102,14 @@ if unknown:
     raise ValueError(f"methods: unknown {unknown}, the known ones are {', '.join(OPTIONS)}")
 widths = [name.strip() for name in kernels.split(",")]
 if not grid_rtol <= 0.1 * min(rtol, eps):
-    raise ValueError(f"grid_rtol: at most a tenth of rtol = {rtol:g} and of eps = {eps:g}, found {grid_rtol:g}")
+    raise ValueError(
+        f"grid_rtol: at most a tenth of rtol = {rtol:g} and of eps = {eps:g}, found {grid_rtol:g}"
+    )
 most = [float(text) or np.inf for text in str(max_seconds).split(",")]
 if len(most) not in (1, len(widths)):
-    raise ValueError(f"max_seconds: one number, or one for each of {len(widths)} kernels, found {max_seconds}")
+    raise ValueError(
+        f"max_seconds: one number, or one for each of {len(widths)} kernels, found {max_seconds}"
+    )
 limit = dict(zip(widths, most * (len(widths) // len(most)), strict=True))
 
 # %% [markdown]
@@ -167,7 +172,8 @@ if record.computes:
     X, y = datasets.load(dataset, part, return_X_y=True)
     y = datasets.two_classes(y)
     d = X.shape[1]
-    whole = 8e-9 * len(y) ** 2 <= 4.0  # gigabytes of a kernel matrix; of a larger one a cache of its rows is kept
+    # gigabytes of a kernel matrix; of a larger one a cache of its rows is kept
+    whole = 8e-9 * len(y) ** 2 <= 4.0
     print(f"{dataset}: {X.shape[0]} samples, {d} features, {np.mean(y > 0):.0%} of them positive")
 
 # %% [markdown]
@@ -204,17 +210,26 @@ def at_place(width, k, before, here):
 
 
 def of_kernel(width, repeats):
-    """Tables of a kernel, for all repeats: its grid, how the grid was found, and the rates along it."""
+    """Tables of a kernel, for all repeats: its grid, how the grid was found, and the rates along
+    it."""
     prob, matrix_seconds = problem_of(width)
-    svm.eps_path(prob.terms, C_max, eps, rtol=grid_rtol, max_solutions=3)  # compiles, before the clock of the grid runs
+    # compiles, before the clock of the grid runs
+    svm.eps_path(prob.terms, C_max, eps, rtol=grid_rtol, max_solutions=3)
     grid, seconds = grid_of(prob.terms, 3.0 * limit[width])
     if len(grid) < 2:
-        raise ValueError(f"max_seconds: {label(width)}: {3 * limit[width]:g} s are enough for one C of the grid; allow more seconds")
-    found = {"width": width, "end": grid.reason, "matrix s": matrix_seconds, "accurate grid s": seconds}
+        raise ValueError(
+            f"max_seconds: {label(width)}: {3 * limit[width]:g} s are enough for one C of the "
+            "grid; allow more seconds"
+        )
+    found = {
+        "width": width, "end": grid.reason, "matrix s": matrix_seconds, "accurate grid s": seconds
+    }
     last = len(grid) - 1
     places = np.unique(np.linspace(1, last, min(n_rates, last)).astype(int))
     return {
-        "grids": pd.DataFrame({"width": width, "lam": grid.lams, "primal": [s.primal for s in grid]}),
+        "grids": pd.DataFrame(
+            {"width": width, "lam": grid.lams, "primal": [s.primal for s in grid]}
+        ),
         "setup": pd.DataFrame([found]),
         "rates": pd.DataFrame([at_place(width, int(k), grid[k - 1], grid[k]) for k in places]),
     }
@@ -235,8 +250,14 @@ if record.computes:
 if record.computes:
     setup = of_kernels["setup"].drop(columns="end")
     setup["width"] = setup["width"].map(label)
-    print(setup.rename(columns={"width": "kernel"}).to_string(index=False, float_format="{:.2f}".format))
-    milliseconds = of_kernels["rates"].groupby("width", sort=False)[["BT1 s", "IT s"]].median() * 1e3
+    print(
+        setup.rename(columns={"width": "kernel"}).to_string(
+            index=False, float_format="{:.2f}".format
+        )
+    )
+    milliseconds = (
+        of_kernels["rates"].groupby("width", sort=False)[["BT1 s", "IT s"]].median() * 1e3
+    )
     print("milliseconds of one test of all samples, median")
     print(milliseconds.rename(index=label).to_string(float_format="{:.3f}".format))
 
@@ -250,7 +271,8 @@ if record.computes:
 
 
 # %%
-signal.signal(signal.SIGPROF, signal.default_int_handler)  # a path that is interrupted returns the solutions so far
+# a path that is interrupted returns the solutions so far
+signal.signal(signal.SIGPROF, signal.default_int_handler)
 
 
 def timed(prob, lams, options, most=np.inf):
@@ -262,10 +284,16 @@ def timed(prob, lams, options, most=np.inf):
         warnings.filterwarnings("ignore", "path interrupted")
         signal.setitimer(signal.ITIMER_PROF, most if most < np.inf else 0.0)
         try:
-            path = ss.path(prob, lams, callback=lambda _: ticks.append(time.process_time()), **options)
+            path = ss.path(
+                prob, lams, callback=lambda _: ticks.append(time.process_time()), **options
+            )
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
-    return path[: len(ticks) - 1], np.array(path.path_rates[: len(ticks) - 1]), np.diff(ticks)[: len(path)]
+    return (
+        path[: len(ticks) - 1],
+        np.array(path.path_rates[: len(ticks) - 1]),
+        np.diff(ticks)[: len(path)],
+    )
 
 
 def off(path, exact):
@@ -322,7 +350,8 @@ def one_path(width, name):
 
 
 def of_repeat(width, repeat):
-    """Tables of a repeat of a kernel: a row for each path, and a row for each C with the seconds, and with the rates, of each path."""
+    """Tables of a repeat of a kernel: a row for each path, and a row for each C with the
+    seconds, and with the rates, of each path."""
     rows = []
     spans, taken = ({name: np.full(len(grids[width]), np.nan) for name in names} for _ in range(2))
     for name in names:
@@ -340,13 +369,18 @@ def of_repeat(width, repeat):
 
 
 def spans_of(tables):
-    """Seconds of each C, by kernel and column: a row for each repeat in which the column was run."""
+    """Seconds of each C, by kernel and column: a row for each repeat in which the column was
+    run."""
     found = {}
     for width, of_width in tables["spans"].groupby("width", sort=False):
-        run = tables["results"].loc[tables["results"]["kernel"] == label(width), ["repeat", "method"]]
+        run = tables["results"].loc[
+            tables["results"]["kernel"] == label(width), ["repeat", "method"]
+        ]
         for name in names:
             repeats_of = run.loc[run["method"] == name, "repeat"]
-            found[width, name] = np.vstack([of_width.loc[of_width["repeat"] == repeat, name] for repeat in repeats_of])
+            found[width, name] = np.vstack(
+                [of_width.loc[of_width["repeat"] == repeat, name] for repeat in repeats_of]
+            )
     return found
 
 
@@ -354,10 +388,14 @@ if record.computes:
     stopped = set()  # columns that are not run again
     of_repeats = record.parts(of_repeat, width=widths, repeat=[0])
     taken = dict(list(of_repeats["taken"].groupby("width", sort=False)))
-    stopped = {key for key, each in spans_of(of_repeats).items() if reached(each) < WHOLE * each.shape[1]}
+    stopped = {
+        key for key, each in spans_of(of_repeats).items() if reached(each) < WHOLE * each.shape[1]
+    }
     if repeats > 1:
         further = record.parts(of_repeat, width=widths, repeat=range(1, repeats))
-        of_repeats = {name: pd.concat([of_repeats[name], further[name]]) for name in ("results", "spans")}
+        of_repeats = {
+            name: pd.concat([of_repeats[name], further[name]]) for name in ("results", "spans")
+        }
     spans = spans_of(of_repeats)
     order = of_repeats["results"]["kernel"].map({label(width): k for k, width in enumerate(widths)})
     results = of_repeats["results"].iloc[np.argsort(order, kind="stable")]
@@ -465,7 +503,9 @@ def timed_shares(of_place):
     """Rates of the timed columns at a place of the path."""
     rates = taken[of_place["width"]].iloc[of_place["k"]]
     share = len(y) / max(of_place["removable"], 1)
-    return {f"{test}, timed": share * rates[test] if test in names else np.nan for test in ("BT1", "IT")}
+    return {
+        f"{test}, timed": share * rates[test] if test in names else np.nan for test in ("BT1", "IT")
+    }
 
 
 if record.computes:
@@ -525,7 +565,9 @@ paper = {width: printed[of] for width in widths if (of := f"{dataset}, {label(wi
 
 def text(row):
     """Seconds with their marks."""
-    return f"{row.seconds:.2f}{'*' if row.solved < row.of else ''}{'!' if row.not_converged else ''}"
+    return (
+        f"{row.seconds:.2f}{'*' if row.solved < row.of else ''}{'!' if row.not_converged else ''}"
+    )
 
 
 results = record.read("results")
@@ -537,7 +579,13 @@ for width in widths:
     ours = shown[shown["kernel"] == label(width)].set_index("method")["text"]
     table.append({"kernel": label(width), "whose": "ours", **{name: ours[name] for name in names}})
     if width in paper:
-        table.append({"kernel": label(width), "whose": theirs, **{name: f"{paper[width].get(name, np.nan):.3g}" for name in names}})
+        table.append(
+            {
+                "kernel": label(width),
+                "whose": theirs,
+                **{name: f"{paper[width].get(name, np.nan):.3g}" for name in names},
+            }
+        )
 table = pd.DataFrame(table).replace("nan", "-")
 record.table("table_time", table)
 print(table.to_string(index=False))
@@ -548,11 +596,13 @@ figure, axes = panels(3.4)
 for width, ax in axes.items():
     here = where.loc[label(width)]
     cut = here.index[here["solved"] < here["of"]].tolist()
-    figures.dots(here["seconds"].to_dict(), paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
+    figures.dots(here["seconds"].to_dict(), paper.get(width), cut=cut, ax=ax,
+                 title=f"{dataset}: {label(width)}")
 record.figure("seconds", figure)
 figures.show(
     "Dots show the CPU seconds of a path with each method, on a logarithmic axis, a panel for each "
-    "kernel; filled ones are ours, open ones, where there are any, are the paper's; a triangle is a path "
+    "kernel; filled ones are ours, open ones, where there are any, are the paper's; a "
+    "triangle is a path "
     "that was stopped. Ours, means over the kernels: "
     f"{figures.listed(where['seconds'].groupby('method', sort=False).mean(), '{:.2g}')}."
 )
@@ -624,14 +674,21 @@ def facts_of(width):
     rate = curves[curves["kernel"] == label(width)]
     gain = rate["IT"] - rate["BT1"]
     part = -(-len(rate) // 4)
-    early, late = (float(chosen.mean()) for chosen in (rate["IT"].iloc[:part], rate["IT"].iloc[-part:]))
+    early, late = (
+        float(chosen.mean()) for chosen in (rate["IT"].iloc[:part], rate["IT"].iloc[-part:])
+    )
     means = f"means {rate['IT'].mean():.2f} and {rate['BT1'].mean():.2f}"
-    quarters = f"mean of IT over the first quarter of the places {early:.2f}, over the last {late:.2f}"
+    quarters = (
+        f"mean of IT over the first quarter of the places {early:.2f}, over the last {late:.2f}"
+    )
     facts = {
         "same": (worst <= 1.1 * rtol, f"largest relative difference {worst:.1e}"),
         "default": (missed == 0, f"missed at {missed} C"),
-        "never worse": (gain.min() >= 0.0, f"{len(rate)} places of the path, the same accurate reference for both"),
-        "clearly above": (gain.max() >= 0.05, f"{len(rate)} places, {means}, largest difference {gain.max():.2f}, 0.05 asked for"),
+        "never worse": (gain.min() >= 0.0,
+                        f"{len(rate)} places of the path, the same accurate reference for both"),
+        "clearly above": (
+            gain.max() >= 0.05,
+            f"{len(rate)} places, {means}, largest difference {gain.max():.2f}, 0.05 asked for"),
         "lower": (early > late, quarters),
         "small C": (early >= 0.9, f"{quarters}; 0.90 asked for"),
     }
@@ -671,10 +728,16 @@ pair = "shrink+BT1", "shrink+IT"
 if (GAIN, *pair) in ratios_of.index:
     owners = {owner(width, *pair) for width in widths}
     share = min(common(width, *pair) / of_path(width) for width in widths)
-    note = "1/d and 10/d over linear and 0.1/d" + (f", of one path only {share:.0%} of its C" if share < 1.0 else "")
+    note = "1/d and 10/d over linear and 0.1/d" + (
+        f", of one path only {share:.0%} of its C" if share < 1.0 else ""
+    )
     values = {"gain with large gamma": spread.again_ratios(ratios_of.loc[GAIN, *pair])}
     mine = {"all": owners.pop() if len(owners) == 1 else "own"}
-    frames.append(judging.judge("63-svm-path-time", dataset, {"values": values}, whose=mine, words={"how_far": note}))
+    frames.append(
+        judging.judge(
+            "63-svm-path-time", dataset, {"values": values}, whose=mine, words={"how_far": note}
+        )
+    )
 conclusions = pd.concat(frames, ignore_index=True)
 record.table("conclusions", conclusions)
 
@@ -682,7 +745,9 @@ record.table("conclusions", conclusions)
 def note(width, name):
     """In what our figure is not the paper's."""
     row = where.loc[(label(width), name)]
-    remarks = ["paper on its machine"] + ([] if exact_grid else [f"ours up to C = {C_max:g} with eps = {eps:g}"])
+    remarks = ["paper on its machine"] + (
+        [] if exact_grid else [f"ours up to C = {C_max:g} with eps = {eps:g}"]
+    )
     remarks += ["ours 1000 of 6000 rows"] if dataset == "gisette_valid" else []
     remarks += [f"ours to a gap of {rtol:g}"] if rtol != STOP else []
     remarks += [f"stopped after {row.solved:.0f} of {row.of:.0f} C"] if row.solved < row.of else []

@@ -96,7 +96,11 @@ class Draw:
     """Rows, their problem, and the reference."""
 
     def __init__(self, number):
-        X, self.y = datasets.subsample(X_all, y_all, rows / len(y_all), seed + number) if rows else (X_all, y_all)
+        X, self.y = (
+            datasets.subsample(X_all, y_all, rows / len(y_all), seed + number)
+            if rows
+            else (X_all, y_all)
+        )
         self.X = SCALINGS[scaling](X) if scaling else X
         self.samples = ss.Samples(self.X, self.y)
         self.problem = ss.Problem(self.samples, ss.Hinge())
@@ -150,7 +154,10 @@ def norm_of(ball):
 def tests_of(draw, C, at_C, at_Cb):
     """The tests by name, as functions."""
     samples, start = draw.samples, draw.start
-    at_most, better = (norm_of(ss.spheres.midpoint_gap_bound(draw.problem, s.x, s.lam, s.alpha)) for s in (at_Cb, at_C))
+    at_most, better = (
+        norm_of(ss.spheres.midpoint_gap_bound(draw.problem, s.x, s.lam, s.alpha))
+        for s in (at_Cb, at_C)
+    )
     alone = norm_of(ss.svm.ball_1(samples, C, start))
     top = ss.Sphere(np.zeros_like(start.x), float(np.linalg.norm(at_Cb.x)))
     s = ss.svm.choose_s(samples, C, start)
@@ -160,16 +167,25 @@ def tests_of(draw, C, at_C, at_Cb):
         "BT2": lambda: ss.svm.ball_test_2(samples, C, start.x, s),
         "DT": lambda: ss.svm.dome_test(samples, start, at_most),
         "DT, best": lambda: ss.svm.dome_test(samples, start, min(better, at_most)),
-        "DT, trusted": lambda: ss.rules.halfspace(draw.problem, top, start.x, float(start.x @ start.x)),
+        "DT, trusted": lambda: ss.rules.halfspace(
+            draw.problem, top, start.x, float(start.x @ start.x)
+        ),
         "DT, alone": lambda: ss.svm.dome_test(samples, start, alone),
     }
 
 
 def wrong(samples, found, solution):
-    """How many decisions contradict a solution known to its eps: by their margin, or by their dual variable where it is on the margin."""
-    margins, slack, alpha = samples.margins(solution.x), solution.eps * samples.norms, solution.alpha
+    """How many decisions contradict a solution known to its eps: by their margin, or by their
+    dual variable where it is on the margin."""
+    margins, slack, alpha = (
+        samples.margins(solution.x),
+        solution.eps * samples.norms,
+        solution.alpha,
+    )
     in_R = found.in_R & ((margins <= 1.0 - slack) | (alpha > 1e-3))
-    return int(np.sum(in_R) + np.sum(found.in_L & ((margins >= 1.0 + slack) | (alpha < 1.0 - 1e-3))))
+    return int(
+        np.sum(in_R) + np.sum(found.in_L & ((margins >= 1.0 + slack) | (alpha < 1.0 - 1e-3)))
+    )
 
 
 # %%
@@ -252,7 +268,10 @@ if record.computes:
     print(f"decisions of certified tests that contradict the solutions: {n_wrong}")
 nested = bool((rates_of["IT"] >= rates_of[["BT1", "BT2"]].max(axis=1)).all())
 assert nested and (rates_of["DT, best"] >= rates_of["DT"]).all()
-print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it does with a larger C_b")
+print(
+    "IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it "
+    "does with a larger C_b"
+)
 
 # %% [markdown]
 # ## As Figure 6 of the paper: share screened by the intersection test and the dome test
@@ -262,10 +281,14 @@ print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it
 # %% tags=["nbval-ignore-output"]
 with plt.rc_context(figures.STYLE):
     places, shape = [["rates", "rates"], ["IT", "DT"]], (7.0, 6.4)
-    figure, axes = plt.subplot_mosaic(places, figsize=shape, layout="constrained", height_ratios=[1.3, 1.0])
+    figure, axes = plt.subplot_mosaic(
+        places, figsize=shape, layout="constrained", height_ratios=[1.3, 1.0]
+    )
 curves = {name: rates[name] for name in TESTS}
 labels = {"xlabel": r"$C_{\mathrm{ref}}/C$", "ylabel": "share of R and L screened", "title": label}
-figures.lines(curves, rates.index, ax=axes["rates"], share=True, legend="right", marks="apart", **labels)
+figures.lines(
+    curves, rates.index, ax=axes["rates"], share=True, legend="right", marks="apart", **labels
+)
 with plt.rc_context(figures.STYLE):
     for name in ("IT", "DT"):
         ax = axes[name]
@@ -273,13 +296,16 @@ with plt.rc_context(figures.STYLE):
         share_R, share_L = chosen["n_R"] / chosen["non_margin"], chosen["n_L"] / chosen["non_margin"]
         width = 0.36 / n_ratios
         ax.bar(chosen["ratio"], share_R, width, color=figures.COLOURS["R"], label="zero part, R")
-        ax.bar(chosen["ratio"], share_L, width, bottom=share_R, color=figures.COLOURS["L"], label="linear part, L")
+        ax.bar(chosen["ratio"], share_L, width, bottom=share_R, color=figures.COLOURS["L"],
+               label="linear part, L")
         ax.set(xlabel=r"$C_{\mathrm{ref}}/C$", title=name, ylim=(-0.02, 1.02))
     axes["DT"].legend(loc="upper left")
 record.figure("rates", figure)
 figures.show(
-    "Above, curves show the share of the samples in R and L that each test screens, against C_ref over "
-    f"C, with means {figures.listed(curves)}. Below, bars show what IT and DT screen at each C, R below "
+    "Above, curves show the share of the samples in R and L that each test screens, "
+    "against C_ref over "
+    f"C, with means {figures.listed(curves)}. Below, bars show what IT and DT screen "
+    "at each C, R below "
     "and L on top."
 )
 
@@ -308,7 +334,11 @@ if record.computes:
 accuracy = record.read("accuracy")
 record.table("table_accuracy", accuracy)
 print("share of all samples screened:")
-print(accuracy.to_string(index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.3f}".format))
+print(
+    accuracy.to_string(
+        index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.3f}".format
+    )
+)
 
 # %% [markdown]
 # ## Time
@@ -318,10 +348,13 @@ print(accuracy.to_string(index=False, formatters={"relative gap": "{:.0e}".forma
 # slower by orders of magnitude: its gains are about the share of samples that is left, ours also about the cost of a test.
 
 # %% tags=["nbval-ignore-output"]
-cost = trainings.groupby(["draw", "repeat", "test"])[["full", "screening", "rest"]].sum()  # over the ratios
+# over the ratios
+cost = trainings.groupby(["draw", "repeat", "test"])[["full", "screening", "rest"]].sum()
 speedup = (cost["full"] / (cost["screening"] + cost["rest"])).unstack()
 median = (
-    trainings.assign(after=trainings["screening"] + trainings["rest"]).groupby(["ratio", "test"])[["full", "screening", "after"]].median()
+    trainings.assign(after=trainings["screening"] + trainings["rest"])
+    .groupby(["ratio", "test"])[["full", "screening", "after"]]
+    .median()
 )
 print(median.unstack().to_string(float_format="{:.4f}".format))
 print("\ngain over the ten ratios:", speedup.mean().round(2).to_dict())
@@ -353,13 +386,22 @@ print("mean rate: " + "; ".join(f"{name} {mean[name].mean():.2f}" for name in ra
 
 
 def inside(loss):
-    """Return how far a loss lies inside of what slightly worse means, 0.05 to 0.2; below 0 outside."""
+    """Return how far a loss lies inside of what slightly worse means, 0.05 to 0.2; below 0
+    outside."""
     return np.minimum(loss - 0.05, 0.2 - loss)
 
 
-GAINS = {"better": lambda gain: gain, "comparable": lambda gain: -gain.abs(), "worse": lambda gain: inside(-gain)}
+GAINS = {
+    "better": lambda gain: gain,
+    "comparable": lambda gain: -gain.abs(),
+    "worse": lambda gain: inside(-gain),
+}
 BOUNDS = {"better": 0.2, "comparable": -0.05, "worse": 0.0, "poor": 0.0}
-ASKED = {"better": "more than 0.2 above", "comparable": "at most 0.05 apart", "worse": "from 0.05 to 0.2 below"}
+ASKED = {
+    "better": "more than 0.2 above",
+    "comparable": "at most 0.05 apart",
+    "worse": "from 0.05 to 0.2 below",
+}
 measures = {}  # what has to be above its bound, and in what words
 if paper in GAINS:
     for name, word in (("DT, trusted", paper), ("DT", f"{paper}-certified")):
@@ -371,7 +413,10 @@ if paper == "better":
     last = rates_of.xs(nearest, level="ratio")
     note = f"at {nearest:g}: {last['DT, trusted'].mean():.2f} and IT {last['IT'].mean():.2f}; with C_b = C {last['DT, best'].mean():.2f}"
     measures["poor"] = 0.5 * last["IT"] - last["DT, trusted"], note
-facts = {"nested": (nested, "at every ratio"), "safe": (safe, f"{n_checked} decisions of certified tests")}
+facts = {
+    "nested": (nested, "at every ratio"),
+    "safe": (safe, f"{n_checked} decisions of certified tests"),
+}
 values = {}
 if rows:  # judged by the interval over draws
     values = {word: measured for word, (measured, _) in measures.items()}
@@ -384,7 +429,9 @@ conclusions = judging.judge(
     f"{label}, {rows} rows" if rows else label,
     {"values": values, "speedup": speedup},
     facts=facts,
-    whose="paper" if READING.get(dataset) == scaling and reference == 1e4 and bool(rows) == (dataset == "ijcnn1") else "own",
+    whose="paper"
+    if READING.get(dataset) == scaling and reference == 1e4 and bool(rows) == (dataset == "ijcnn1")
+    else "own",
     counted="draws" if rows else "repeats",
     words={f"note_of_{word.replace('-', '_')}": note for word, (_, note) in measures.items()},
 )
@@ -392,7 +439,9 @@ conclusions = judging.judge(
 # %% tags=["nbval-ignore-output"]
 record.table("conclusions", conclusions)
 comparison = conclusions[conclusions["conclusion"].str.startswith("the ")]
-comparison = comparison.assign(quantity=comparison["conclusion"], paper=paper, ours=comparison["verdict"])
+comparison = comparison.assign(
+    quantity=comparison["conclusion"], paper=paper, ours=comparison["verdict"]
+)
 record.table("comparison", comparison[["quantity", "paper", "ours", "note"]])
 spent = float(trainings[["full", "screening", "rest"]].sum().sum())
 record.summary(timings={"run": round(spent, 3)})

@@ -820,7 +820,8 @@ comparison = [
         "quantity": f"saved of the time of naive, {way}, %",
         "paper": PAPER.get(dataset, "-") if way == "trusted, cold" else "-",
         "ours": round(100.0 * float(results.loc[way, f"saved of naive, {way.split(', ')[1]}"]), 1),
-        "note": f"{label}: mean rate {mean_rate[way.split(',')[0]]:.2f}; paper: LIBLINEAR on its machine",
+        "note": f"{label}: mean rate {mean_rate[way.split(',')[0]]:.2f}; paper: "
+                "LIBLINEAR on its machine",
     }
     for way in ("trusted, cold", "certified, cold", "certified, warm")
     if way in results.index
@@ -837,14 +838,28 @@ print("rows in the comparison:", len(comparison))
 # conclusions have the mean of the ratios over repeats, and its interval. The last rows are shares of the samples, the mean over all $C$.
 
 # %% tags=["nbval-ignore-output"]
-SETS = {"breast-cancer": "breast-cancer, standardised", "pcmac": "PCMAC, unit rows", "magic": "MAGIC, standardised", "ijcnn1": "IJCNN1, part"}
+SETS = {
+    "breast-cancer": "breast-cancer, standardised",
+    "pcmac": "PCMAC, unit rows",
+    "magic": "MAGIC, standardised",
+    "ijcnn1": "IJCNN1, part",
+}
 AT_GAP = "at a gap of 1e-05"
 
 
 def told(run, way):
-    """Return the per cent that a way saved in a committed run, the paper's, and the mean rate of its rules."""
-    row = pd.read_csv(kept / run / "comparison.csv").set_index("quantity").loc[f"saved of the time of naive, {way}, %"]
-    return f"{float(row['ours']):.0f} %", f"{row['paper']} %", row["note"].partition("mean rate ")[2].partition(";")[0]
+    """Return the per cent that a way saved in a committed run, the paper's, and the mean rate of
+    its rules."""
+    row = (
+        pd.read_csv(kept / run / "comparison.csv")
+        .set_index("quantity")
+        .loc[f"saved of the time of naive, {way}, %"]
+    )
+    return (
+        f"{float(row['ours']):.0f} %",
+        f"{row['paper']} %",
+        row["note"].partition("mean rate ")[2].partition(";")[0],
+    )
 
 
 kept = (places.checkout() or Path()) / "outputs" / "paper" / "65-svm-pathwise-s-form"

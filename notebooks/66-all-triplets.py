@@ -149,12 +149,14 @@ if record.computes:
 def resident(name):
     """Bytes of this process, from the system; NaN where it does not tell."""
     status = Path("/proc/self/status")
-    found = [line for line in status.read_text().splitlines() if line.startswith(name)] if status.is_file() else []
+    found = [line for line in status.read_text().splitlines()
+             if line.startswith(name)] if status.is_file() else []
     return 1024 * int(found[0].split()[1]) if found else np.nan
 
 
 def measured(work):
-    """Return what `work()` returns, its seconds (wall, processor), and by how many bytes the process grew at its peak."""
+    """Return what `work()` returns, its seconds (wall, processor), and by how many bytes the
+    process grew at its peak."""
     before = resident("VmRSS")
     if Path("/proc/self/clear_refs").exists():
         Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
@@ -209,14 +211,19 @@ if record.computes and cluster:
     found = []
     for n_workers in (1, 2):
         options = {"host": "127.0.0.1", "dashboard_address": ":0", "threads_per_worker": 1}
-        with LocalCluster(n_workers=n_workers, **options) as local, Client(local, set_as_default=False) as client:
+        with (
+            LocalCluster(n_workers=n_workers, **options) as local,
+            Client(local, set_as_default=False) as client,
+        ):
             shards = ss.ShardedTriplets.from_labels(client, X, y, None, n_shards, products=True)
             found.append(ss.Problem(shards, loss).evaluate(M, lam))
     one, two = found
     assert (one.primal, one.dual, one.gap) == (two.primal, two.dual, two.gap)
     assert np.array_equal(one.gradient, two.gradient)
     assert np.isclose(one.primal, here.primal, rtol=1e-9)
-    print("two workers and one: equal to the last digit; equal to the evaluation above up to rounding")
+    print(
+        "two workers and one: equal to the last digit; equal to the evaluation above up to rounding"
+    )
 else:
     print("not asked for")
 
@@ -329,23 +336,32 @@ table.insert(2, "largest", errors.max())
 record.table("table_errors", table.reset_index())
 print(
     table.to_string(
-        formatters={"relative_gap": "{:.0e}".format, "iterations": "{:.0f}".format, "triplets": "{:,.0f}".format, "rank": "{:.0f}".format},
+        formatters={
+            "relative_gap": "{:.0e}".format, "iterations": "{:.0f}".format,
+            "triplets": "{:,.0f}".format, "rank": "{:.0f}".format
+        },
         float_format="{:.2f}".format,
         na_rep="-",
-    )
-)
+    ))
 
 # %% tags=["nbval-ignore-output"]
 plt.rcParams.update(figures.STYLE)
 figure, axes = figures.panels(2, width=11.0, height=3.6)
 mean = errors.mean()
-figures.dots(mean.to_dict(), ax=axes[0], title=f"{dataset}: {k}-NN error, {draws} split{'s' * (draws > 1)}, all and their mean")
+figures.dots(mean.to_dict(), ax=axes[0],
+             title=f"{dataset}: {k}-NN error, {draws} split{'s' * (draws > 1)}, all and their mean")
 for name, values in errors.items():
-    axes[0].plot(values, np.full(draws, list(errors).index(name)), "|", color="#555555", markersize=9, zorder=1)
+    axes[0].plot(values, np.full(draws,
+                                 list(errors).index(name)), "|", color="#555555", markersize=9,
+                 zorder=1)
 axes[0].set(xscale="linear", xlabel="per cent", xlim=(0.0, None))
 many, c, d = np.geomspace(1e2, 1e5, 30), datasets.info(dataset).classes, evaluation["d"]
 forms = {"list": 12.0 * many * (many / c - 1.0) * (many - many / c), "product": 8.0 * many * d}
-labels = {"xlabel": f"points, in {c} classes", "ylabel": "bytes", "title": "what is stored, counted"}
+labels = {
+    "xlabel": f"points, in {c} classes",
+    "ylabel": "bytes",
+    "title": "what is stored, counted",
+}
 figures.lines(
     forms,
     many,
@@ -356,8 +372,10 @@ figures.lines(
 )
 record.figure("errors", figure)
 figures.show(
-    "Left, a tick shows the test error of nearest neighbours in a split, in per cent, and a dot the mean "
-    f"of a method: {figures.listed(mean.to_dict(), '{:.1f}')}. Right, lines show the bytes stored against "
+    "Left, a tick shows the test error of nearest neighbours in a split, in per cent, "
+    "and a dot the mean "
+    f"of a method: {figures.listed(mean.to_dict(), '{:.1f}')}. Right, lines show the "
+    "bytes stored against "
     "the number of points, on logarithmic axes, for the list of triplets and for products."
 )
 
@@ -368,10 +386,14 @@ figures.show(
 # favours both kinds.
 
 # %% tags=["nbval-ignore-output"]
-mine, near = (mean[[name for name in mean.index if name.startswith(head)]].idxmin() for head in ("all", "k ="))
+mine, near = (
+    mean[[name for name in mean.index if name.startswith(head)]].idxmin() for head in ("all", "k =")
+)
 facts = {"certified": (certified, f"largest {worst:.1e}")}
 words = {"all": mine, "near": near}
-conclusions = judging.judge("66-all-triplets", dataset, {"errors": errors}, facts=facts, words=words)
+conclusions = judging.judge(
+    "66-all-triplets", dataset, {"errors": errors}, facts=facts, words=words
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 

@@ -73,7 +73,9 @@ def drawn(number):
     rng = np.random.default_rng([seed, number])
     starts = np.linspace(0, d - block, n_blocks).astype(int)
     allowed = (starts[:, None] + np.arange(block)).ravel()
-    truth = lab.random_similarity(d, n_bases, scale, features=allowed, n_blocks=n_blocks, random_state=rng)
+    truth = lab.random_similarity(
+        d, n_bases, scale, features=allowed, n_blocks=n_blocks, random_state=rng
+    )
     points = lab.sparse_points(n, np.full(d, sparsity), random_state=rng)
     return truth, points, truth(points), rng
 
@@ -148,7 +150,12 @@ def compared(learned_similarity, true_similarity):
     for start in starts:
         inside[start : start + block, start : start + block] = True
     agree = np.sign(L[both]) == np.sign(T[both])
-    return both.sum() / big.sum(), both.sum() / (T != 0.0).sum(), agree.mean(), (big & inside).sum() / big.sum()
+    return (
+        both.sum() / big.sum(),
+        both.sum() / (T != 0.0).sum(),
+        agree.mean(),
+        (big & inside).sum() / big.sum(),
+    )
 
 
 columns = ["right", "found", "sign agrees", "inside the blocks"]
@@ -213,7 +220,11 @@ final = results.groupby(["draw", "alpha"]).last().groupby("alpha")
 table = final[["features", "entries", "n_features", "n_atoms", "objective"]].mean()
 table.insert(2, "lowest", final[["features", "entries"]].min().min(axis=1))
 record.table("table_recovery", table.reset_index())
-print(table.round({"features": 3, "entries": 3, "lowest": 3, "n_features": 0, "n_atoms": 0, "objective": 3}).to_string())
+print(
+    table.round(
+        {"features": 3, "entries": 3, "lowest": 3, "n_features": 0, "n_atoms": 0, "objective": 3}
+    ).to_string()
+)
 
 # %% [markdown]
 # ## Figure 1: recovery along the iterations
@@ -223,7 +234,13 @@ mean = results.groupby(["alpha", "iteration"])[["features", "entries"]].mean()
 figure, axes = figures.panels(2, width=6.6, height=3.2, sharey=True)
 marks = "os^D"
 for ax, what, panel in zip(axes, ("features", "entries"), "ab", strict=True):
-    curves = {rf"$\alpha$ = {share:.0f} %": (mean.loc[share].index.to_numpy(), mean.loc[share, what].to_numpy()) for share in shares}
+    curves = {
+        rf"$\alpha$ = {share:.0f} %": (
+            mean.loc[share].index.to_numpy(),
+            mean.loc[share, what].to_numpy(),
+        )
+        for share in shares
+    }
     labels = {"title": f"Figure 1({panel}): {what}", "xlabel": "iteration", "ylabel": "AUC"}
     figures.lines(curves, ax=ax, legend="best" if ax is axes[0] else None, **labels)
     for k, line in enumerate(ax.get_lines()):
@@ -232,9 +249,11 @@ if axes[0].get_legend():
     axes[0].legend()
 record.figure("recovery", figure)
 figures.show(
-    "Curves show the area under the ROC curve against the iteration, left for features and right for "
+    "Curves show the area under the ROC curve against the iteration, left for "
+    "features and right for "
     "entries, one for each share alpha. In the end: features "
-    f"{figures.listed(table['features'].to_dict())}; entries {figures.listed(table['entries'].to_dict())}."
+    f"{figures.listed(table['features'].to_dict())}; entries "
+    f"{figures.listed(table['entries'].to_dict())}."
 )
 
 # %% [markdown]
@@ -257,7 +276,8 @@ else:
         figures.sparsity(similarity, ax=ax, title=title, size=6.0)
     record.figure("matrices", figure)
     figures.show(
-        "Square pictures show matrices, with a mark where an entry is not zero: on the left is the true similarity with its blocks, then come those learned for different shares alpha."
+        "Square pictures show matrices, with a mark where an entry is not zero: on the left is "
+        "the true similarity with its blocks, then come those learned for different shares alpha."
     )
 
 # %% [markdown]
@@ -283,7 +303,10 @@ early = mean.xs(every, level="iteration")[["features", "entries"]].min(axis=1)
 falls = -results.groupby(["draw", "alpha"])["objective"].diff().dropna()
 assert (falls >= -1e-9).all(), "the line search never raises the objective"
 for share in shares:
-    print(f"alpha {share:.0f} %: {early[share]:.2f} after {every} iterations, {auc[share]:.2f} in the end")
+    print(
+        f"alpha {share:.0f} %: {early[share]:.2f} after {every} iterations, "
+        f"{auc[share]:.2f} in the end"
+    )
 
 # %% [markdown]
 # ## A counter-example: triplets that tell nothing
@@ -313,16 +336,25 @@ if record.computes:
 
 # %% tags=["nbval-ignore-output"]
 tenth, last = every * max(1, round(0.1 * max_iter / every)), max_iter
-at = {when: results[results["iteration"] <= when].groupby(["draw", "alpha"]).last().unstack() for when in (tenth, last)}
+at = {
+    when: results[results["iteration"] <= when].groupby(["draw", "alpha"]).last().unstack()
+    for when in (tenth, last)
+}
 low, high = min(shares), max(shares)
 middle = counts[counts["alpha"] == SHOWN[0]].set_index("draw")
-values = middle[["inside the blocks", "found", "sign agrees"]].to_dict("series") | {"not true": 1.0 - middle["right"]}
+values = middle[["inside the blocks", "found", "sign agrees"]].to_dict("series") | {
+    "not true": 1.0 - middle["right"]
+}
 for what in ("features", "entries"):
     values |= {f"{what}, {share:.0f} %": at[last][what, share] for share in shares}
     if low < high:
         values[f"{what}, early"] = at[tenth][what, low] - at[tenth][what, high]
         values[f"{what}, final"] = at[last][what, low] - at[last][what, high]
-words = {"low": f"{low:.0f}", "high": f"{high:.0f}", "shown": f"alpha {SHOWN[0]:.0f} %, entries above a tenth of the largest"}
+words = {
+    "low": f"{low:.0f}",
+    "high": f"{high:.0f}",
+    "shown": f"alpha {SHOWN[0]:.0f} %, entries above a tenth of the largest",
+}
 conclusions = judging.judge("70-similarity-recovery", f"d = {d}", {"values": values}, words=words)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")

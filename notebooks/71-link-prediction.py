@@ -101,7 +101,12 @@ for d in dims:
 figure, axes = figures.panels(1, width=4.8, height=3.1)
 figures.lines(
     {f"d = {frequencies.size}": (np.arange(1, frequencies.size + 1), frequencies)},
-    dots={f"at least {frequent:g}: may matter": ([np.count_nonzero(frequencies >= frequent)], [frequent])},
+    dots={
+        f"at least {frequent:g}: may matter": (
+            [np.count_nonzero(frequencies >= frequent)],
+            [frequent],
+        )
+    },
     ax=axes,
     title="Figure 3(a): how often a feature is present",
     xlabel="feature",
@@ -110,7 +115,8 @@ figures.lines(
 )
 record.figure("frequencies", figure)
 figures.show(
-    "A line shows how often a feature is present, against its rank, on logarithmic axes. A dot marks the last feature that is frequent enough to matter."
+    "A line shows how often a feature is present, against its rank, on logarithmic axes. A dot "
+    "marks the last feature that is frequent enough to matter."
 )
 
 # %% [markdown]
@@ -186,7 +192,11 @@ columns = ["dot", "validation", "test", "truth", "n_features", "right_features",
 table = grouped[columns].mean()
 table.insert(3, "+-", grouped["test"].sem())
 record.table("table_auc", table.reset_index())
-print(table.drop(columns=["n_features"]).round({"scale": 0}).to_string(float_format="{:.2f}".format, na_rep="-"))
+print(
+    table.drop(columns=["n_features"])
+    .round({"scale": 0})
+    .to_string(float_format="{:.2f}".format, na_rep="-")
+)
 
 # %% [markdown]
 # ## Figure 3 (b): links that were not seen
@@ -194,15 +204,18 @@ print(table.drop(columns=["n_features"]).round({"scale": 0}).to_string(float_for
 # %%
 means = table["test"].unstack("per_link")
 figure, axes = figures.panels(1, width=5.4, height=3.6)
-curves = {f"{count} triplet{'s' * (count > 1)} a link": (dims, means[count].to_numpy()) for count in counts}
+curves = {
+    f"{count} triplet{'s' * (count > 1)} a link": (dims, means[count].to_numpy())
+    for count in counts
+}
 curves["dot"] = dims, results.groupby("d")["dot"].mean().to_numpy()
-figures.lines(
-    curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$", ylabel="AUC on the test links", log="x", marks=True
-)
+figures.lines(curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$",
+              ylabel="AUC on the test links", log="x", marks=True)
 record.figure("auc", figure)
 figures.show(
     "Curves show the area under the ROC curve on links that were not seen, against the number of "
-    "features, one for each number of triplets per link and one for the dot product. Means over the "
+    "features, one for each number of triplets per link and one for the dot "
+    "product. Means over the "
     f"numbers of features: {figures.listed(curves)}."
 )
 
@@ -282,7 +295,10 @@ if record.computes:
 top = means[counts[-1]]
 dot = results.groupby("d")["dot"].mean()
 for d in top.index:
-    print(f"d = {d}: area under the curve {top[d]:.2f} with the most triplets, {dot[d]:.2f} by the dot product")
+    print(
+        f"d = {d}: area under the curve {top[d]:.2f} with the most triplets, {dot[d]:.2f} "
+        "by the dot product"
+    )
 assert (results["test"] <= results["truth"] + 1e-12).all(), "links are judged by the truth"
 share_of_square = costs["peak MB"].iloc[-1] / costs["MB of d x d"].iloc[-1]
 assert share_of_square < 0.01, "nothing of d x d is stored"
@@ -324,13 +340,22 @@ if record.computes:
 
 # %% tags=["nbval-ignore-output"]
 by = results.pivot(index="draw", columns=["per_link", "d"], values="test")
-best, dot = by[counts[-1]], results[results["per_link"] == counts[-1]].pivot(index="draw", columns="d", values="dot")
+best, dot = (
+    by[counts[-1]],
+    results[results["per_link"] == counts[-1]].pivot(index="draw", columns="d", values="dot"),
+)
 log_d = np.log10(dims)
 
 
 def explained(positions):
-    """Share of the variance over the dimensions that a line in these positions explains, for each draw."""
-    return np.array([np.corrcoef(positions, values)[0, 1] ** 2 if np.ptp(values) > 0.0 else 0.0 for values in best[dims].to_numpy()])
+    """Share of the variance over the dimensions that a line in these positions explains, for
+    each draw."""
+    return np.array(
+        [
+            np.corrcoef(positions, values)[0, 1] ** 2 if np.ptp(values) > 0.0 else 0.0
+            for values in best[dims].to_numpy()
+        ]
+    )
 
 
 values = {
@@ -345,16 +370,25 @@ if len(dims) > 2:
     values["explained by the logarithm"] = explained(log_d) - explained(np.array(dims, dtype=float))
 if len(counts) > 1:
     values["more triplets"] = (by[counts[-1]] - by[counts[0]]).mean(axis=1)
-words = {"fewest": f"{dims[0]:,}", "most": f"{dims[-1]:,}", "per_link": f"{counts[-1]} triplets a link"}
+words = {
+    "fewest": f"{dims[0]:,}",
+    "most": f"{dims[-1]:,}",
+    "per_link": f"{counts[-1]} triplets a link",
+}
 words |= {"fewest_triplets": counts[0], "most_triplets": counts[-1]}
-conclusions = judging.judge("71-link-prediction", f"up to {dims[-1]} features", {"values": values}, words=words)
+conclusions = judging.judge(
+    "71-link-prediction", f"up to {dims[-1]} features", {"values": values}, words=words
+)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [
-    {"quantity": f"AUC at {d} features, {count} triplets a link", "paper": "above 0.9" if d == 10**6 else "-",
-     "ours": f"{table.loc[(count, d), 'test']:.3f}", "note": f"standard error {table.loc[(count, d), '+-']:.3f}, {draws} draws"}
+    {"quantity": f"AUC at {d} features, "
+                 f"{count} triplets a link", "paper": "above 0.9" if d == 10**6 else "-",
+     "ours": f"{table.loc[(count, d), 'test']:.3f}", "note": "standard error "
+                                                             f"{table.loc[(count, d), '+-']:.3f}, "
+                                                             f"{draws} draws"}
     for count in counts for d in dims
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(comparison))

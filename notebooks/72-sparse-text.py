@@ -122,12 +122,23 @@ def load_other():
 
 def drawn(number):
     """Points to learn from, points held out in random order, triplets."""
-    rows, rest = train_test_split(np.arange(y.size), train_size=n_train, stratify=y, random_state=seed + number)
+    rows, rest = train_test_split(
+        np.arange(y.size), train_size=n_train, stratify=y, random_state=seed + number
+    )
     if published and number == 0:
-        rows, rest = np.arange(n_train), np.random.default_rng(seed).permutation(np.arange(n_train, y.size))
-    X, X_new = (unit(stored[part], everything if reference == "all" else stored[rows]) for part in (rows, rest))
-    by_label = hdsl.random_triplets(y[rows], random_triplets, seed + number) if random_triplets else None
-    return selection.Split(X, y[rows], X_new, y[rest], hdsl.nearest_triplets(X, y[rows]) if by_label is None else by_label)
+        rows, rest = (
+            np.arange(n_train),
+            np.random.default_rng(seed).permutation(np.arange(n_train, y.size)),
+        )
+    X, X_new = (
+        unit(stored[part], everything if reference == "all" else stored[rows])
+        for part in (rows, rest)
+    )
+    by_label = (
+        hdsl.random_triplets(y[rows], random_triplets, seed + number) if random_triplets else None
+    )
+    return selection.Split(X, y[rows], X_new, y[rest],
+                           hdsl.nearest_triplets(X, y[rows]) if by_label is None else by_label)
 
 
 if record.computes:
@@ -143,7 +154,11 @@ if record.computes:
     stored = everything[: y.size]  # with a label
 
 # %% tags=["HDSL19-B2"]
-PAPER_SETS = {"dexter": (20000, 0.48, 300, 300), "dorothea": (100000, 0.91, 800, 350), "rcv1_4": (29992, 0.26, 3850, 5775)}
+PAPER_SETS = {
+    "dexter": (20000, 0.48, 300, 300),
+    "dorothea": (100000, 0.91, 800, 350),
+    "rcv1_4": (29992, 0.26, 3850, 5775),
+}
 standard = dataset if published else "rcv1_4" if dataset in ("reuters21578", "tdt2") else None
 if record.computes:
     folds = [drawn(number) for number in range(draws)]
@@ -192,7 +207,8 @@ finer = max(1, every // 10)
 
 
 def train(fold, scale, random_state):
-    """Checks of one training, its numbers of features before each iteration, after how many it ended, and its processor time."""
+    """Checks of one training, its numbers of features before each iteration, after how many it
+    ended, and its processor time."""
     early, _ = selection.iterates(fold, scale, every, finer, random_state)
     begun = time.process_time()
     points, solver = selection.iterates(fold, scale, max_iter, every, random_state)
@@ -200,14 +216,20 @@ def train(fold, scale, random_state):
     counts = np.array([step.n_features for step in solver.history_])
     assert every % finer or early[-1].n_atoms == points[0].n_atoms, "the same run, stopped there"
     counts = np.pad(counts, (0, max_iter - counts.size), mode="edge")
-    return [point for point in early if point.iteration < every] + points, counts, solver.n_iter_, spent
+    return [point for point in early if point.iteration < every
+            ] + points, counts, solver.n_iter_, spent
 
 
 def polynomial(fold, degree):
-    """Errors of the machine with the kernel of that degree on both halves, for each C, as :func:`selection.baseline` has them."""
+    """Errors of the machine with the kernel of that degree on both halves, for each C, as
+    :func:`selection.baseline` has them."""
     size = (fold.X.data**2).sum() / fold.X.shape[0]
-    K, K_new = ((1.0 + (points @ fold.X.T).toarray() / size) ** degree for points in (fold.X, fold.X_new))
-    wrong = [SVC(C=C, kernel="precomputed").fit(K, fold.y).predict(K_new) != fold.y_new for C in costs]
+    K, K_new = (
+        (1.0 + (points @ fold.X.T).toarray() / size) ** degree for points in (fold.X, fold.X_new)
+    )
+    wrong = [
+        SVC(C=C, kernel="precomputed").fit(K, fold.y).predict(K_new) != fold.y_new for C in costs
+    ]
     return [np.array([part[half].mean() for half in fold.halves()]) for part in wrong]
 
 
@@ -220,15 +242,21 @@ def run(number, fold):
         setting = " / ".join(dict.fromkeys(settings[k] for k in best))
         error, used = 100 * float(reported.mean()), float(np.mean([features[k] for k in best]))
         clock.append(time.process_time())
-        row = {"draw": number, "method": method, "error": error, "features": used, "setting": setting, "seconds": clock[-1] - clock[-2]}
+        row = {
+            "draw": number, "method": method, "error": error, "features": used, "setting": setting,
+            "seconds": clock[-1] - clock[-2]
+        }
         rows.append(row)
         return best
 
     for name, values in GRIDS.items():
         found = [selection.baseline(name, fold, value, seed + number) for value in values]
-        note(name, [one.error for one in found], [f"{value:g}" for value in values], [one.n_features for one in found])
+        note(name, [one.error for one in found], [f"{value:g}" for value in values],
+             [one.n_features for one in found])
     for degree in (2, 3):
-        note(f"poly-{degree}", polynomial(fold, degree), [f"{C:g}" for C in costs], [d] * len(costs))
+        note(
+            f"poly-{degree}", polynomial(fold, degree), [f"{C:g}" for C in costs], [d] * len(costs)
+        )
 
     for kind, where in spaces.items():
         errors = selection.projected(kind, fold, where, aggressive, passes, seed + number)
@@ -240,16 +268,33 @@ def run(number, fold):
     checks = [course for course, *_ in trained]
     flat = [point for course in checks for point in course]
     last = ["" if point.iteration < max_iter else " (last)" for point in flat]
-    settings = [f"lam {scale:g}, {point.iteration}" for scale, course in zip(grid, checks, strict=True) for point in course]
+    settings = [
+        f"lam {scale:g}, {point.iteration}"
+        for scale, course in zip(grid, checks, strict=True)
+        for point in course
+    ]
     settings = [text + end for text, end in zip(settings, last, strict=True)]
-    best = note("hdsl", [point.error for point in flat], settings, [point.n_features for point in flat])
+    best = note(
+        "hdsl", [point.error for point in flat], settings, [point.n_features for point in flat]
+    )
     both = [k // len(checks[0]) for k in best]
-    seen["checks"], seen["chosen"], seen["scale"], seen["last"] = checks, flat[best[0]], grid[both[0]], any(last[k] for k in best)
+    seen["checks"], seen["chosen"], seen["scale"], seen["last"] = (
+        checks,
+        flat[best[0]],
+        grid[both[0]],
+        any(last[k] for k in best),
+    )
     _, seen["counts"], seen["ended"], seen["long"] = trained[both[0]]
     seen["slower"], seen["courses"] = max(trained[k][3] for k in both), [checks[k] for k in both]
     begun = time.process_time()
-    same = {"max_iter": seen["chosen"].iteration, "check_every": every, "random_state": seed + number}
-    seen["similarity"] = hdsl.FrankWolfe(seen["scale"], **same).fit(fold.X, fold.triplets).similarity_
+    same = {
+        "max_iter": seen["chosen"].iteration,
+        "check_every": every,
+        "random_state": seed + number,
+    }
+    seen["similarity"] = (
+        hdsl.FrankWolfe(seen["scale"], **same).fit(fold.X, fold.triplets).similarity_
+    )
     seen["short"] = time.process_time() - begun
     return rows, seen
 
@@ -326,7 +371,8 @@ def judged(one, error):
         "pairs of the rarer sign": min(signs),
         "rp over dot": tuned(one, "rp") - error["dot"],
         "pca over hdsl": tuned(one, "pca") - error["hdsl"],
-        "hdsl over pca+oasis in the smallest dimension": at_dimension(one, spaces["pca"][0]) - smallest,
+        "hdsl over pca+oasis in the smallest dimension": at_dimension(one, spaces["pca"][0])
+        - smallest,
         "hdsl over pca+oasis in the end": at_dimension(one, np.inf) - tuned(one, "pca+oasis"),
         f"hdsl over dot by {NEAR} dimensions": at_dimension(one, NEAR) - error["dot"],
         "end over best: hdsl": over["hdsl"],
@@ -334,14 +380,18 @@ def judged(one, error):
         "end over best: hdsl over pca+oasis": over["hdsl"] - over["pca+oasis"],
         "seconds of a training": one["slower"],
         "percent of the entries": share,
-        "atoms at the end over half way": atoms[-1] / atoms[len(atoms) - 1 - (max_iter // every) // 2],
+        "atoms at the end over half way": atoms[-1]
+        / atoms[len(atoms) - 1 - (max_iter // every) // 2],
     }
 
 
 def assert_sizes(one):
-    """The rank of M is at most k + 1 after k iterations, and an iteration brings in two features at most."""
+    """The rank of M is at most k + 1 after k iterations, and an iteration brings in two features
+    at most."""
     points = [point for course in one["courses"] for point in course]
-    assert all(point.n_atoms <= point.iteration + 1 for point in points), "the rank is at most k + 1"
+    assert all(point.n_atoms <= point.iteration + 1 for point in points), (
+        "the rank is at most k + 1"
+    )
     count = one["counts"]
     assert (np.diff(count) <= 2).all() and (count <= 2 * (np.arange(count.size) + 1)).all()
 
@@ -360,7 +410,11 @@ def figures_of(one):
         for r, row in zip(spaces[name.split("+")[0]], one[name], strict=True)
     ]
     chosen = one["chosen"]
-    first_chosen = {"lam": one["scale"], "iteration": chosen.iteration, "features": chosen.n_features}
+    first_chosen = {
+        "lam": one["scale"],
+        "iteration": chosen.iteration,
+        "features": chosen.n_features,
+    }
     first_chosen["features in the end"] = one["counts"][-1]
     first_chosen["entries"] = one["similarity"].to_sparse().count_nonzero()
     return {
@@ -381,19 +435,24 @@ def pass_of_oasis(r):
 
 
 def costs_of(one):
-    """Tables of what the training of the first draw costs, and of what OASIS gains by twice the passes."""
+    """Tables of what the training of the first draw costs, and of what OASIS gains by twice the
+    passes."""
     spent = {"long": one["long"], "chosen": one["short"]}
     spent |= {f"oasis {r}": pass_of_oasis(r) for r in (spaces["rp"][0], spaces["rp"][-1])}
     tuned_on = one["pca+oasis"].mean(axis=2).min(axis=1).argmin()
     r_pca = spaces["pca"][tuned_on]
     more = selection.projected("pca", first, [r_pca], aggressive, 2 * passes, seed)[:, 1:]
-    once, twice = (100 * float(selection.choose(errors)[1].mean()) for errors in (one["pca+oasis"][tuned_on], more))
+    once, twice = (
+        100 * float(selection.choose(errors)[1].mean())
+        for errors in (one["pca+oasis"][tuned_on], more)
+    )
     costs = {"dimension": r_pca, "error": once, "with twice the passes": twice}
     return {"spent": pd.DataFrame([spent]), "costs": pd.DataFrame([costs])}
 
 
 def of_draw(draw):
-    """Tables of a draw: a row for each method, what it is judged by, how its features grew; of the first one what the figures show."""
+    """Tables of a draw: a row for each method, what it is judged by, how its features grew; of
+    the first one what the figures show."""
     started = time.process_time()
     rows, one = run(draw, folds[draw])
     seconds = time.process_time() - started
@@ -421,7 +480,9 @@ if record.computes:
 
     tables = record.parts(of_draw, draw=range(draws))
     errors = tables["results"]
-    record.rows("results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed))
+    record.rows(
+        "results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed)
+    )
 
 # %% tags=["nbval-ignore-output"]
 results = record.read("results")
@@ -444,8 +505,13 @@ if record.computes:
     record.rows("dimensions", tables["dimensions"], digits=6)
     record.rows("atoms", tables["atoms"])
     record.rows("chosen", tables["chosen"])
-    print("features of the first draw half way and at the end:", grown["draw 1"].iloc[[len(grown) // 2, -1]].tolist())
-    print("iterations after which no loss was left, or all:", tables["ended"]["iterations"].tolist())
+    print(
+        "features of the first draw half way and at the end:",
+        grown["draw 1"].iloc[[len(grown) // 2, -1]].tolist(),
+    )
+    print(
+        "iterations after which no loss was left, or all:", tables["ended"]["iterations"].tolist()
+    )
     print("percentage points by which the largest dimension is worse than the best:")
     print(tables["over"].mean().round(1).to_string())
 
@@ -469,7 +535,8 @@ else:
     figures.lines(lines, ax=axes, log="x", marks="apart", legend=place, **labels)
     record.figure("choice", figure)
     figures.show(
-        "Curves show the held-out error in per cent against the iteration in the first draw, one for each "
+        "Curves show the held-out error in per cent against the iteration in the first "
+        "draw, one for each "
         f"lambda. Lowest errors: {figures.listed(checks.groupby('lam')['error'].min(), '{:.1f}')}."
     )
 
@@ -480,15 +547,22 @@ else:
 
 # %% tags=["nbval-ignore-output"]
 PRINTED = judging.load().printed["HDSL19 Tables 3 and 4"]
-ORDER = ["dot", "rp+oasis", "pca+oasis", "diag-l2", "diag-l1", "hdsl", "poly-2", "poly-3", "linear-l2", "linear-l1"]
+ORDER = [
+    "dot", "rp+oasis", "pca+oasis", "diag-l2", "diag-l1", "hdsl", "poly-2", "poly-3", "linear-l2",
+    "linear-l1"
+]
 features_of = PRINTED["features"].get(standard, {})  # or dimensions
 printed = {
-    name: f"{value:.1f}" + (f" [{features_of[name]}]" if name in features_of else "") for name, value in PRINTED["errors"].get(standard, {}).items()
+    name: f"{value:.1f}" + (f" [{features_of[name]}]" if name in features_of else "")
+    for name, value in PRINTED["errors"].get(standard, {}).items()
 }
 error = results.pivot(index="draw", columns="method", values="error")[ORDER]
 features = results.pivot(index="draw", columns="method", values="features")[ORDER]
 mean = error.mean()
-table = pd.DataFrame({"error": mean, "+-": error.sem().fillna(0.0), "first": error.loc[0], "features": features.mean().round()})
+table = pd.DataFrame({
+    "error": mean, "+-": error.sem().fillna(0.0), "first": error.loc[0],
+    "features": features.mean().round()
+})
 table["paper"] = pd.Series(printed, dtype=object)
 binomial = 100 * float(np.sqrt(mean["hdsl"] / 100 * (1 - mean["hdsl"] / 100) / held_out))
 record.table("table_errors", table.rename_axis("method").reset_index())
@@ -503,7 +577,10 @@ print(f"binomial standard error of hdsl in one draw: {binomial:.1f} points at {h
 bar = np.sqrt(2.0) * max(binomial, 0.3)
 similarities = ORDER[:5]
 assert (features["hdsl"] <= 2 * (max_iter + 1)).all(), "an iteration brings in two features at most"
-print(f"error of hdsl {mean['hdsl']:.1f}, of the dot product {mean['dot']:.1f}; standard error of a difference in one draw {bar:.1f}")
+print(
+    f"error of hdsl {mean['hdsl']:.1f}, of the dot product {mean['dot']:.1f}; standard error of a "
+    f"difference in one draw {bar:.1f}"
+)
 
 # %% tags=["HDSL19-B4", "nbval-ignore-output"]
 machines = ["poly-2", "poly-3", "linear-l2", "linear-l1"]
@@ -514,7 +591,10 @@ if record.computes:
     guess = max(np.mean(first.y_new == c) for c in np.unique(y))
     print(f"error of guessing the most frequent class {100 * (1 - guess):.1f}")
 behind = mean["hdsl"] - mean[machines].min()
-print(f"hdsl is {abs(behind):.1f} points {'behind' if behind > 0.0 else 'ahead of'} the best machine, {mean[machines].idxmin()}")
+print(
+    f"hdsl is {abs(behind):.1f} points {'behind' if behind > 0.0 else 'ahead of'} the best "
+    f"machine, {mean[machines].idxmin()}"
+)
 
 # %% [markdown]
 # ## Figure 4: features along the iterations
@@ -542,7 +622,8 @@ else:
     )
     record.figure("features", figure)
     figures.show(
-        "Curves show the number of features in use against the iteration, one for each draw. A dot marks "
+        "Curves show the number of features in use against the iteration, one for each "
+        "draw. A dot marks "
         "where the first draw was stopped. Features at the last iteration: "
         f"{figures.listed({name: counts.iloc[-1] for name, (_, counts) in lines.items()}, '{:.0f}')}."
     )
@@ -601,7 +682,8 @@ else:
     figures.sparsity(similarity, ax=axes, title=f"{dataset}, as Figure 5", size=5.0)
     record.figure("matrix", figure)
     figures.show(
-        f"A square picture shows the learned matrix of {d} features, with a mark where an entry is not zero: "
+        f"A square picture shows the learned matrix of {d} features, with a mark where an entry "
+        "is not zero: "
         f"there are {entries} marks."
     )
 print(f"first draw: {entries} entries")
@@ -643,7 +725,8 @@ else:
     )
     record.figure("dimension", figure)
     figures.show(
-        "Curves show the error in per cent of each method against the dimension of the projection, on a "
+        "Curves show the error in per cent of each method against the dimension of the "
+        "projection, on a "
         "logarithmic axis, and a horizontal line is the dot product. Means: "
         f"{figures.listed(lines, '{:.1f}')}."
     )
@@ -666,7 +749,8 @@ if record.computes:
     ends, _ = selection.iterates(blind, float(chosen["lam"]), min(max_iter, 4 * every), every, seed)
     binomial_of_guess = 100 * np.sqrt(guess * (1 - guess) / first.y_new.size)
     print(
-        f"random labels: error {100 * ends[-1].error.mean():.1f}, of guessing {100 * (1 - guess):.1f}, "
+        f"random labels: error {100 * ends[-1].error.mean():.1f}, of guessing "
+        f"{100 * (1 - guess):.1f}, "
         f"whose standard error is {binomial_of_guess:.1f}"
     )
 
@@ -699,14 +783,18 @@ if allowed < 2e-3:
     values.pop("percent of the entries", None)
 words = {
     "smallest": spaces["pca"][0],
-    "iterations": f"processor seconds here, {max_iter} iterations with checks; the paper's machine is another",
+    "iterations": f"processor seconds here, {max_iter} iterations with checks; the paper's "
+                  "machine is another",
     "features_allowed": f"its iterations allow {2 * max_iter / d:.0%} of them",
     "entries_allowed": f"its iterations allow {allowed:.2g} %",
 }
 tables = {"values": values, "errors": error}
 facts = {}
 if published:
-    words["note"] = "chosen by one half of the validation points, reported on the other: the test labels are not public"
+    words["note"] = (
+        "chosen by one half of the validation points, reported on the other: the test "
+        "labels are not public"
+    )
     named = {"dexter": "a minute", "dorothea": "an hour"}[dataset]
     values[f"seconds, against {named}"] = ratios_of["seconds of a training"]
     tables["errors of published sets"] = error
@@ -726,7 +814,10 @@ conclusions = judging.judge(
     # halves of the validation part stand for the test part, whose labels are not public
     whose={"": whose, "errors": "own"},
     words=words,
-    about=lambda first, second: {"first_mean": f"{mean[first]:.1f}", "second_mean": f"{mean[second]:.1f}"},
+    about=lambda first, second: {
+        "first_mean": f"{mean[first]:.1f}",
+        "second_mean": f"{mean[second]:.1f}",
+    },
 )
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
@@ -737,7 +828,8 @@ errors_of = [
         "quantity": f"error of {name}, %",
         "paper": printed.get(name, "-"),
         "ours": f"{mean[name]:.1f} [{table.loc[name, 'features']:.0f}]",
-        "note": f"standard error {table.loc[name, '+-']:.1f}, first draw {table.loc[name, 'first']:.1f}; "
+        "note": f"standard error {table.loc[name, '+-']:.1f}, first draw "
+                f"{table.loc[name, 'first']:.1f}; "
         f"there {results[results['method'] == name]['setting'].iloc[0]}",
     }
     for name in ORDER
@@ -745,11 +837,13 @@ errors_of = [
 minute = {"dexter": "below 60", "dorothea": "below 3600"}.get(dataset, "-")
 times = [
     {"quantity": "CPU seconds of a training", "paper": f"{minute} (2.3 GHz Core i7)", "ours": f"{spent['long']:.1f}",
-     "note": f"{max_iter} iterations with checks; {spent['chosen']:.1f} s for the {iteration} chosen"},
+     "note": f"{max_iter} iterations with checks; {spent['chosen']:.1f} s for the "
+             f"{iteration} chosen"},
     {"quantity": "entries of M", "paper": {"dexter": "712", "rcv1_4": "5263"}.get(standard, "-"), "ours": str(entries), "note": "first draw"},
     {"quantity": "features in the end of Figure 4", "paper": {"dexter": "about 250", "rcv1_4": "about 2000"}.get(standard, "-"),
      "ours": str(in_the_end), "note": f"after {max_iter} iterations"},
-    {"quantity": f"error of pca+oasis in {r_pca} dimensions, %", "paper": "-", "ours": f"{once:.1f}",
+    {"quantity": "error of pca+oasis in "
+                 f"{r_pca} dimensions, %", "paper": "-", "ours": f"{once:.1f}",
      "note": f"first draw, {passes} passes; {twice:.1f} with {2 * passes}"},
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(errors_of + times))
@@ -757,7 +851,10 @@ explanation = [f"One draw has a binomial standard error of {binomial:.1f} points
 if published:
     explanation += ["The first draw is the published split."]
 if standard and standard != dataset:
-    explanation += [f"{dataset} stands in for {standard}: another collection of news, its {n_classes} largest classes."]
+    explanation += [
+        f"{dataset} stands in for {standard}: another collection of news, its "
+        f"{n_classes} largest classes."
+    ]
 timings = {"run": round(float(spent["run"]), 3)}
 seconds = {name: float(value) for name, value in spent.items() if name != "run"}
 record.summary(

@@ -64,7 +64,8 @@ def random_problem(rng, cone):
 
 
 def random_reference(rng, problem):
-    """A point that is off the solution by a factor from a millionth to two, and a path reference."""
+    """A point that is off the solution by a factor from a millionth to two, and a path
+    reference."""
     lam = problem.lam_max() * 10.0 ** -rng.uniform(0.5, 2.5)
     lam0 = lam * rng.uniform(1.0, 2.0)
     solution = ss.solve(problem, lam0, tol=1e-9)
@@ -115,7 +116,8 @@ def draw(tables, text):
         ax.imshow(table, cmap="cividis", vmin=0.0, vmax=1.0)
         for i, j in np.ndindex(table.shape):
             colour = "black" if table[i, j] > 0.6 else "white"
-            ax.text(j, i, f"{table[i, j]:.2f}".replace("1.00", "1"), ha="center", va="center", color=colour, fontsize=8)
+            ax.text(j, i, f"{table[i, j]:.2f}".replace("1.00", "1"), ha="center", va="center",
+                    color=colour, fontsize=8)
         ax.set(title=cone, xticks=range(len(BALLS)), yticks=range(len(BALLS)), yticklabels=BALLS)
         ax.set_xticks(range(len(BALLS)), BALLS, rotation=90)
     figures.show(text)
@@ -123,8 +125,10 @@ def draw(tables, text):
 
 draw(
     inside,
-    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the ball of the row lay in the ball of the column. "
-    "Only MGB in DGB is 1 over matrices and diagonal metrics; over the whole space GB, PGB and MGB lie in each other and in DGB.",
+    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the ball of the "
+    "row lay in the ball of the column. "
+    "Only MGB in DGB is 1 over matrices and diagonal metrics; over the whole space GB, PGB and "
+    "MGB lie in each other and in DGB.",
 )
 
 # %% [markdown]
@@ -140,7 +144,10 @@ draw(
 # reference it has one: the next section.
 
 # %% tags=["NEW-MAP"]
-always = {cone: {(BALLS[i], BALLS[j]) for i, j in zip(*np.nonzero(t > 1.0 - 1e-9), strict=True) if i != j} for cone, t in inside.items()}
+always = {
+    cone: {(BALLS[i], BALLS[j]) for i, j in zip(*np.nonzero(t > 1.0 - 1e-9), strict=True) if i != j}
+    for cone, t in inside.items()
+}
 one_ball = ("GB", "PGB", "MGB")
 same = {(a, b) for a, b in itertools.permutations(one_ball, 2)}
 assert always["matrices"] == always["diagonal metrics"] == {("MGB", "DGB")}
@@ -148,7 +155,10 @@ assert always["whole space"] == same | {(name, "DGB") for name in one_ball}
 order = [("PGB", "GB"), ("PGB", "MGB"), ("PGB", "DGB"), ("MGB", "DGB")]
 for cone, a in itertools.product(CONES, order):
     assert smaller[cone][BALLS.index(a[0]), BALLS.index(a[1])] > 1.0 - 1e-9
-print(f"{3 * COUNT} references over three cones: over cones one containment of {len(BALLS) * (len(BALLS) - 1)} holds")
+print(
+    f"{3 * COUNT} references over three cones: over cones one containment of "
+    f"{len(BALLS) * (len(BALLS) - 1)} holds"
+)
 
 # %% [markdown]
 # A smaller radius is no containment: PGB is never larger than DGB, and lies in it only part of the time. How often
@@ -157,7 +167,8 @@ print(f"{3 * COUNT} references over three cones: over cones one containment of {
 # %%
 draw(
     smaller,
-    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the radius of the row was at most the radius of the column. "
+    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the radius of "
+    "the row was at most the radius of the column. "
     "PGB is never larger than GB, MGB and DGB.",
 )
 
@@ -438,13 +449,26 @@ for cone in CONES:
             broken[name] += without > mpf(10) ** -6
 
 # %% tags=["NEW-MAP"]
-assert sorted(tried.values()) == [PAIRS, PAIRS, 2 * PAIRS, 2 * PAIRS, 3 * PAIRS, 3 * PAIRS, 3 * PAIRS]
+assert sorted(
+    tried.values()) == [PAIRS, PAIRS, 2 * PAIRS, 2 * PAIRS, 3 * PAIRS, 3 * PAIRS, 3 * PAIRS]
 assert not any(refuted.values()) and min(broken.values()) > 0
-print(f"{sum(tried.values())} trials of {len(SAME)} statements in {mp.dps} digits: {sum(refuted.values())} counter-examples")
-print(f"with an assumption broken: {sum(broken.values())} counter-examples, at least {min(broken.values())} for each statement")
-lines = ["| for the same reference | proved in | trials | it fails | broken assumption | it fails |", "|---|---|---|---|---|---|"]
+print(
+    f"{sum(tried.values())} trials of {len(SAME)} statements in {mp.dps} digits: "
+    f"{sum(refuted.values())} counter-examples"
+)
+print(
+    f"with an assumption broken: {sum(broken.values())} counter-examples, at least "
+    f"{min(broken.values())} for each statement"
+)
+lines = [
+    "| for the same reference | proved in | trials | it fails | broken assumption | it fails |",
+    "|---|---|---|---|---|---|",
+]
 for name, (notebook, assumption) in SAME.items():
-    lines.append(f"| {name} | [{notebook}]({notebook}.ipynb) | {tried[name]} | {refuted[name]} | {assumption} | {broken[name]} |")
+    lines.append(
+        f"| {name} | [{notebook}]({notebook}.ipynb) | {tried[name]} | {refuted[name]} | "
+        f"{assumption} | {broken[name]} |"
+    )
 Markdown("\n".join(lines))
 
 # %% [markdown]
@@ -463,7 +487,9 @@ def shares(pairs):
     for problem, reference in pairs:
         e = reference.evaluation
         gaps.append(e.gap / max(abs(e.primal), 1e-300))
-        rates.append([ss.rules.sphere(problem, ss.SPHERES[name].build(reference)).rate for name in BALLS])
+        rates.append(
+            [ss.rules.sphere(problem, ss.SPHERES[name].build(reference)).rate for name in BALLS]
+        )
     return np.array(gaps), np.array(rates)
 
 
@@ -515,7 +541,10 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 for cone, end in itertools.product(CONES, (min, max)):
     b = end(mean_rates[cone])
-    print(f"{cone}, gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: {figures.listed(mean_rates[cone][b])}")
+    print(
+        f"{cone}, gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: "
+        f"{figures.listed(mean_rates[cone][b])}"
+    )
 
 # %% [markdown]
 # ## What a rule adds to a ball
@@ -530,10 +559,16 @@ for problem, reference in draws("matrices", 40, seed=2):
     masks = {name: rule(problem, ball) for name, rule in ss.rules.RULES.items()}
     for name, mask in masks.items():
         added[name] += mask.n_L + mask.n_R
-        assert not (masks["sphere"].in_R & ~mask.in_R).any() and not (masks["sphere"].in_L & ~mask.in_L).any()
+        assert not (masks["sphere"].in_R & ~mask.in_R).any()
+        assert not (masks["sphere"].in_L & ~mask.in_L).any()
     terms += len(problem)
-print(f"of {terms} triplets:", figures.listed({name: count / terms for name, count in added.items()}, "{:.4f}"))
-assert added["sphere"] <= added["halfspace"] <= added["semidefinite"] <= added["sphere"] + 0.1 * terms
+print(
+    f"of {terms} triplets:",
+    figures.listed({name: count / terms for name, count in added.items()}, "{:.4f}"),
+)
+assert (
+    added["sphere"] <= added["halfspace"] <= added["semidefinite"] <= added["sphere"] + 0.1 * terms
+)
 
 # %% [markdown]
 # ## The table
@@ -551,7 +586,8 @@ about = {name: [claim for claim in claims if name in claim.about] for name in en
 
 def plain(text):
     """Text of a docstring as Markdown."""
-    return text.replace(":func:", "").replace(":mod:", "").replace("``", "`").replace("~safescreen.", "")
+    return text.replace(":func:", "").replace(":mod:", "").replace("``",
+                                                                   "`").replace("~safescreen.", "")
 
 
 def cell(text):
@@ -574,7 +610,11 @@ def table(kind):
     """All entries of a kind, and below them how each holds in floating point."""
     of_kind = [entry for entry in entries.values() if entry.kind == kind]
     head = ["| test | papers | who first | ours | cost | claims |", "|---|---|---|---|---|---|"]
-    floating = [f"* `{entry.name}`: {plain(entry.rounding.removeprefix('Safe in floating point').lstrip(':, '))}" for entry in of_kind]
+    floating = [
+        f"* `{entry.name}`: "
+        f"{plain(entry.rounding.removeprefix('Safe in floating point').lstrip(':, '))}"
+        for entry in of_kind
+    ]
     return Markdown("\n".join([*head, *map(row, of_kind), "", "In floating point:", "", *floating]))
 
 

@@ -49,7 +49,8 @@ curves["threshold"] = lams
 above = np.array(scaled) > lams[:, None]
 figures.lines(curves, lams, xlabel="lam", ylabel="lam times the margin")
 figures.show(
-    f"Curves show lam times the margin against lam, one for each of {len(FIVE)} samples; the threshold is "
+    f"Curves show lam times the margin against lam, one for each of {len(FIVE)} samples; the "
+    "threshold is "
     "a straight line through 0. Above the threshold are samples "
     f"{' and '.join(str(t + 1) for t in np.flatnonzero(above[-1]))} at the right end, and "
     f"{' and '.join(str(t + 1) for t in np.flatnonzero(above[0]))} at the left end."
@@ -122,7 +123,9 @@ in_L, in_R = strong(FIVE @ before.x, lam0, lam, LOSS)
 norms = np.linalg.norm(FIVE, axis=1)
 certain = FIVE @ after.x + after.eps * norms < 1.0
 assert np.all(FIVE[in_R] @ before.x - before.eps * norms[in_R] > 1.0)
-print(f"five samples: {np.sum(in_R)} guessed to stay in R, {np.sum(in_R & certain)} of them wrongly")
+print(
+    f"five samples: {np.sum(in_R)} guessed to stay in R, {np.sum(in_R & certain)} of them wrongly"
+)
 assert np.sum(in_R & certain) == 1
 safe = ss.screen(five, before.x, lam, screening=("MGB",))
 assert not (safe.in_R & certain).any()
@@ -137,7 +140,8 @@ Z = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 alike = machine(Z)
 pair = np.array([False, True, True])
 without = ss.solve(alike.reduce(~pair & False, pair), 1.0, rtol=1e-13)
-print("margins of the pair:", (Z[pair] @ without.x).tolist(), " gap of the whole problem at that point:", end=" ")
+print("margins of the pair:", (Z[pair] @ without.x).tolist(),
+      " gap of the whole problem at that point:", end=" ")
 print(f"{alike.gap(without.x, 1.0):.0e}")
 assert alike.gap(without.x, 1.0) < 1e-12 and np.all(Z[pair] @ without.x < 1.0)
 
@@ -226,8 +230,12 @@ def solved_safely(prob, x, lam, rtol, inner, method="safe"):
     screening = ("MGB",) if method == "safe" else ()
     first = ss.screen(prob, x, lam, screening=screening) if screening else None
     part = prob if first is None else prob.reduce(first.in_L, first.in_R)
-    solution = ss.solve(part, lam, rtol=0.1 * rtol, x0=x, screening=screening, method=inner, **INNER)
-    alpha = solution.alpha if first is None else of_all_terms(first.in_L, first.in_R, solution.alpha)
+    solution = ss.solve(
+        part, lam, rtol=0.1 * rtol, x0=x, screening=screening, method=inner, **INNER
+    )
+    alpha = (
+        solution.alpha if first is None else of_all_terms(first.in_L, first.in_R, solution.alpha)
+    )
     gap = prob.gap(solution.x, lam, alpha)
     n_looks = len(prob) * (1 + (first is not None))
     return solution.x, gap, {"visits": visits(solution) + n_looks, "rounds": 1, "wrong": 0}
@@ -274,15 +282,23 @@ for _ in range(60):
         lam = ratio * lam0
         best = ss.solve(prob, lam, rtol=1e-12)
         n_safe += safe_and_right(prob, x0, lam, best)
-        n_guessed += sum(mask.sum() for mask in strong(prob.terms.margins(x0), lam0, lam, prob.loss))
+        n_guessed += sum(
+            mask.sum() for mask in strong(prob.terms.margins(x0), lam0, lam, prob.loss)
+        )
         for method in wrong:
             x, gap, took = solved_by_guess(method, prob, x0, lam0, lam, 1e-7, inner)
             wrong[method] += took["wrong"]
             n_solves += 1
             assert prob.cone.norm(x - best.x) <= np.sqrt(2.0 * gap / lam) + best.eps
 print(f"{n_solves} solves by guesses end within their gaps of the optimum")
-print(f"the strong rule guesses {n_guessed} terms, {wrong['strong']} wrongly; MGB decides {n_safe}, none wrongly")
-print(f"working sets leave out {wrong['working set']} terms wrongly at first, sieving {wrong['sieving']}; all are put back")
+print(
+    f"the strong rule guesses {n_guessed} terms, {wrong['strong']} wrongly; MGB decides {n_safe}, "
+    "none wrongly"
+)
+print(
+    f"working sets leave out {wrong['working set']} terms wrongly at first, sieving "
+    f"{wrong['sieving']}; all are put back"
+)
 assert wrong["sieving"] > wrong["working set"] > 0 and n_safe > 1000
 
 # %% [markdown]
@@ -330,7 +346,10 @@ PATHS = {
     "machines": (machines, 1.0 / np.geomspace(0.01, 10.0, 30), "unshrunk"),
     "metrics": (metrics, metrics.lam_max() * 0.7 ** np.arange(1, 26), "gradient"),
 }
-races = {name: pd.DataFrame([row for method in METHODS for row in race(*path, method)]) for name, path in PATHS.items()}
+races = {
+    name: pd.DataFrame([row for method in METHODS for row in race(*path, method)])
+    for name, path in PATHS.items()
+}
 
 
 # %% tags=["NEW-RIVALS", "nbval-ignore-output"]
@@ -343,7 +362,10 @@ for name, rows in races.items():
     table = totals(rows)
     share = table["visits"] / table["visits"]["none"]
     print(f"visits along the path of {name}, of those of none:", figures.listed(share.to_dict()))
-    print(f"   {len(PATHS[name][0])} terms; rounds:", figures.listed(table["rounds"].to_dict(), "{:.0f}"))
+    print(
+        f"   {len(PATHS[name][0])} terms; rounds:",
+        figures.listed(table["rounds"].to_dict(), "{:.0f}"),
+    )
     print("   wrong guesses:", figures.listed(table["wrong"].to_dict(), "{:.0f}"))
     assert (table["wrong"][["none", "safe"]] == 0).all() and table["wrong"]["working set"] > 0
 
@@ -355,10 +377,12 @@ for ax, (name, rows) in zip(axes, races.items(), strict=True):
     by_lam = by_lam.sort_index(ascending=False)
     lines = {method: by_lam[method] / by_lam["none"] for method in METHODS[1:]}
     shares[name] = {method: line.mean() for method, line in lines.items()}
-    figures.lines(lines, by_lam.index.to_numpy(), ax=ax, title=name, path=True, ratio=True, marks="apart", **labels)
+    figures.lines(lines, by_lam.index.to_numpy(), ax=ax, title=name, path=True, ratio=True,
+                  marks="apart", **labels)
 listed = "; ".join(f"{name}: {figures.listed(values)}" for name, values in shares.items())
 figures.show(
-    "Curves show the visits of each method over the visits without screening, along each path, on a logarithmic axis. Means: "
+    "Curves show the visits of each method over the visits without screening, along each path, on "
+    "a logarithmic axis. Means: "
     f"{listed}."
 )
 
@@ -404,11 +428,16 @@ with warnings.catch_warnings():
     for sweeps in range(1, 61):
         points.append(ss.solve(machines, 1.0, max_iter=sweeps, **solve_options).x)
 last = [machines.gap(x, 1.0) for x in points[6:]]
-ahead = [machines.gap(extrapolated(np.array(points[k - 6 : k + 1])), 1.0) for k in range(6, len(points))]
+ahead = [
+    machines.gap(extrapolated(np.array(points[k - 6 : k + 1])), 1.0) for k in range(6, len(points))
+]
 gain = np.array(last) / np.array(ahead)
 
 # %% tags=["nbval-ignore-output"]
-print(f"gap of the last sweep over the extrapolated one: median {np.median(gain):.2g}, largest {gain.max():.2g}")
+print(
+    f"gap of the last sweep over the extrapolated one: median {np.median(gain):.2g}, largest "
+    f"{gain.max():.2g}"
+)
 print(f"the extrapolated point is better after {np.mean(gain > 1.0):.0%} of the sweeps")
 
 # %% [markdown]
@@ -427,10 +456,16 @@ for C in np.geomspace(0.05, 5.0, 12):
     found = ss.screen(machines, rough.x, 1.0 / C, screening=("MGB",))
     room = best.eps * machines.terms.norms
     read += np.sum((margins < 0.5) | (margins > 1.0))
-    misread += np.sum((margins < 0.5) & (true > 0.5 + room)) + np.sum((margins > 1.0) & (true < 1.0 - room))
+    misread += np.sum((margins < 0.5) & (true > 0.5 + room)) + np.sum(
+        (margins > 1.0) & (true < 1.0 - room)
+    )
     proved += found.n_L + found.n_R
-    assert not np.any(found.in_R & (true < 1.0 - room)) and not np.any(found.in_L & (true > 0.5 + room))
-print(f"at 12 rough solutions: {read} regions read off, {misread} of them wrong; {proved} proved, none wrong")
+    assert not np.any(found.in_R & (true < 1.0 - room))
+    assert not np.any(found.in_L & (true > 0.5 + room))
+print(
+    f"at 12 rough solutions: {read} regions read off, {misread} of them wrong; {proved} "
+    "proved, none wrong"
+)
 assert 0 < misread < read and proved > 0
 
 # %% [markdown]
@@ -441,14 +476,20 @@ assert 0 < misread < read and proved > 0
 top = 1.0
 start = ss.solve(machines, top, rtol=1e-9)
 for factor in (0.97, 0.9, 0.7):
-    ends = [ss.screen(machines, start.x, lam, start.alpha, screening=("MGB",)) for lam in (top, factor * top)]
+    ends = [
+        ss.screen(machines, start.x, lam, start.alpha, screening=("MGB",))
+        for lam in (top, factor * top)
+    ]
     both = ss.Screened(ends[0].in_L & ends[1].in_L, ends[0].in_R & ends[1].in_R)
     for lam in np.linspace(factor, 1.0, 7) * top:
         between = ss.solve(machines, lam, rtol=1e-11)
         true, room = machines.terms.margins(between.x), between.eps * machines.terms.norms
         assert np.all(true[both.in_R] > 1.0 - room[both.in_R])
         assert np.all(true[both.in_L] < 0.5 + room[both.in_L])
-    print(f"lam from {factor} to 1: {both.n_L + both.n_R} of {len(machines)} terms are certain for all of it")
+    print(
+        f"lam from {factor} to 1: {both.n_L + both.n_R} of {len(machines)} terms are "
+        "certain for all of it"
+    )
 
 # %% [markdown]
 # ## When safety pays

@@ -65,8 +65,10 @@ ax.axhline(0.0, color="#999999", linestyle="--", linewidth=0.8)
 ax.set(aspect="equal", xticks=[], yticks=[], title="a ball, a half-space, an ellipse")
 ax.legend(loc="upper right", fontsize=8)
 figures.show(
-    "Left, curves show slopes that fall from 1 to 0 as the margin grows: that of the smoothed hinge reaches both ends, "
-    "the logistic one neither, the other only 0. Right, the lower part of a disc is dark; the ellipse around "
+    "Left, curves show slopes that fall from 1 to 0 as the margin grows: that of the smoothed "
+    "hinge reaches both ends, "
+    "the logistic one neither, the other only 0. Right, the lower part of a disc is dark; the "
+    "ellipse around "
     f"that part is {across:.2f} times as wide as the disc."
 )
 
@@ -302,7 +304,8 @@ assert rows[-1][1] < 0.2 and rows[-1][2] > 0.95
 
 # %%
 def l1_gap(Z, x, lam, beta):
-    """Duality gap of the logistic problem with lam/2 |x|^2 + beta |x|_1, the slopes at x, and x of them."""
+    """Duality gap of the logistic problem with lam/2 |x|^2 + beta |x|_1, the slopes at x, and x
+    of them."""
     alpha = expit(-Z @ x)
     H = Z.T @ alpha
     shrunk = np.sign(H) * np.maximum(np.abs(H) - beta, 0.0)
@@ -312,12 +315,14 @@ def l1_gap(Z, x, lam, beta):
 
 
 def slope_balls(Z, x, lam, beta):
-    """Slopes at x, and sum_t c_t (alpha_t - alpha*_t)^2 <= g for two c: the number 4, and the moduli on the box."""
+    """Slopes at x, and sum_t c_t (alpha_t - alpha*_t)^2 <= g for two c: the number 4, and the
+    moduli on the box."""
     gap, alpha, x_alpha = l1_gap(Z, x, lam, beta)
     margins, reach = Z @ x, np.sqrt(2.0 * gap / lam) * np.linalg.norm(Z, axis=1)
     nearest = np.clip(0.0, margins - reach, margins + reach)  # the smallest modulus is there
     moduli = 1.0 / (expit(nearest) * expit(-nearest))
-    return alpha, max(gap - 0.25 * lam * np.sum((x - x_alpha) ** 2), 0.0), (np.full(len(Z), 4.0), moduli)
+    return alpha, max(gap - 0.25 * lam * np.sum((x - x_alpha) ** 2), 0.0), (np.full(len(Z),
+                                                                                    4.0), moduli)
 
 
 # %%
@@ -331,7 +336,13 @@ def proximal(Z, lam, beta, steps):
 
 
 # %% tags=["NEW-LOGISTIC", "nbval-ignore-output"]
-rng, found, n_zero, wrong, farthest = np.random.default_rng(3), np.zeros((2, 4), dtype=int), 0, 0, np.zeros(2)
+rng, found, n_zero, wrong, farthest = (
+    np.random.default_rng(3),
+    np.zeros((2, 4), dtype=int),
+    0,
+    0,
+    np.zeros(2),
+)
 for _ in range(25):
     Z_ = rng.normal(size=(40, 20)) * rng.uniform(0.2, 1.0, 20)
     Z_[:, :3] += 0.5
@@ -350,8 +361,14 @@ for _ in range(25):
     n_zero += zero.sum()
 print(f"features that are 0: {n_zero}; found after 10, 20, 50, 100 steps, modulus 4:", *found[0])
 print("with the moduli on the box:", *found[1], " wrong:", wrong)
-print(f"the slopes use up to {100.0 * farthest[0]:.1f} % of g, and {100.0 * farthest[1]:.1f} % on the box")
-assert wrong == 0 and farthest.max() <= 1.0 and (found[1] >= found[0]).all() and found[1].sum() > found[0].sum()
+print(
+    f"the slopes use up to {100.0 * farthest[0]:.1f} % of g, and "
+    f"{100.0 * farthest[1]:.1f} % on the box"
+)
+assert wrong == 0
+assert farthest.max() <= 1.0
+assert (found[1] >= found[0]).all()
+assert found[1].sum() > found[0].sum()
 
 # %% [markdown]
 # The local moduli find a few more features. Where margins are small they are close to 4, and gain nothing. On the box $g$ is nearly used up: it cannot
@@ -619,8 +636,11 @@ labels = {"xlabel": "depth of the cut", "ylabel": "half width over the radius"}
 figures.lines(curves, ax=ax, title="half width across the cut", legend="right", **labels)
 ax.axhline(1.0, color="#999999", linewidth=0.8)
 figures.show(
-    "Curves show the half width across the cut against the depth. The largest half width of each is "
-    f"{figures.listed({name: np.max(width) for name, (_, width) in curves.items()})}. At the right end they are {figures.listed({name: width[-1] for name, (_, width) in curves.items()})}."
+    "Curves show the half width across the cut against the depth. The largest "
+    "half width of each is "
+    f"{figures.listed({name: np.max(width) for name, (_, width) in curves.items()})}. At the "
+    "right end they are "
+    f"{figures.listed({name: width[-1] for name, (_, width) in curves.items()})}."
 )
 
 # %% [markdown]
@@ -827,13 +847,17 @@ last = []
 for ax, key in zip(axes, ((2, 0.1), (2, 0.001), (5, 0.1), (20, 0.001)), strict=True):
     for (name, shares), dash, color in zip(races[key].items(), DASHES, figures.OTHERS, strict=True):
         ax.plot(STEPS, shares, dash, color=color, label=name, marker=".", markersize=4)
-    last.append(f"n = {key[0]} and lam = {key[1]}, {figures.listed({name: shares[-1] for name, shares in races[key].items()})}")
+    last.append(
+        f"n = {key[0]} and lam = {key[1]}, "
+        f"{figures.listed({name: shares[-1] for name, shares in races[key].items()})}"
+    )
     ax.set(title=f"n = {key[0]}, lam = {key[1]}", xlabel="gradients", xscale="symlog")
     ax.set_xticks((0, 1, 4, 16, 64), (0, 1, 4, 16, 64))
 axes[0].set(ylabel="share decided", ylim=(0.0, 1.0))
 axes[3].legend(fontsize=8, loc="upper left")
 figures.show(
-    "Curves show the share of terms decided against the number of gradients, a panel for each number of features and each lam. In the end they are "
+    "Curves show the share of terms decided against the number of gradients, a panel for each "
+    "number of features and each lam. In the end they are "
     f"{'. '.join(last)}."
 )
 
@@ -847,7 +871,10 @@ for (n, lam_each), shares in races.items():
 last = {key: {name: values[-1] for name, values in rows.items()} for key, rows in races.items()}
 for (n, lam_each), row in last.items():
     ranked = {name: row[name] for name in sorted(row, key=row.get, reverse=True)}
-    print(f"n = {n:2}, lam = {lam_each}, in the end, the highest share first: {figures.listed(ranked)}")
+    print(
+        f"n = {n:2}, lam = {lam_each}, in the end, the highest share first: "
+        f"{figures.listed(ranked)}"
+    )
 
 # %% [markdown]
 # **Who wins.** With two features and a small $\lambda$ the problem is badly conditioned. The gradient method crawls, and the ellipsoids do not mind the
