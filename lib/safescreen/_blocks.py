@@ -14,7 +14,7 @@ in blocks. Notebook 24 counts the roundings by running the kernels with numbers 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,17 @@ LANES = 128
 
 COLUMNS = 256
 """Columns of a block of a product of matrices."""
+
+
+class CsrRows(NamedTuple):
+    """The rows of a sparse matrix, as kernels take them: row i has ``values[q]`` in the column
+    ``columns[q]`` for q from ``starts[i]`` to ``starts[i + 1] - 1``. `starts` has one entry more
+    than there are rows, the other arrays have one for each number that is stored.
+    """
+
+    starts: NDArray
+    columns: NDArray
+    values: NDArray
 
 
 def roundings(length: int) -> int:

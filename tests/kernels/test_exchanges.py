@@ -8,7 +8,8 @@ import safescreen as ss
 from safescreen.kernels.exchanges import improve_by_exchanges
 from safescreen.kernels.matrices import GivenMatrix, TwoRuns
 from safescreen.kernels.quadratic import End, exchange
-from safescreen.kernels.working_sets import DualObjective, UpdateLimits, WorkingPoint
+from safescreen.kernels.working_sets import WorkingPoint
+from safescreen.terms._sample_kernels import DualObjective, UpdateLimits
 
 
 def problem(seed, n=40):

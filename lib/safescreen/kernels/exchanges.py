@@ -12,16 +12,10 @@ from safescreen._numba import njit
 from safescreen._threads import stop_if_asked
 from safescreen.kernels.matrices import GivenMatrix
 from safescreen.kernels.quadratic import End, exchange
-from safescreen.kernels.working_sets import (
-    LARGEST_SET,
-    SLACK,
-    DualObjective,
-    UpdateLimits,
-    WorkingPoint,
-    scan,
-)
+from safescreen.kernels.working_sets import LARGEST_SET, SLACK, WorkingPoint, scan
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import intercept_of_few
+from safescreen.terms._sample_kernels import DualObjective, UpdateLimits
 
 EXCHANGES = 20
 """Largest number of updates per coordinate in exchanges, before the first working set."""

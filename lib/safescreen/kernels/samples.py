@@ -24,11 +24,12 @@ from safescreen.kernels.exchanges import can_exchange, improve_by_exchanges
 from safescreen.kernels.functions import centred, kernel_of
 from safescreen.kernels.matrices import KernelRows
 from safescreen.kernels.space import Expansion, KernelSpace, n_changes
-from safescreen.kernels.working_sets import DualObjective, UpdateLimits, WorkingPoint, improve
+from safescreen.kernels.working_sets import WorkingPoint, improve
 from safescreen.losses import Loss
 from safescreen.problem import conjugates
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._margin_sums import levels, margin_sums
+from safescreen.terms._sample_kernels import DualObjective, UpdateLimits
 from safescreen.terms.base import (
     InnerProducts,
     LossSums,

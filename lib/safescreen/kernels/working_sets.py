@@ -23,7 +23,7 @@ from safescreen._threads import stop_if_asked
 from safescreen.kernels.quadratic import minimise
 from safescreen.rounding import UNIT
 from safescreen.terms._intercepts import best_intercept
-from safescreen.terms._sample_kernels import best_value
+from safescreen.terms._sample_kernels import DualObjective, UpdateLimits, best_value
 
 WORKING_SET = 1024
 """Number of coordinates of a step; all of them if there are no more."""
@@ -51,25 +51,6 @@ SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are more than this part of the active
 ones.
 """
-
-
-class DualObjective(NamedTuple):
-    """The parts of the dual objective beside the matrix.
-
-    Attributes
-    ----------
-    tau, w : arrays
-        Threshold and weight of each coordinate.
-    smoothing, cap : float
-        Smoothing of the loss, and the largest dual variable that it allows.
-    lam : float
-    """
-
-    tau: NDArray
-    w: NDArray
-    smoothing: float
-    cap: float
-    lam: float
 
 
 class WorkingPoint(NamedTuple):
@@ -167,25 +148,6 @@ class WorkingPoint(NamedTuple):
         tau, *_, lam = self.objective
         sizes = np.abs(tau[chosen]) + np.abs(self.products[chosen]) / lam
         return SLACK * UNIT * float(sizes.max())
-
-
-class UpdateLimits(NamedTuple):
-    """When the work ends.
-
-    Attributes
-    ----------
-    tolerance : float
-        The projected slopes differ by at most this.
-    gap, relative_gap : float
-        The gap is at most this number, or this part of the objective.
-    updates : int
-        Largest number of updates.
-    """
-
-    tolerance: float
-    gap: float
-    relative_gap: float
-    updates: int
 
 
 def improve(point: WorkingPoint, limits: UpdateLimits, dual: float, shrinking: bool, is_over=None):

@@ -1,11 +1,24 @@
 """Sums over terms whose margins have all been computed."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from safescreen._checks import check_vector
 from safescreen._numba import njit
 from safescreen.rounding import UNIT, upper
 from safescreen.terms.base import LossSums
+
+
+class LossConstants(NamedTuple):
+    """What sums ask a loss for: its smoothing g, the width of its quadratic piece, its largest
+    slope, and whether it has a linear region.
+    """
+
+    g: float
+    width: float
+    cap: float
+    has_linear_region: bool
 
 
 def margin_sums(terms, products, loss, alpha=None, near=()):
@@ -17,10 +30,10 @@ def margin_sums(terms, products, loss, alpha=None, near=()):
     sums = np.zeros(4)
     alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if has_alpha else np.empty(n)
     tau, w = levels(terms)
-    shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
+    constants = LossConstants(loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
     for start, stop in terms.chunks():
-        chunk = *products.chunk(start, stop), tau[start:stop], w[start:stop]
-        _add_sums(*chunk, *shape, alpha[start:stop], has_alpha, sums)
+        chunk = products.chunk(start, stop), tau[start:stop], w[start:stop]
+        _add_sums(*chunk, constants, alpha[start:stop], has_alpha, sums)
     adjoint, error = terms.sum_near(alpha, near)
     total, fenchel, height, square = map(float, sums)
     return LossSums(
@@ -51,13 +64,15 @@ def _for_each(values, n):
 
 
 @njit
-def _add_sums(margins, errors, tau, w, g, width, cap, has_linear_region, alpha, has_alpha, sums):
+def _add_sums(products, tau, w, constants, alpha, has_alpha, sums):
     """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and
     ``sum w alpha^2``.
 
     Unless `has_alpha` says that `alpha` holds a dual point, the dual point of the margins is
     written into it. The rounding of the sums themselves is left to the caller.
     """
+    margins, errors = products
+    g, width, cap, has_linear_region = constants
     loss, fenchel, height, square = sums
     for t in range(margins.size):
         level = tau[t]

@@ -13,7 +13,10 @@ times as long for dense rows. The operations on a row are compiled into the swee
 20 % for sparse rows of 14 entries.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._numba import njit
 
@@ -21,6 +24,75 @@ FIRM = 0.5
 """A coordinate at a bound is left out if its slope is more than this part of the largest slope in
 the last sweep.
 """
+
+
+class DualObjective(NamedTuple):
+    """The parts of the dual objective beside the samples.
+
+    Attributes
+    ----------
+    tau, w : arrays
+        Threshold and weight of each coordinate.
+    smoothing, cap : float
+        Smoothing of the loss, and the largest dual variable that it allows.
+    lam : float
+    """
+
+    tau: NDArray
+    w: NDArray
+    smoothing: float
+    cap: float
+    lam: float
+
+
+class DualSum(NamedTuple):
+    """A dual point `alpha`, shape (n,), and its sum ``H = c + sum_t w_t alpha_t z_t``, shape
+    (d,).
+    """
+
+    alpha: NDArray
+    H: NDArray
+
+
+class UpdateLimits(NamedTuple):
+    """When the work ends.
+
+    Attributes
+    ----------
+    tolerance : float
+        The projected slopes differ by at most this.
+    gap, relative_gap : float
+        The gap is at most this number, or this part of the objective.
+    updates : int
+        Largest number of updates; a sweep counts its visits of coordinates.
+    """
+
+    tolerance: float
+    gap: float
+    relative_gap: float
+    updates: int
+
+
+class SweepState(NamedTuple):
+    """What a sweep takes over from the one before it.
+
+    Attributes
+    ----------
+    order : int array of shape (n,)
+        The order of the coordinates. It is overwritten.
+    memory : array of shape (5,)
+        How many coordinates are visited, the slopes beyond which one is left out, the loss of those
+        that are, and ``||H||^2``. It is overwritten.
+    visits : int
+        How many visits there were.
+    seed : int
+        State of the generator that orders the coordinates.
+    """
+
+    order: NDArray
+    memory: NDArray
+    visits: int
+    seed: int
 
 
 @njit
@@ -46,25 +118,27 @@ def _judge(slope, a, cap, high, low):
 
 
 @njit(inline="always")
-def _inner_product(Z, values, columns, starts, t, H):
+def _inner_product(Z, csr, t, H):
     """Return ``<z_t, H>`` of a row in either form, see :func:`sweep`."""
     product = 0.0
-    if starts is None:
+    if csr is None:
         for j in range(H.size):
             product += Z[t, j] * H[j]
     else:
+        starts, columns, values = csr
         for j in range(starts[t], starts[t + 1]):
             product += values[j] * H[columns[j]]
     return product
 
 
 @njit(inline="always")
-def _add_row(Z, values, columns, starts, t, factor, H):
+def _add_row(Z, csr, t, factor, H):
     """Add ``factor z_t`` to H."""
-    if starts is None:
+    if csr is None:
         for j in range(H.size):
             H[j] += factor * Z[t, j]
     else:
+        starts, columns, values = csr
         for j in range(starts[t], starts[t + 1]):
             H[columns[j]] += factor * values[j]
 
@@ -89,54 +163,31 @@ def _gap_and_loss(slope, a, g, cap):
     return gap, best * (slack - 0.5 * g * best)
 
 
-def begin(n):
-    """Return `order` and `memory` for the first sweep over n rows: the order of the coordinates,
-    and how many of them are visited, the slopes beyond which one is left out, the loss of those
-    that are, and ``||H||^2``.
-    """
-    return np.arange(n), np.array([n, np.inf, -np.inf, 0.0, 0.0])
+def begin(n, seed):
+    """Return the :class:`SweepState` for the first sweep over n rows."""
+    return SweepState(np.arange(n), np.array([n, np.inf, -np.inf, 0.0, 0.0]), 0, seed)
 
 
 @njit
-def sweep(
-    Z,
-    values,
-    columns,
-    starts,
-    norms,
-    alpha,
-    H,
-    tau,
-    w,
-    g,
-    cap,
-    lam,
-    tolerance,
-    state,
-    shrinking,
-    goal,
-    relative_goal,
-    order,
-    memory,
-    visits,
-    most_visits,
-):
+def sweep(Z, csr, norms, dual, objective, limits, shrinking, state):
     """Sweep over the rows of Z until the projected slopes of the coordinates that still move differ
-    by at most `tolerance`, or the gap is estimated to be at most `goal`, or at most `relative_goal`
-    times the objective.
+    by at most the tolerance of the `limits`, or the gap is estimated to be within them.
 
-    Sparse rows are given by their `values`, `columns` and `starts`, and Z is not read; for dense
-    rows these are None. alpha and H are overwritten. A coordinate is left out if it is at a bound
-    with a slope beyond `FIRM` times the largest of the last sweep (Hsieh et al. 2008, where that
-    factor is 1). All coordinates are visited again when the others are half as far from the goal.
+    Sparse rows are given as :class:`CsrRows`, and Z is not read; for dense rows `csr` is None. The
+    dual point and its sum are overwritten. A coordinate is left out if it is at a bound with a
+    slope beyond `FIRM` times the largest of the last sweep (Hsieh et al. 2008, where that factor is
+    1). All coordinates are visited again when the others are half as far from the goal.
 
-    The work ends with the sweep in which the number of visits reaches `most_visits`, and may go on
-    from there: `order` and `memory`, which :func:`begin` makes, `visits` and `state` are all that a
-    sweep takes over from the one before it.
+    The work ends with the sweep in which the number of visits reaches the largest number of
+    updates, and may go on from there.
 
-    Return the largest violation seen in the last sweep, the number of visits, the state of the
-    generator, and whether one of the goals is reached.
+    Return the largest violation seen in the last sweep, whether one of the goals is reached, the
+    number of visits, and the state of the generator.
     """
+    alpha, H = dual
+    tau, w, g, cap, lam = objective
+    tolerance, goal, relative_goal, most_visits = limits
+    order, memory, visits, seed = state
     n = alpha.size
     if visits == 0:
         memory[4] = np.dot(H, H)
@@ -147,7 +198,7 @@ def sweep(
     square = memory[4]
     spread = np.inf
     while visits < most_visits:
-        state = _shuffle(order, size, state)
+        seed = _shuffle(order, size, seed)
         is_whole = size == n and high == np.inf and low == -np.inf
         visits += size
         most, least = -np.inf, np.inf
@@ -156,7 +207,7 @@ def sweep(
         k = 0
         while k < size:
             t = order[k]
-            product = _inner_product(Z, values, columns, starts, t, H)
+            product = _inner_product(Z, csr, t, H)
             slope = product / lam - tau[t] + g * alpha[t]
             projected, leave = _judge(slope, alpha[t], cap, high, low)
             part, cost = _gap_and_loss(slope, alpha[t], g, cap)
@@ -173,13 +224,13 @@ def sweep(
                 gap += w[t] * part
                 new = best_value(slope, alpha[t], w[t] * norms[t] * norms[t] / lam + g, cap)
                 move = w[t] * (new - alpha[t])
-                _add_row(Z, values, columns, starts, t, move, H)
+                _add_row(Z, csr, t, move, H)
                 square += move * (2.0 * product + move * norms[t] * norms[t])
                 alpha[t] = new
         spread = max(most, 0.0) - min(least, 0.0)
         limit = max(goal, relative_goal * (loss + loss_outside + 0.5 * square / lam))
         if is_whole and (spread <= tolerance or gap <= limit):
-            return spread, visits, state, True
+            return spread, True, visits, seed
         high = FIRM * most if most > 0.0 else np.inf
         low = FIRM * least if least < 0.0 else -np.inf
         if not is_whole and (spread <= tolerance or gap <= 0.5 * limit):  # visit all again
@@ -191,4 +242,4 @@ def sweep(
     memory[2] = low
     memory[3] = loss_outside
     memory[4] = square
-    return spread, visits, state, False
+    return spread, False, visits, seed

@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from safescreen._blocks import roundings, row_length, row_products, squares
+from safescreen._blocks import CsrRows, roundings, row_length, row_products, squares
 from safescreen._checks import PointsLike, check_mask, check_points
 from safescreen.cones import FreeSpace
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms._sample_kernels import begin, sweep
+from safescreen.terms._sample_kernels import (
+    DualObjective,
+    DualSum,
+    UpdateLimits,
+    begin,
+    sweep,
+)
 from safescreen.terms.base import (
     InnerProducts,
     LossSums,
@@ -173,26 +179,26 @@ class Samples(Terms):
         """
         H = np.array(H)
         tau, w = map(np.array, levels(self))
-        fixed = (tau, w, loss.smoothing, loss.cap, lam, tolerance)
+        objective = DualObjective(tau=tau, w=w, smoothing=loss.smoothing, cap=loss.cap, lam=lam)
         Z = self._Z
         if sparse.issparse(Z):
-            rows = (np.empty((0, 0)), Z.data, _unsigned(Z.indices), _unsigned(Z.indptr))
+            csr = CsrRows(_unsigned(Z.indptr), _unsigned(Z.indices), Z.data)
+            rows = (np.empty((0, 0)), csr)
         else:
-            rows = (Z, None, None, None)
+            rows = (Z, None)
         n = len(self)
         most = epochs * n
         piece = most
         if is_over is not None:
             piece = max(1, int(PIECE / (8.0 + self.stored / max(1, n))))
-        carried = begin(n)
-        visits = 0
+        fixed = (*rows, self.norms, DualSum(alpha, H), objective)
+        begun = begin(n, state)
         while True:
-            end = min(visits + piece, most)
-            spread, visits, state, is_done = sweep(
-                *rows, self.norms, alpha, H, *fixed, state, shrinking, *goal, *carried, visits, end
-            )
+            limits = UpdateLimits(tolerance, *goal, updates=min(begun.visits + piece, most))
+            spread, is_done, visits, seed = sweep(*fixed, limits, shrinking, begun)
             if is_done or visits >= most or (is_over is not None and is_over()):
-                return H, spread, min(-(-visits // max(n, 1)), epochs), state
+                return H, spread, min(-(-visits // max(n, 1)), epochs), seed
+            begun = begun._replace(visits=visits, seed=seed)
 
     def select(self, keep: NDArray) -> Samples:
         """Return the samples of the mask `keep`; their rows are copied."""
