@@ -98,8 +98,8 @@ class _Known(NamedTuple):
 
 
 def keep_next(held_out: HeldOut, solution: Solution, evaluation: Evaluation | None) -> None:
-    """Keep the next solution of a path, and of those before it the last one: an interval between
-    two neighbours asks for no more. Nothing is checked if the evaluation of the solution by the
+    """Keep the next solution of a path and the one before it, which is all that an interval
+    between two neighbours needs. Nothing is checked if the evaluation of the solution by the
     problem is given.
     """
     if evaluation is None:

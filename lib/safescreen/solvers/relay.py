@@ -25,11 +25,12 @@ class Relay:
     """The cheap solver until it gives up, then the expensive one from the best point, unless the
     gap there is an allowance for rounding.
 
-    With `early` the cheap solver also hands over where it is slow. Say that it has taken n steps,
-    in which the gap has fallen by the factor ``exp(f)``, and that it has to fall by ``exp(g)``. At
-    this pace the cheap solver takes ``n g/f`` steps more. The solve of the expensive solver is
-    worth N steps. The expensive solver takes over when n is at least ``first N`` and ``n g/f``
-    exceeds ``half N``. The cheap solver takes over again if rounding stops the expensive one.
+    With `early` the cheap solver also hands over where it is slow. Suppose that it has taken n
+    steps, in which the gap has fallen by the factor ``exp(f)``, and that the gap has to fall by the
+    factor ``exp(g)``. At this pace the cheap solver takes ``n g/f`` more steps. A solve by the
+    expensive solver costs as much as N of them. The expensive solver takes over when n is at least
+    ``first N`` and ``n g/f`` exceeds ``half N``. The cheap solver takes over again if rounding
+    stops the expensive one.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ def solve(
         fallen to a tenth, at the earliest ten iterations after the last time. It screens no other
         terms: for samples, sweeps leave the same ones out at no cost. A tuple names spheres of
         ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` uses another rule, ``"MGB&BT2"``
-        the points that lie in both balls. ``()`` screens nothing, at the end neither. The name
+        the points that lie in both balls. ``()`` screens nothing, not even at the end. The name
         "features" leaves out coordinates that are certainly 0, see
         :func:`safescreen.rules.features`; "auto" does so too for a diagonal metric and a problem
         with a linear term, such as an l1 penalty.

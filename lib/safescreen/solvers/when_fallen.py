@@ -18,7 +18,8 @@ class WhenFallen:
 
     The radius of a ball is the root of the gap, up to a factor: between two screenings it shrinks
     by the root of `factor`. This is for solvers of few iterations, each of which costs as much as
-    screening. A pause spares a solve that ends after some iterations a test shortly before its end.
+    screening. A pause keeps a solve that ends after a few iterations from screening shortly before
+    its end.
     """
 
     use: tuple[Test, ...]
