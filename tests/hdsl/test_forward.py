@@ -109,7 +109,7 @@ def test_exact_is_the_best_of_all_atoms(seed, n, d, T, density, integers):
         and found.value == pytest.approx(best, abs=1e-10)
     )
     norms = np.empty(constraints.features.size)
-    kernels._sum_norms(*constraints._near, *constraints._columns, constraints._sums, norms)
+    kernels._sum_norms(constraints._near, constraints._columns, constraints._sums, norms)
     bounds = -np.diag(G)[constraints.features] + 0.5 * norms * np.linalg.norm(
         X[:, constraints.features], axis=0
     )

@@ -1,10 +1,27 @@
 """Kernels of the Frank-Wolfe method. All of them work on the stored entries of X, and none on d x d
 entries.
+
+X and its transpose XT, the n x n matrix B of the weights of the pairs, and ``W = B + B'`` are
+:class:`CsrRows`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._numba import njit
+
+
+class AnchoredTriplets(NamedTuple):
+    """The constraints in the order of their first points: those of point a are
+    ``(a, similar[t], different[t])`` for t from ``starts[a]`` to ``starts[a + 1] - 1``. The shapes
+    are (n + 1,), (T,) and (T,).
+    """
+
+    starts: NDArray
+    similar: NDArray
+    different: NDArray
 
 
 @njit
@@ -21,15 +38,16 @@ def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
 
 
 @njit
-def _overlaps(
-    weights, diagonal, ptr, partner, indptr, indices, data, row, starts, features, products
-):
+def _overlaps(B, X, diagonal, row, shared):
     """Add the weights of the pairs times the products of their shared features to ``diag(X'BX)``,
-    and count the shared features in `starts` (P + 1,).
+    and count the shared features in the starts of `shared` (P + 1,).
 
-    If `features` and `products` have room, list them as well. If not, leave out pairs of weight 0.
-    `row` (d,) is zero before and after.
+    If `shared` has room for features and products, list them as well. If not, leave out pairs of
+    weight 0. `row` (d,) is zero before and after.
     """
+    ptr, partner, weights = B
+    indptr, indices, data = X
+    starts, features, products = shared
     place = 0
     for a in range(ptr.size - 1):
         first = indptr[a]
@@ -53,8 +71,9 @@ def _overlaps(
 
 
 @njit
-def _diagonal_of_overlaps(weights, starts, features, products, diagonal):
+def _diagonal_of_overlaps(weights, shared, diagonal):
     """Fill ``diag(X'BX)`` from the shared features of the pairs."""
+    starts, features, products = shared
     diagonal[:] = 0.0
     for p in range(weights.size):
         weight = weights[p]
@@ -64,8 +83,10 @@ def _diagonal_of_overlaps(weights, starts, features, products, diagonal):
 
 
 @njit
-def _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums):
-    """Add ``(B + B') x_i``, where x_i is column i of X, to `sums` (n,)."""
+def _neighbour_sums(i, W, XT, sums):
+    """Add ``W x_i``, where x_i is column i of X, to `sums` (n,)."""
+    near_ptr, near, near_weights = W
+    colptr, rows, values = XT
     for q in range(colptr[i], colptr[i + 1]):
         b = rows[q]
         for p in range(near_ptr[b], near_ptr[b + 1]):
@@ -73,11 +94,10 @@ def _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
 
 
 @njit
-def _gradient_row(
-    i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row
-):
-    """Fill row i of ``X'(B + B')X``, shape (d,); `sums` (n,) is zero before and after."""
-    _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
+def _gradient_row(i, W, XT, X, sums, row):
+    """Fill row i of ``X'WX``, shape (d,); `sums` (n,) is zero before and after."""
+    indptr, indices, data = X
+    _neighbour_sums(i, W, XT, sums)
     row[:] = 0.0
     for a in range(sums.size):
         if sums[a] != 0.0:
@@ -103,12 +123,12 @@ def _best_partner(i, diagonal, row):
 
 
 @njit
-def _atom_scores(
-    i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, different, column, scores
-):
-    """Fill ``scores_t = <A_t, B>`` for one atom. `column` (n,) holds ``p = x_i + sign x_j``, and is
-    zero before and after.
+def _atom_scores(i, j, sign, scale, XT, triplets, column, scores):
+    """Fill the scores ``<A_t, atom>`` of one atom. `column` (n,) holds ``p = x_i + sign x_j``, and
+    is zero before and after.
     """
+    colptr, rows, values = XT
+    anchor_ptr, similar, different = triplets
     scores[:] = 0.0
     for c in (i, j):
         for q in range(colptr[c], colptr[c + 1]):
@@ -124,12 +144,12 @@ def _atom_scores(
 
 
 @njit
-def _atom_values(
-    atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, scores
-):
-    """Fill ``found_k = diag_i + diag_j + sign x_i'(B + B')x_j`` for the active atoms; `column`
-    (n,) is zero before and after.
+def _atom_values(atoms, diagonal, W, XT, column, scores):
+    """Fill the scores ``diag_i + diag_j + sign x_i'W x_j`` of the active atoms; `column` (n,) is
+    zero before and after.
     """
+    near_ptr, near, near_weights = W
+    colptr, rows, values = XT
     for k in range(atoms.shape[0]):
         i, j = atoms[k, 0], atoms[k, 1]
         small = i
@@ -153,13 +173,13 @@ def _atom_values(
 
 
 @njit
-def _sum_norms(near_ptr, near, near_weights, colptr, rows, values, sums, norms):
-    """Fill ``norms_i = ||(B + B') x_i||`` for all features; `sums` (n,) is zero before and
-    after.
-    """
+def _sum_norms(W, XT, sums, norms):
+    """Fill ``norms_i = ||W x_i||`` for all features; `sums` (n,) is zero before and after."""
+    near_ptr, near, _ = W
+    colptr, rows, _ = XT
     for i in range(norms.size):
         total = 0.0
-        _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
+        _neighbour_sums(i, W, XT, sums)
         for q in range(colptr[i], colptr[i + 1]):
             b = rows[q]
             for p in range(near_ptr[b], near_ptr[b + 1]):
@@ -169,22 +189,7 @@ def _sum_norms(near_ptr, near, near_weights, colptr, rows, values, sums, norms):
 
 
 @njit
-def _search_rows(
-    order,
-    bounds,
-    diagonal,
-    near_ptr,
-    near,
-    near_weights,
-    colptr,
-    rows,
-    values,
-    indptr,
-    indices,
-    data,
-    sums,
-    row,
-):
+def _search_rows(order, bounds, diagonal, W, XT, X, sums, row):
     """Search the rows in `order` until the bound of the next row is below the best value; return
     ``(i, j, sign, value)`` of the best.
     """
@@ -195,9 +200,7 @@ def _search_rows(
         if bounds[k] < best_value:
             break
         i = order[k]
-        _gradient_row(
-            i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row
-        )
+        _gradient_row(i, W, XT, X, sums, row)
         j, sign, value = _best_partner(i, diagonal, row)
         low = min(i, j)
         high = max(i, j)

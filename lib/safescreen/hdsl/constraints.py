@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from safescreen._blocks import CsrRows
 from safescreen._checks import check_points, check_vector
 from safescreen.hdsl import _kernels as kernels
 from safescreen.terms.indices import check_triplets, number_pairs
@@ -126,17 +127,14 @@ class Constraints:
 
     def _listed_overlaps(self, room):
         """Return the shared features of the pairs, None if they take more than `room` entries."""
-        starts = self._add_overlaps(np.ones(self.weights.size), 0)
-        needed = starts[-1] + 1
-        return (starts, *self._add_overlaps(self.weights, needed)) if needed <= room else None
+        needed = self._add_overlaps(np.ones(self.weights.size), 0).starts[-1] + 1
+        return self._add_overlaps(self.weights, needed) if needed <= room else None
 
     def _number(self, index):
         self.order = np.argsort(index[:, 0], kind="stable")
         index = index[self.order]
-        x, self._similar, self._different = (
-            np.ascontiguousarray(column, dtype=np.int32) for column in index.T
-        )
-        self._anchor_ptr = _pointers(x, self.n)
+        x, similar, different = (np.ascontiguousarray(column, dtype=np.int32) for column in index.T)
+        self._triplets = kernels.AnchoredTriplets(_pointers(x, self.n), similar, different)
         pairs, numbers = number_pairs(np.concatenate((index[:, :2], index[:, ::2])), self.n)
         self._same, self._other = np.split(numbers, 2)
         self._pair_ptr = _pointers(pairs[:, 0], self.n)
@@ -144,24 +142,16 @@ class Constraints:
         ends, near = np.concatenate((pairs, pairs[:, ::-1])).T
         by_end = np.argsort(ends, kind="stable")
         self._near_pair = (by_end % len(pairs)).astype(np.int32)
-        self._near = _pointers(ends[by_end], self.n), near[by_end], np.zeros(ends.size)
+        self._near = CsrRows(_pointers(ends[by_end], self.n), near[by_end], np.zeros(ends.size))
         self.weights = np.zeros(len(pairs))
 
     def _add_overlaps(self, weights, room):
         self._row[:] = self._diagonal[:] = 0.0
         starts = np.zeros(weights.size + 1, np.int64)
-        lists = (np.empty(room, np.int32), np.empty(room))
-        kernels._overlaps(
-            weights,
-            self._diagonal,
-            self._pair_ptr,
-            self._partner,
-            *self._rows,
-            self._row,
-            starts,
-            *lists,
-        )
-        return lists if room else starts
+        shared = CsrRows(starts, np.empty(room, np.int32), np.empty(room))
+        B = CsrRows(self._pair_ptr, self._partner, weights)
+        kernels._overlaps(B, self._rows, self._diagonal, self._row, shared)
+        return shared
 
     def compact(self, feature: int) -> int:
         """Return the place of a feature of X in `features`. A feature without entries has the place
@@ -176,10 +166,10 @@ class Constraints:
         them.
         """
         kernels._pair_weights(
-            slopes, self._same, self._other, self.weights, self._near_pair, self._near[2]
+            slopes, self._same, self._other, self.weights, self._near_pair, self._near.values
         )
         if self._overlaps is not None:
-            kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
+            kernels._diagonal_of_overlaps(self.weights, self._overlaps, self._diagonal)
         else:
             self._add_overlaps(self.weights, 0)
 
@@ -189,7 +179,7 @@ class Constraints:
 
     def row(self, i: int) -> np.ndarray:
         """Return row i of ``X'(B + B')X``, shape (m,). The next call overwrites it."""
-        kernels._gradient_row(i, *self._near, *self._columns, *self._rows, self._sums, self._row)
+        kernels._gradient_row(i, self._near, self._columns, self._rows, self._sums, self._row)
         return self._row
 
     def atom_scores(self, i: int, j: int, sign: int, scale: float) -> np.ndarray:
@@ -197,25 +187,14 @@ class Constraints:
         in `features`.
         """
         out = np.empty(len(self))
-        kernels._atom_scores(
-            i,
-            j,
-            sign,
-            scale,
-            *self._columns,
-            self._anchor_ptr,
-            self._similar,
-            self._different,
-            self._column,
-            out,
-        )
+        kernels._atom_scores(i, j, sign, scale, self._columns, self._triplets, self._column, out)
         return out
 
     def atom_values(self, atoms: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write ``p_k' B p_k`` into ``out[k]`` and return that part of `out`.
         ``p_k = X(e_i + sign e_j)``, so it is ``-T/scale <G, atom k>``.
         """
-        kernels._atom_values(atoms, self.diagonal(), *self._near, *self._columns, self._column, out)
+        kernels._atom_values(atoms, self.diagonal(), self._near, self._columns, self._column, out)
         return out[: len(atoms)]
 
 
@@ -236,10 +215,8 @@ def _factors(weights, T):
 
 
 def _arrays(X):
-    """Return the row pointers, indices and entries of a CSR array for kernels, or those of columns
-    of a CSC array.
-    """
-    return X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data
+    """Return the :class:`CsrRows` of a CSR array, or those of the transpose of a CSC array."""
+    return CsrRows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
 
 
 def _pointers(sorted_ids, n):

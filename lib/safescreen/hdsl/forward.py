@@ -52,7 +52,7 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
     """
     diagonal = constraints.diagonal()
     norms = np.empty(constraints.features.size)
-    kernels._sum_norms(*constraints._near, *constraints._columns, constraints._sums, norms)
+    kernels._sum_norms(constraints._near, constraints._columns, constraints._sums, norms)
     halves = diagonal + 0.5 * norms * constraints.column_norms
     order = np.argsort(-halves, kind="stable")
     halves = halves[order]
@@ -61,9 +61,9 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
         order,
         bounds,
         diagonal,
-        *constraints._near,
-        *constraints._columns,
-        *constraints._rows,
+        constraints._near,
+        constraints._columns,
+        constraints._rows,
         constraints._sums,
         constraints._row,
     )
