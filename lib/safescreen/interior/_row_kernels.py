@@ -18,18 +18,6 @@ LARGEST_PART = 300
 """A part of more nodes than this is not factorized."""
 
 
-class PairNumbers(NamedTuple):
-    """The points that rows are written of, the two points of each pair, and the two pairs of each
-    term.
-    """
-
-    Y: NDArray
-    same_rows: NDArray
-    other_rows: NDArray
-    same: NDArray
-    other: NDArray
-
-
 class GraphParts(NamedTuple):
     """The connected parts: the terms of part c are ``order[starts[c]:starts[c + 1]]``."""
 
@@ -65,8 +53,8 @@ def edge_rows(pairs, edges, weights, full, out):
     for r in range(edges.size):
         t = edges[r]
         root = np.sqrt(weights[t])
-        coordinates(pairs.Y, pairs.other_rows, np.int64(pairs.other[t]), full, out[r])
-        coordinates(pairs.Y, pairs.same_rows, np.int64(pairs.same[t]), full, z)
+        coordinates(pairs.X, pairs.other_rows, np.int64(pairs.other[t]), full, out[r])
+        coordinates(pairs.X, pairs.same_rows, np.int64(pairs.same[t]), full, z)
         for c in range(z.size):
             out[r, c] = root * (out[r, c] - z[c])
 
@@ -92,9 +80,9 @@ def part_rows(pairs, parts, dense, start, weights, full, out, local):
             for k in range(n):
                 node = nodes[k]
                 if node < n_same:
-                    coordinates(pairs.Y, pairs.same_rows, node, full, Z[k])
+                    coordinates(pairs.X, pairs.same_rows, node, full, Z[k])
                 else:
-                    coordinates(pairs.Y, pairs.other_rows, node - n_same, full, Z[k])
+                    coordinates(pairs.X, pairs.other_rows, node - n_same, full, Z[k])
             n_rows += _factor_rows(L, Z, out, n_rows)
         for k in range(n):
             local[nodes[k]] = -1

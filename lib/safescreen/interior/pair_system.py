@@ -16,7 +16,6 @@ from safescreen._threads import matmul
 from safescreen.interior._row_kernels import (
     LARGEST_PART,
     GraphParts,
-    PairNumbers,
     edge_rows,
     part_rows,
 )
@@ -160,8 +159,12 @@ class PairSystem:
         Y = matmul(X, root) if self.full else X * np.sqrt(root)
         most = max(BLOCK_BYTES // (8 * self.width), LARGEST_PART)
         out = np.empty((min(most, max(edges.size, n_rows, 1)), self.width))
-        pairs = PairNumbers(
-            Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other
+        pairs = kernels.PairNumbers(
+            X=Y,
+            same_rows=terms.same_pairs.rows,
+            other_rows=terms.other_pairs.rows,
+            same=terms.same,
+            other=terms.other,
         )
         for start in range(0, edges.size, len(out)):
             numbers = edges[start : start + len(out)]

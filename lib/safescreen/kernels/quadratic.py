@@ -53,6 +53,18 @@ class End(NamedTuple):
     updates: int
 
 
+class BoxPoint(NamedTuple):
+    """A point `v` between its bounds, with the slopes of the objective there and the diagonal of Q;
+    all of shape (m,).
+    """
+
+    slopes: NDArray
+    v: NDArray
+    low: NDArray
+    high: NDArray
+    diagonal: NDArray
+
+
 def minimise(
     Q: NDArray,
     slopes: NDArray,
@@ -136,19 +148,20 @@ def solve_box(Q, slopes, v, low, high, enough, updates):
     for t in range(n):
         diagonal[t] = Q[t, t]
     inverse = np.where(diagonal > 0.0, 1.0 / diagonal, 0.0)
+    point = BoxPoint(slopes=slopes, v=v, low=low, high=high, diagonal=diagonal)
     done = 0
     i = 0
     j = 0
     move_i = 0.0
     move_j = 0.0
     while True:
-        _follow(Q[i], move_i, Q[j], move_j, slopes, v, low, high, diagonal, inverse, gains)
+        _follow(Q[i], move_i, Q[j], move_j, point, inverse, gains)
         i = _largest(gains)
         if gains[i] <= enough or done >= updates:
             return done
-        _pair_gains(Q[i], i, slopes, v, low, high, diagonal, inverse[i], gains)
+        _pair_gains(Q[i], i, point, inverse[i], gains)
         j = _largest(gains)
-        move_i, move_j = _pair(i, j, Q[i, j], slopes, v, low, high, diagonal, inverse[i])
+        move_i, move_j = _pair(i, j, Q[i, j], point, inverse[i])
         v[i] = min(max(v[i] + move_i, low[i]), high[i])
         if j != i:
             v[j] = min(max(v[j] + move_j, low[j]), high[j])
@@ -156,10 +169,11 @@ def solve_box(Q, slopes, v, low, high, enough, updates):
 
 
 @njit(inline="always")
-def _pair(i, t, product, slopes, v, low, high, diagonal, inverse):
+def _pair(i, t, product, point, inverse):
     """Return the steps of two coordinates: the best for both without bounds, then clipped one after
     the other. If both are the same coordinate, return its step alone.
     """
+    slopes, v, low, high, diagonal = point
     largest = diagonal[i] * diagonal[t]
     determinant = max(largest - product * product, NEARLY * largest, 1e-300)
     step = (slopes[i] * product - slopes[t] * diagonal[i]) / determinant
@@ -169,19 +183,21 @@ def _pair(i, t, product, slopes, v, low, high, diagonal, inverse):
 
 
 @njit
-def _pair_gains(row, i, slopes, v, low, high, diagonal, inverse, gains):
+def _pair_gains(row, i, point, inverse, gains):
+    slopes, diagonal = point.slopes, point.diagonal
     for t in range(gains.size):
-        move, step = _pair(i, t, row[t], slopes, v, low, high, diagonal, inverse)
+        move, step = _pair(i, t, row[t], point, inverse)
         gains[t] = -move * (slopes[i] + 0.5 * diagonal[i] * move + row[t] * step) - step * (
             slopes[t] + 0.5 * diagonal[t] * step
         )
 
 
 @njit
-def _follow(row, move, other_row, other_move, slopes, v, low, high, diagonal, inverse, gains):
+def _follow(row, move, other_row, other_move, point, inverse, gains):
     """Update the slopes after steps of two coordinates with these rows, and write the gain of each
     coordinate alone.
     """
+    slopes, v, low, high, diagonal = point
     for t in range(gains.size):
         slopes[t] += move * row[t] + other_move * other_row[t]
         step = min(max(v[t] - slopes[t] * inverse[t], low[t]), high[t]) - v[t]

@@ -5,10 +5,46 @@ Everything that depends on the metric is computed once for each pair. A term the
 subtraction, and its weight is added to two pairs. Kernels fill the arrays that are named last.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._numba import njit
 from safescreen.rounding import UNIT
+
+
+class PairNumbers(NamedTuple):
+    """Terms over the points X, shape (n, d): the two points of each pair, shapes (P, 2) and (Q, 2),
+    and the two pairs of each term, both of shape (T,).
+    """
+
+    X: NDArray
+    same_rows: NDArray
+    other_rows: NDArray
+    same: NDArray
+    other: NDArray
+
+
+class OtherPairs(NamedTuple):
+    """The number of the other pair of each term, shape (T,), and the value and the weight of each
+    of these pairs, shape (Q,).
+    """
+
+    numbers: NDArray
+    values: NDArray
+    weights: NDArray
+
+
+class UndecidedTerms(NamedTuple):
+    """The two pairs of each undecided term, its norm, and its number among all terms; all of shape
+    (U,).
+    """
+
+    same: NDArray
+    other: NDArray
+    norms: NDArray
+    numbers: NDArray
 
 
 @njit(inline="always")
@@ -83,7 +119,7 @@ def pair_scales(X, point_norms, pairs, out):
 
 
 @njit
-def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
+def term_norms(pairs, point_norms, diagonal, out):
     """Write upper bounds of ``||a_t||``, where ``a = u u' - v v'`` with ``u = x_k - x_l`` (other)
     and ``v = x_i - x_j`` (same).
 
@@ -97,6 +133,7 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
     point with itself is exact. For pairs that share a point p is one difference, ``x_j - x_l`` or
     ``x_k - x_i``.
     """
+    X, same_pairs, other_pairs, same, other = pairs
     d = X.shape[1]
     rounding = (d + 8) * UNIT
     for t in range(same.size):
@@ -130,12 +167,13 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
 
 
 @njit
-def feature_squares(X, same_pairs, other_pairs, same, other, weights, step, scales, out):
+def feature_squares(pairs, weights, step, scales, out):
     """Add to ``out[k]`` the sum of ``w_t (a_tk s_k^2)^2`` over the terms of a diagonal metric, with
     ``s_k = scales[k]``, a power of two that brings the entries of column k below 1.
 
     There is one weight a term (``step = 1``), or one for all (``step = 0``).
     """
+    X, same_pairs, other_pairs, same, other = pairs
     for t in range(same.size):
         i, j = same_pairs[same[t], 0], same_pairs[same[t], 1]
         k, m = other_pairs[other[t], 0], other_pairs[other[t], 1]
@@ -169,10 +207,11 @@ def chunk_products(
 
 
 @njit(inline="always")
-def _run_alike(start, stop, value, other, other_values, tau, smooth, other_weights):
+def _run_alike(start, stop, value, others, tau, smooth):
     """Add up a run of terms that share their same pair, their threshold and the weight 1, see
     :func:`loss_sums`. Return its weight, loss, ``tau'alpha`` and ``alpha'alpha``.
     """
+    other, other_values, other_weights = others
     inverse, half, cap = smooth
     loss, weight, square = 0.0, 0.0, 0.0
     for t in range(start, stop):
@@ -187,8 +226,9 @@ def _run_alike(start, stop, value, other, other_values, tau, smooth, other_weigh
 
 
 @njit(inline="always")
-def _run(start, stop, value, other, other_values, tau, weights, smooth, other_weights):
+def _run(start, stop, value, others, tau, weights, smooth):
     """Do what :func:`_run_alike` does for terms that share only their same pair."""
+    other, other_values, other_weights = others
     inverse, half, cap = smooth
     loss, weight, alpha_sum, square = 0.0, 0.0, 0.0, 0.0
     for t in range(start, stop):
@@ -220,6 +260,7 @@ def loss_sums(terms, values, tau, weights, gamma, cap, pair_weights, sums):
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     sums[:] = 0.0
+    others = OtherPairs(other, other_values, other_weights)
     smooth = 1.0 / gamma, 0.5 * gamma, cap
     alike = weights is None and tau.strides[0] == 0
     start = 0
@@ -230,13 +271,9 @@ def loss_sums(terms, values, tau, weights, gamma, cap, pair_weights, sums):
             stop += 1
         value = same_values[s]
         if alike:
-            found = _run_alike(
-                start, stop, value, other, other_values, tau[0], smooth, other_weights
-            )
+            found = _run_alike(start, stop, value, others, tau[0], smooth)
         else:
-            found = _run(
-                start, stop, value, other, other_values, tau, weights, smooth, other_weights
-            )
+            found = _run(start, stop, value, others, tau, weights, smooth)
         same_weights[s] += found[0]
         sums[0] += found[1]
         sums[1] += found[2]
@@ -301,21 +338,11 @@ def fill_products(same_ptr, other_ptr, same, other):
 
 
 @njit
-def partition(
-    same,
-    other,
-    norms,
-    status,
-    same_weights,
-    other_weights,
-    left_same,
-    left_other,
-    left_norms,
-    left_numbers,
-):
+def partition(same, other, norms, status, same_weights, other_weights, left):
     """Count the terms of status 1 on their pairs, as exact integers, and gather the terms of status
-    0.
+    0 in the arrays of `left`.
     """
+    left_same, left_other, left_norms, left_numbers = left
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     n = 0

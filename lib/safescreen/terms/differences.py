@@ -110,8 +110,7 @@ class PairDifferences(Terms):
         if self._norms is None:
             self._norms = np.empty(len(self))
             p = self.points
-            args = (self.same_pairs.rows, self.other_pairs.rows, self.same, self.other, p.diagonal)
-            kernels.term_norms(p.X, p.norms, *args, self._norms)
+            kernels.term_norms(self._pair_numbers(), p.norms, p.diagonal, self._norms)
         return self._norms
 
     @property
@@ -259,19 +258,19 @@ class PairDifferences(Terms):
     ) -> tuple[Self, NDArray, float, NDArray]:
         """Return what :meth:`Terms.partition` returns, in one pass over the terms."""
         n = int(np.count_nonzero(status == 0))
-        same = np.empty(n, dtype=np.int32)
-        other = np.empty(n, dtype=np.int32)
-        numbers = np.empty(n, dtype=np.int32)
-        norms = np.empty(n)
-        weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
-        kernels.partition(
-            self.same, self.other, self.norms, status, *weights, same, other, norms, numbers
+        left = kernels.UndecidedTerms(
+            same=np.empty(n, dtype=np.int32),
+            other=np.empty(n, dtype=np.int32),
+            norms=np.empty(n),
+            numbers=np.empty(n, dtype=np.int32),
         )
+        weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
+        kernels.partition(self.same, self.other, self.norms, status, *weights, left)
         if self.weights is not None:
             kernels.pair_weights(self.same, self.other, self.weights * (status == 1), *weights)
-        undecided = self._part(same, other, norms, numbers)
+        undecided = self._part(*left)
         total, error = self._gram(*weights)
-        return undecided, total, error, numbers
+        return undecided, total, error, left.numbers
 
     @property
     def feature_norms(self) -> NDArray:
@@ -292,9 +291,8 @@ class PairDifferences(Terms):
         scales = np.ldexp(1.0, -exponents)
         weights = np.ones(1) if self.weights is None else self.weights
         squares = np.zeros(p.d)
-        terms = (self.same_pairs.rows, self.other_pairs.rows, self.same, self.other)
         step = int(self.weights is not None)
-        kernels.feature_squares(p.X, *terms, weights, step, scales, squares)
+        kernels.feature_squares(self._pair_numbers(), weights, step, scales, squares)
         lengths = np.sqrt(upper(squares, len(self) + 8))
         lengths += 64.0 * UNIT * np.sqrt(self._total_weight)
         with np.errstate(over="ignore"):
@@ -318,6 +316,15 @@ class PairDifferences(Terms):
         fewer._length = self._length
         fewer._square = self._square
         return fewer
+
+    def _pair_numbers(self):
+        return kernels.PairNumbers(
+            X=self.points.X,
+            same_rows=self.same_pairs.rows,
+            other_rows=self.other_pairs.rows,
+            same=self.same,
+            other=self.other,
+        )
 
     def _part(self, same, other, norms, numbers):
         same_pairs, same = self.same_pairs.compact(same)
