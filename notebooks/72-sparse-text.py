@@ -776,9 +776,9 @@ grown = record.read("grown", optional=True)
 chosen = record.read("chosen").loc[0]
 iteration = int(chosen["iteration"])
 in_the_end = int(chosen["features in the end"])
-assert in_the_end <= 2 * max_iter
 
 # %% tags=["HDSL19-F4"]
+assert in_the_end <= 2 * max_iter, "an iteration adds two features at most"
 if grown is None:
     print(older)
 else:
