@@ -1,18 +1,15 @@
 # %% [markdown]
 # # The gradient bound (GB)
 #
-# One point and one slope of the objective there are enough to fence the unknown solution in a ball. This
-# notebook derives the ball, computes it in ten lines of numpy and with the library, draws it, uses it to
-# screen, and breaks its assumptions one by one to see what each is for.
+# A point of the cone and a subgradient of the objective at this point determine a ball that contains the unknown solution. This notebook derives the ball, computes it in ten lines of numpy and with the library, draws it, and uses it to screen. Then it breaks the assumptions one by one, to show why the proof needs each.
 #
 # At the end you will have seen that the gradient bound
 #
 # * follows from two inequalities and one completed square, the same for a metric, a diagonal metric and
 #   a support vector machine;
-# * is a ball with a diameter you can point at, and that the solution can lie on its very surface;
-# * works with *any* dual point, for the price of the gaps in Fenchel's inequality;
-# * keeps a positive radius at the solution whenever the cone constraint is active, which is why the next
-#   notebook projects it.
+# * is a ball whose diameter is a segment between two known points, and that the solution can lie on the ball's surface;
+# * works with *any* dual point, if the gaps in Fenchel's inequality are added to the squared radius;
+# * keeps a positive radius at the solution whenever the cone constraint is active. Therefore the next notebook projects the center.
 
 # %%
 import numpy as np
@@ -25,9 +22,7 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# A small problem to look at while we go: twelve points of the plane in two classes, their triplets, and a metric $M$ of
-# shape $2 \times 2$. Its solution $M^\star$ is computed to a duality gap of $10^{-11}$. It has rank one, so the constraint
-# $M \succeq 0$ is active.
+# Our example is a small problem: twelve points of the plane in two classes, their triplets, and a metric $M$ of shape $2 \times 2$. The library solves the problem to a duality gap of $10^{-11}$. The solution $M^\star$ has rank one, so the constraint $M \succeq 0$ is active.
 
 # %%
 rng = np.random.default_rng(3)
@@ -44,12 +39,9 @@ print(problem)
 print("eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(solution.x)), 4))
 
 # %% [markdown]
-# Stand at any point $x$ of the cone and follow the negative slope of the objective to the point $x - g/\lambda$. The
-# segment between the two is the diameter of a ball, and the solution lies in this ball. That is the gradient bound.
+# Start from any point $x$ of the cone and go along the negative gradient $-g$ of the objective to the point $x - g/\lambda$. The segment between these two points is the diameter of a ball, and the solution lies in this ball. The gradient bound is this ball.
 #
-# Left, $2 \times 2$ matrices: the plane through $x$, the solution and $x - g/\lambda$. It contains the center, so it cuts
-# the ball in its largest disc. The cone (shaded) is the part of this plane with non-negative eigenvalues. Right, the same
-# points with a diagonal metric, where the plane is the whole space.
+# The left picture shows the plane of $2 \times 2$ matrices through $x$, the solution and $x - g/\lambda$. This plane contains the center, so it cuts the ball in its largest disc. In the shaded region, the cone, the eigenvalues are non-negative. The right picture shows the same data with a diagonal metric; a diagonal metric has two entries, so all of them lie in the plane.
 
 # %%
 x = 0.3 * np.eye(2)
@@ -65,15 +57,14 @@ for ax, prob, start, title in (
     plane = None if start.ndim == 1 else (best, start, b.center)
     figures.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
 figures.show(
-    "Left is a plane of matrices, right the plane of diagonal metrics, each with the cone shaded "
-    "and a disc, the gradient bound. The reference x "
-    "and the point x minus the gradient over lambda are the ends of a diameter; the "
-    "optimum lies inside."
+    "The left panel shows a plane of matrices and the right panel the plane of diagonal metrics. "
+    "In each panel the cone is shaded, and the disc is the gradient bound. The reference x and "
+    "the point x minus the gradient over lambda are the ends of a diameter; the optimum lies "
+    "inside the disc."
 )
 
 # %% [markdown]
-# Both pictures show what is wrong with this ball: a good part of it is outside the cone, on the left
-# even its center. The solution cannot be there, yet the ball does not know.
+# Both pictures show a weakness of this ball: a large part of the ball is outside the cone. In the left picture even the center is outside. The solution cannot lie outside the cone, but the ball does not use this fact.
 
 # %% [markdown]
 # ## The claim
@@ -90,8 +81,7 @@ figures.show(
 # | $g$ is a subgradient of $P$ **at** $x$ (step 5 shows what to do when it is not) | 1, 3 |
 # | $\lambda > 0$ | 4 |
 #
-# Nothing is asked about how good $x$ is: any feasible point will do, and a better one usually gives a
-# smaller ball.
+# The theorem does not require that $x$ is near the solution. Any feasible point gives a valid ball, and a point nearer to the solution usually gives a smaller ball.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -111,20 +101,18 @@ figures.show(
 #
 # ### Step 1: slopes of a convex function do not decrease (STS19 eq. C.3)
 #
-# Write $-\alpha_t$ for a slope of the loss at the margin $\langle a_t, x\rangle$ and $-\alpha^\star_t$
-# for one at $\langle a_t, x^\star\rangle$. A convex function lies above its tangents, at either point:
+# Write $-\alpha_t$ for a slope of the loss at the margin $\langle a_t, x\rangle$, and $-\alpha^\star_t$ for a slope at $\langle a_t, x^\star\rangle$. A convex function lies above its tangents at both points:
 #
 # $$\ell(\langle a_t, x^\star\rangle) \ge
 # \ell(\langle a_t, x\rangle) - \alpha_t \langle a_t, x^\star - x\rangle, \qquad
 # \ell(\langle a_t, x\rangle) \ge
 # \ell(\langle a_t, x^\star\rangle) - \alpha^\star_t \langle a_t, x - x^\star\rangle .$$
 #
-# Adding the two cancels the losses, and summing over $t$ with $H(\alpha) = c + \sum_t \alpha_t a_t$
-# leaves
+# Add the two inequalities: the losses cancel. Then sum over $t$, with $H(\alpha) = c + \sum_t \alpha_t a_t$:
 #
 # $$\langle H(\alpha) - H(\alpha^\star),\; x - x^\star\rangle \le 0 . \tag{1}$$
 #
-# It is the loss that has to be convex here, nothing else. For the smoothed hinge:
+# This step uses only that the loss is convex. We check the slopes of the smoothed hinge:
 
 # %%
 u, v = np.meshgrid(np.linspace(-1.0, 2.0, 301), np.linspace(-1.0, 2.0, 301))
@@ -134,11 +122,9 @@ for gamma in (0.0, 0.05, 1.0):
 print("alpha(u) = -loss'(u) never increases with u:", u.size, "pairs, three widths gamma")
 
 # %% [markdown]
-# ### Step 2: at the solution no feasible direction goes down (STS19 eq. C.1)
+# ### Step 2: at the solution the objective decreases in no feasible direction (STS19 eq. C.1)
 #
-# Some subgradient of $P$ at $x^\star$, namely $\lambda x^\star - H(\alpha^\star)$, has a non-negative
-# inner product with every direction that stays in $K$. The direction towards our reference $x$ is one of
-# them, **because** $x \in K$ and $K$ is convex:
+# The subgradient $\lambda x^\star - H(\alpha^\star)$ of $P$ at $x^\star$ has a non-negative inner product with every direction that stays in $K$. The direction towards our reference $x$ stays in $K$, **because** $x \in K$ and $K$ is convex:
 #
 # $$\langle \lambda x^\star - H(\alpha^\star),\; x - x^\star\rangle \ge 0 . \tag{2}$$
 
@@ -149,27 +135,25 @@ feasible = [B @ B.T for B in rng.standard_normal((1000, 2, 2))]
 products = np.array([np.vdot(slope_at_star, x - x_star) for x in feasible])
 
 assert products.min() >= -1e-5 * np.linalg.norm(slope_at_star)
-print("norm of the slope at the solution:", round(float(np.linalg.norm(slope_at_star)), 3))
+print("norm of the gradient at the solution:", round(float(np.linalg.norm(slope_at_star)), 3))
 print("smallest inner product with 1000 feasible directions:", round(float(products.min()), 3))
 
 # %% [markdown]
-# The slope at the solution is not zero: the constraint holds it up. All 1000 inner products are
-# non-negative.
+# The gradient at the solution is not zero, because the constraint is active. All 1000 inner products are non-negative.
 #
-# ### Step 3: the two together
+# ### Step 3: the sum of (1) and (2)
 #
-# Add (1) and (2): $H(\alpha^\star)$ drops out, $\langle H(\alpha) - \lambda x^\star, x - x^\star\rangle
-# \le 0$. Put in $g = \lambda x - H(\alpha)$, which is a subgradient of $P$ at $x$:
+# Add (1) and (2): $H(\alpha^\star)$ cancels, and $\langle H(\alpha) - \lambda x^\star, x - x^\star\rangle \le 0$ remains. Insert $g = \lambda x - H(\alpha)$, which is a subgradient of $P$ at $x$:
 #
 # $$\lambda \|x^\star - x\|^2 + \langle g,\, x^\star - x\rangle \le 0 . \tag{3}$$
 #
-# Everything unknown about the solution has gone into one quadratic inequality for $x^\star$ itself. We
-# can look at both terms on the example, from a reference that is far off.
+# In (3) only $x^\star$ is unknown, so (3) is a quadratic inequality for the solution. We compute both terms of (3) on the example, with a reference that is far from the solution.
 
 # %%
 x = 0.3 * np.eye(2)
 g = lam * x - problem.terms.adjoint(problem.alpha(x))
-square, slope = lam * np.linalg.norm(x_star - x) ** 2, np.vdot(g, x_star - x)
+square = lam * np.linalg.norm(x_star - x) ** 2
+slope = np.vdot(g, x_star - x)
 print(f"lam |x* - x|^2 = {square:.3f},  <g, x* - x> = {slope:.3f},  sum {square + slope:.3f}")
 assert square + slope <= 0.0
 
@@ -183,13 +167,9 @@ assert square + slope <= 0.0
 #
 # So (3) says $\|x^\star - Q\|^2 - r^2 \le 0$ with the $Q$ and $r$ of the claim. **This is the theorem.**
 #
-# The same inequality reads $\langle x^\star - x,\; x^\star - (x - g/\lambda)\rangle \le 0$: from
-# $x^\star$ the two points $x$ and $x - g/\lambda = H(\alpha)/\lambda$ are seen under an angle of at
-# least 90 degrees. By Thales' theorem that is the ball with the segment between them as its diameter.
-# One end is where we stand, the other is where we would jump if all slopes stayed as they are.
+# We can also write (3) as $\langle x^\star - x,\; x^\star - (x - g/\lambda)\rangle \le 0$: seen from $x^\star$, the angle between the points $x$ and $x - g/\lambda = H(\alpha)/\lambda$ is at least 90 degrees. By Thales' theorem $x^\star$ then lies in the ball whose diameter is the segment between these two points. One end of the diameter is the reference. The other end would minimise the objective if all slopes stayed constant and there were no constraint.
 #
-# sympy expands both for symmetric $2 \times 2$ matrices and the Frobenius inner product. (All sides are
-# sums over coordinates, so what holds for three coordinates holds for any number.)
+# sympy expands both forms for symmetric $2 \times 2$ matrices and the Frobenius inner product. (All sides are sums over coordinates, so an identity for three coordinates holds for any number of coordinates.)
 
 # %%
 def symmetric(name):
@@ -207,31 +187,28 @@ ell = sp.symbols("lambda", positive=True)
 left = inner(Z - M, Z - M) + inner(G, Z - M) / ell
 Q = M - G / (2 * ell)
 right = inner(Z - Q, Z - Q) - inner(G, G) / (4 * ell**2)
-thales = inner(Z - M, Z - (M - G / ell))  # seen from the two ends of a diameter
-print(
-    "left minus right:", sp.expand(left - right), "  left minus Thales:", sp.expand(left - thales)
-)
-assert sp.expand(left - right) == 0 and sp.expand(left - thales) == 0
+thales = inner(Z - M, Z - (M - G / ell))  # M and M - G / ell are the ends of a diameter
+left_right = sp.expand(left - right)
+left_thales = sp.expand(left - thales)
+print("left minus right:", left_right, "  left minus Thales:", left_thales)
+assert left_right == 0 and left_thales == 0
 
 # %% [markdown]
-# ### Step 5: any dual point, at a price
+# ### Step 5: any dual point, with a larger radius
 #
-# What if $\alpha$ is *not* the vector of slopes at $x$? For example because it comes from another
-# solver, or because rounding has touched it? Then the tangent in step 1 may cut above the loss, by at
-# most the gap of Fenchel's inequality (whichever $\alpha_t \in [0, 1]$ is used):
+# Suppose that $\alpha$ is *not* the vector of slopes at $x$, for example because it comes from another solver or contains rounding errors. Then the line in step 1 may lie above the loss. For every $\alpha_t \in [0, 1]$ it lies above by at most the term's gap in Fenchel's inequality, and we sum these gaps:
 #
 # $$\varphi = \sum_t \ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t)
 # + \alpha_t \langle a_t, x\rangle \;\ge\; 0,$$
 #
 # with $\varphi = 0$ exactly when all $-\alpha_t$ are slopes at $x$.
 #
-# Carrying it along, (1) gets $\varphi$ on its right side, (3) too, and step 4 ends with
+# With this $\alpha$ the right sides of (1) and (3) are $\varphi$ in place of 0, and step 4 gives
 #
 # $$Q = x - \tfrac{1}{2\lambda} g, \qquad r^2 = \tfrac{1}{4\lambda^2}\|g\|^2 + \tfrac1\lambda \varphi,
 # \qquad g = \lambda x - H(\alpha) . \tag{4}$$
 #
-# The solver needs this for the hinge, whose dual points are fractional at the kink. It is what the library
-# computes, with an upper bound of $\varphi$ that covers the rounding of every margin. The Fenchel gap of the smoothed hinge in closed form, for each of the three pieces of the loss:
+# The solver needs (4) for the hinge, because the hinge's dual points are fractional at the kink. The library computes (4), with an upper bound of $\varphi$ that covers the rounding errors of all margins. The next cell prints the Fenchel gap of the smoothed hinge for each of the three pieces of the loss:
 
 # %%
 m, a, gam = sp.symbols("u alpha gamma", positive=True)
@@ -247,14 +224,11 @@ square = (1 - m - gam * a) ** 2 / (2 * gam)
 assert sp.simplify(pieces["quadratic"] + conjugate + a * m - square) == 0
 
 # %% [markdown]
-# On the quadratic piece it is a square, zero exactly at $\alpha = (1 - u)/\gamma$. On the other two it
-# is a product: for $u > 1$ non-negative, and zero at $\alpha = 0$; for $u < 1 - \gamma$ non-negative on
-# $[0, 1]$, and zero at $\alpha = 1$.
+# On the quadratic piece the Fenchel gap is a square, which is zero exactly at $\alpha = (1 - u)/\gamma$. On the two straight pieces the Fenchel gap is a product. For $u > 1$ this product is non-negative, and zero at $\alpha = 0$. For $u < 1 - \gamma$ it is non-negative on $[0, 1]$, and zero at $\alpha = 1$.
 #
 # ## Ten lines of numpy
 #
-# A matrix is the vector of its entries, then the Frobenius inner product is a dot product. `A` holds one
-# term a row.
+# We store a matrix as the vector of its entries, so that the Frobenius inner product is a dot product. Each row of `A` is one term.
 
 # %%
 def gradient_ball(A, x, lam, gamma, alpha=None):
@@ -276,10 +250,9 @@ slow_center, slow_radius = gradient_ball(A, x.ravel(), lam, loss.gamma)
 print("center", np.round(slow_center, 4), " radius", round(float(slow_radius), 4))
 
 # %% [markdown]
-# ## The library, and does it match?
+# ## Does the library match?
 #
-# The centers agree to rounding. The library's radius must not be smaller than the exact one, since it
-# includes the rounding of the whole computation, and it should not be much larger.
+# The two centers agree up to rounding. The library's radius includes bounds of all rounding errors. So it must not be smaller than the exact radius, and should not be much larger.
 
 # %%
 ball = ss.spheres.gradient_bound(problem, x, lam)
@@ -287,24 +260,14 @@ difference = np.linalg.norm(ball.center.ravel() - slow_center)
 excess = ball.radius / slow_radius - 1.0
 print("center", np.round(ball.center.ravel(), 4), " radius", round(ball.radius, 4))
 assert difference < 1e-13 and 0.0 < excess < 1e-9
-print("the centers differ by less than 1e-13, and the radius is larger, by less than a part in 1e9")
+print("the centers differ by less than 1e-13, and the library's radius is larger by less than 1e-9")
 
 # %% [markdown]
 # ## One theorem for three cones
 #
-# Steps 1 to 5 never asked what $K$ is. Here are random problems of all three kinds, each solved to a
-# tiny gap, and references of all qualities: zero, points of the cone drawn at random near and far, a
-# point half-way to the solution, the solution itself. Each goes with three dual points: its own slopes
-# $\alpha(x)$, random numbers of $[0, 1]$, and a mixture of the two. The library's ball is compared with
-# the ten lines of numpy, and its distance from the solution $\|x^\star - Q\|/r$ with 1, the surface (the
-# accuracy of the computed $x^\star$, which the solver reports as `eps`, is granted to the ball).
+# Steps 1 to 5 use only that $K$ is a convex cone. We test the theorem on random problems of three kinds, each solved to a tiny gap. The references are zero, random points of the cone near and far, a point half-way to the solution, and the solution itself. We combine each reference with three dual points: the slopes $\alpha(x)$, random numbers in $[0, 1]$, and a mixture of both. We compare the library's ball with the ten lines of numpy. Then we compute $\|x^\star - Q\|/r$, which must be at most 1; here we add to the radius the solver's bound `eps` of the error of the computed $x^\star$.
 #
-# **Is the surface reached?** From $\lambda_{\max}$ on all terms are on the linear piece of the loss, at
-# $x = 0$ as well as at $x^\star = [H(\mathbf 1)]_K/\lambda$. Then (1) is an equality, and so is (2): every
-# such solution is on the surface of the ball around $x = 0$, whether the constraint is active or not. And
-# for (4): one term $a = 1$ on the line, the hinge, $\lambda = 1$. The solution is $x^\star = 1$, at the
-# kink. From $x = 0$ with the dual point $s$ the center is $s/2$, $\varphi = 1 - s$ and $r = 1 - s/2$: the
-# solution is on the surface for every $s$, with a $\varphi$ that is not 0.
+# **Can the solution lie on the surface?** For $\lambda \ge \lambda_{\max}$ all terms are on the linear piece of the loss, both at $x = 0$ and at $x^\star = [H(\mathbf 1)]_K/\lambda$. Then (1) and (2) are equalities. So the solution is on the surface of the ball of the reference $x = 0$, whether the constraint is active or not. For (4) we use one term $a = 1$ on the line, the hinge, and $\lambda = 1$. The solution is $x^\star = 1$, at the kink. For the reference $x = 0$ and the dual point $s$ the center is $s/2$, $\varphi = 1 - s$ and $r = 1 - s/2$. So the solution is on the surface for every $s$, although $\varphi > 0$ for $s < 1$.
 
 # %%
 def random_problem(kind, gamma, rng):
@@ -330,19 +293,18 @@ def references(problem, x_star, rng):
 
 
 def library_ball(problem, x, weight, alpha):
-    """GB as a solver has it: from the evaluation of a pair."""
+    """GB from the evaluation of a pair, as a solver computes it."""
     return ss.SPHERES["GB"].build(BallReference(problem, problem.evaluate(x, weight, alpha)))
 
 
 # %%
 def instances(rng, kinds, repeats):
-    """Random problems, their terms as rows, a lam, and the solution."""
+    """Random problems, their terms as rows, a value of lam, and the solution."""
     for kind in kinds:
         for repeat in range(repeats):
             instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-            rows = np.array(
-                [instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))]
-            )
+            units = np.eye(len(instance))
+            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in units])
             lam_max = max(instance.lam_max(), 1.0)
             weight = lam_max * rng.choice([2.0, 0.5, 0.1, 0.02])
             optimum = ss.solve(instance, weight, rtol=1e-13, tol=1e-12)
@@ -358,58 +320,63 @@ def pairs(problem, optimum, rng):
             yield reference, alpha
 
 
+# %%
+def above_lam_max(instance):
+    """Distance of the solution at 1.5 lam_max from the center of the ball of x = 0, in radii."""
+    weight = 1.5 * max(instance.lam_max(), 1.0)
+    b = ss.spheres.gradient_bound(instance, instance.cone.zeros(), weight)
+    return np.linalg.norm(instance.all_linear() / weight - b.center) / b.radius
+
+
 # %% tags=["STS19-T1"]
 rng = np.random.default_rng(11)
-kinds, count, apart = ("metric", "diagonal metric", "support vectors"), 0, 0.0
-largest, attained = dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 1.0)
+kinds = ("metric", "diagonal metric", "support vectors")
+count = 0
+apart = 0.0
+largest = dict.fromkeys(kinds, 0.0)
+attained = dict.fromkeys(kinds, 1.0)
 for kind, instance, rows, weight, optimum in instances(rng, kinds, 40):
     for reference, alpha in pairs(instance, optimum, rng):
         b = library_ball(instance, reference, weight, alpha)
         center, radius = gradient_ball(rows, reference.ravel(), weight, instance.loss.gamma, alpha)
         size = np.linalg.norm(center) + radius
-        apart = max(
-            apart, np.linalg.norm(b.center.ravel() - center) / size, abs(b.radius - radius) / size
-        )
+        apart = max(apart, np.linalg.norm(b.center.ravel() - center) / size)
+        apart = max(apart, abs(b.radius - radius) / size)
         distance = np.linalg.norm(optimum.x - b.center)
         assert distance <= b.radius + optimum.eps
-        largest[kind], count = max(largest[kind], distance / (b.radius + optimum.eps)), count + 1
-    above = 1.5 * max(instance.lam_max(), 1.0)
-    b = ss.spheres.gradient_bound(instance, instance.cone.zeros(), above)
-    on_the_surface = instance.all_linear() / above
-    attained[kind] = min(attained[kind], np.linalg.norm(on_the_surface - b.center) / b.radius)
+        largest[kind] = max(largest[kind], distance / (b.radius + optimum.eps))
+        count += 1
+    attained[kind] = min(attained[kind], above_lam_max(instance))
 
 print(f"{count} balls; the library and numpy differ by less than 1e-6 of their size")
 for kind in kinds:
     print(
-        f"{kind:16} largest distance {largest[kind]:.3f} (bound 1); at 1.5 lam_max from x = 0: "
-        f"{attained[kind]:.6f} in all"
+        f"{kind:16} largest distance {largest[kind]:.3f} radii (bound 1); above lam_max from "
+        f"x = 0 at least {attained[kind]:.6f} radii"
     )
 assert apart < 1e-6 and max(largest.values()) <= 1.0 and min(attained.values()) > 1.0 - 1e-6
 
 # %% [markdown]
-# The one term with the hinge: for all eleven dual points the solution is on the surface.
+# For one term with the hinge the solution is on the surface for all eleven dual points:
 
 # %% tags=["STS19-T1"]
-# a = 1, and a sample of zeros
+# the first sample is the term a = 1; the second sample is zero
 one_term = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Hinge())
 surface = []
 for s in np.linspace(0.0, 1.0, 11):
     b = library_ball(one_term, np.zeros(1), 1.0, np.array([s, 1.0]))
     surface.append(abs(1.0 - b.center[0]) / b.radius)
 
-print(f"one term, hinge, 11 dual points: distance {min(surface):.6f} to {max(surface):.6f}")
+print(f"one term, hinge, 11 dual points: distance {min(surface):.6f} to {max(surface):.6f} radii")
 assert 1.0 - 1e-6 < min(surface) <= max(surface) <= 1.0
 
 # %% [markdown]
-# None is outside. In every family some solutions lie *on* the surface: nothing can be taken away from the
-# radius, neither from the part of the slope nor from the part of $\varphi$.
+# No solution is outside its ball. In each of the three kinds of problems some solutions lie *on* the surface. So no smaller radius would be valid: neither $\|g\|^2/4\lambda^2$ nor $\varphi/\lambda$ in (4) can be reduced.
 
 # %% [markdown]
 # ## What it screens
 #
-# A triplet is certified to cost nothing (R) when $\langle a_t, Q\rangle - r\|a_t\| > 1$, and to be on
-# the linear piece of the loss (L) when $\langle a_t, Q\rangle + r\|a_t\| < 1 - \gamma$. Half-way to the
-# solution:
+# The ball certifies that a triplet has zero loss (R) when $\langle a_t, Q\rangle - r\|a_t\| > 1$. It certifies that a triplet is on the linear piece of the loss (L) when $\langle a_t, Q\rangle + r\|a_t\| < 1 - \gamma$. We take the point half-way to the solution as the reference:
 
 # %%
 x_half = 0.5 * (x + x_star)
@@ -419,23 +386,18 @@ margins = problem.terms.margins(x_star)
 
 assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - loss.gamma)
 assert 0 < found.n_L + found.n_R < len(problem)
-print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; rightly so")
+print(f"{len(problem)} triplets, certified correctly: {found.n_L} in L, {found.n_R} in R")
 figures.terms_on_loss(loss, margins, found, title="margins at the solution, what GB certifies")
 figures.show(
-    "Dots are the triplets on the loss, at their margins at the solution, coloured by what the "
-    "gradient bound certifies: "
-    f"{found.n_L} are certain to lie on the falling line, {found.n_R} on the flat part, and "
-    f"{len(problem) - found.n_L - found.n_R} stay undecided."
+    "Dots show the triplets on the loss, at their margins at the solution. The colour shows what "
+    f"the gradient bound certifies: {found.n_L} triplets lie on the falling line, "
+    f"{found.n_R} lie on the flat part, and {len(problem) - found.n_L - found.n_R} stay undecided."
 )
 
 # %% [markdown]
 # ## The radius at the solution
 #
-# Put $x = x^\star$. The radius is $\|\lambda x^\star - H(\alpha^\star)\| / 2\lambda$, and $\lambda
-# x^\star = [H(\alpha^\star)]_K$, the projection onto the cone. So it is half of $\|[H]_K - H\|/\lambda$:
-# **zero when the constraint is inactive, positive when it is active.** STS19's Table 1 says of GB that
-# its radius "can be" positive; the projected gradient bound, whose center is $[Q]_K$ and
-# $r^2 = r_{GB}^2 - \|Q - [Q]_K\|^2$, does not have this defect. Along the iterates of projected gradient:
+# Let the reference be $x = x^\star$. The radius is $\|\lambda x^\star - H(\alpha^\star)\| / 2\lambda$, and $\lambda x^\star = [H(\alpha^\star)]_K$, the projection onto the cone. So the radius is $\|[H]_K - H\|/2\lambda$: **it is zero when the constraint is inactive, and positive when the constraint is active.** STS19's Table 1 says that the radius of GB "can be" positive. The projected gradient bound (PGB) has the center $[Q]_K$ and the squared radius $r_{GB}^2 - \|Q - [Q]_K\|^2$, and its radius is zero at the solution. We compute both radii at the iterates of projected gradient:
 
 # %% tags=["nbval-ignore-output"]
 bounds = {"GB": ss.spheres.gradient_bound, "PGB": ss.spheres.projected_gradient_bound}
@@ -458,17 +420,17 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
         radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True
     )
 figures.show(
-    "Curves show the radii of the balls against the iteration, on a logarithmic axis. "
-    f"Left, with an active constraint: {figures.ends(radii[titles[0]], '{:.1g}')}. Right, without "
-    "a constraint, where the balls are equal: "
-    f"{figures.ends(radii[titles[1]], '{:.1g}')}."
+    "Curves show the radii of the balls against the iteration, on a logarithmic axis. With an "
+    f"active constraint (left) the radii change as follows: "
+    f"{figures.ends(radii[titles[0]], '{:.1g}')}. Without a constraint (right) the two balls are "
+    f"equal: {figures.ends(radii[titles[1]], '{:.1g}')}."
 )
 
 # %%
 stuck = np.linalg.norm(slope_at_star) / (2 * lam)
 metric, vectors = radii.values()
 print(f"metric, last radius: GB {metric['GB'][-1]:.4f}, PGB below 1e-4")
-print(f"norm of the slope at x* over 2 lam: {stuck:.4f}")
+print(f"norm of the gradient at x* over 2 lam: {stuck:.4f}")
 print("support vectors, last radius of GB: below 1e-4")
 assert abs(metric["GB"][-1] - stuck) < 1e-4 and stuck > 0.01
 assert metric["PGB"][-1] < 1e-4 and vectors["GB"][-1] < 1e-4
@@ -478,9 +440,7 @@ assert metric["PGB"][-1] < 1e-4 and vectors["GB"][-1] < 1e-4
 #
 # ### The reference must be feasible
 #
-# Step 2 walks from $x^\star$ to $x$ inside the cone. Take one term with $a = -1$ on the half-line $x \ge
-# 0$: whatever $\lambda$, the solution is $x^\star = 0$, because the loss grows with $x$. From the
-# infeasible $x = -0.5$ the ball ends before it reaches the cone at all.
+# Step 2 uses that the segment from $x^\star$ to $x$ lies inside the cone. Take one term with $a = -1$ on the half-line $x \ge 0$. The solution is $x^\star = 0$ for every $\lambda$, because the loss increases with $x$. The ball of the infeasible reference $x = -0.5$ does not intersect the cone.
 
 # %%
 center, radius = gradient_ball(np.array([[-1.0]]), np.array([-0.5]), 1.0, 0.05)
@@ -499,12 +459,9 @@ except ValueError as error:
     print("the library refuses:", error)
 
 # %% [markdown]
-# ### The slope must be one at the reference
+# ### The subgradient must be a subgradient at the reference
 #
-# With a dual point that is not $\alpha(x)$, the radius $\|g\|/2\lambda$ is simply wrong. With the
-# Fenchel gap of step 5 added, any dual point is right again. Here are 1000 random dual points at $x = 0$
-# and a large $\lambda$, where the right one is $\alpha = 1$ for every triplet and the solution is known
-# in closed form.
+# With a dual point other than $\alpha(x)$, the radius $\|g\|/2\lambda$ is wrong. With the Fenchel gap of step 5 the ball is valid for any dual point. We draw 1000 random dual points at $x = 0$ for a large $\lambda$. For this $\lambda$ we know the solution in closed form, and $\alpha_t(x) = 1$ for every triplet.
 
 # %%
 rng = np.random.default_rng(5)
@@ -526,8 +483,7 @@ assert outside["with"] == 0 and outside["without"] > 900
 # %% [markdown]
 # ### The loss must be convex, but not smooth
 #
-# The hinge itself ($\gamma = 0$) has a kink, where every $\alpha_t \in [0, 1]$ is a slope. The proof takes
-# whichever is offered. Here are the balls of $\alpha(x)$, from four points:
+# The hinge ($\gamma = 0$) has a kink, at which every $\alpha_t \in [0, 1]$ is minus a slope. The proof is valid for each of these $\alpha_t$. We compute the balls of $\alpha(x)$ for four references:
 
 # %%
 hinge = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.Hinge())
@@ -542,31 +498,25 @@ assert max(ratios) <= 1.0
 # %% [markdown]
 # ## Exercise
 #
-# Suppose a triplet is in R at the solution, but $\langle a_t, x\rangle = 0.9$ at the reference. Can GB,
-# built from this reference, ever certify it? Can DGB, whose ball is centered at $x$? PGB? The path bound
-# RRPB, whose center is $\frac{\lambda_0 + \lambda_1}{2\lambda_1} x_0$ and whose radius is at least
-# $\frac{|\lambda_0 - \lambda_1|}{2\lambda_1} \|x_0\|$?
+# Suppose that a triplet is in R at the solution, but $\langle a_t, x\rangle = 0.9$ at the reference. Can the GB of this reference certify the triplet? Can PGB, or DGB, whose center is $x$? Can the path bound RRPB? Its center is $\frac{\lambda_0 + \lambda_1}{2\lambda_1} x_0$, and its radius is at least $\frac{|\lambda_0 - \lambda_1|}{2\lambda_1} \|x_0\|$.
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# None of them. A rule certifies R only if $\langle a_t, z\rangle > 1$ for *every* $z$ of the ball, and
-# each of these balls contains its reference:
+# None of them can. A rule certifies R only if $\langle a_t, z\rangle > 1$ for *every* $z$ of the ball, and each of these balls contains its reference:
 #
-# * GB: $\|x - Q\| = \|g\|/2\lambda = r$, the reference is on the surface. DGB: it is the center.
-# * PGB: projecting $Q$ moves it towards every point of the cone,
-#   $\|x - [Q]_K\|^2 \le \|x - Q\|^2 - \|Q - [Q]_K\|^2$.
+# * GB: $\|x - Q\| = \|g\|/2\lambda = r$, so the reference is on the surface. DGB: the reference is the center.
+# * PGB: the projection brings $Q$ nearer to every point of the cone, so $\|x - [Q]_K\|^2 \le \|x - Q\|^2 - \|Q - [Q]_K\|^2$.
 # * RRPB: $\|x_0 - Q\| = \frac{|\lambda_0 - \lambda_1|}{2\lambda_1}\|x_0\|$, which is the radius when
 #   $x_0$ is exact.
 #
-# Screening does not predict, it *confirms*: it finds the triplets that are already in the right category
-# at the reference and proves that they stay there. That is why it pays to screen again as iterates improve.
+# Screening does not predict the category of a triplet. It *confirms* the category at the reference: the rule proves that the triplet is in the same category at the solution. Therefore a solver screens again when its iterates have improved.
 #
 # </details>
 
 # %% tags=["nbval-ignore-output"]
 x0 = ss.solve(problem, lam / 0.9, tol=1e-6)
-n_balls, n_certified, n_new = 0, 0, 0
+n_balls = n_certified = n_new = 0
 for point in (x, x_half, x_star, x0.x):
     of_point = {
         "GB": ss.spheres.gradient_bound(problem, point, lam),
@@ -580,28 +530,23 @@ for point in (x, x_half, x_star, x0.x):
     for name, b in of_point.items():
         found = ss.rules.sphere(problem, b)
         assert b.contains(point), name
-        n_balls, n_certified = n_balls + 1, n_certified + found.n_L + found.n_R
-        n_new += int(np.sum(here[found.in_R] <= 1.0) + np.sum(here[found.in_L] >= 1.0 - loss.gamma))
+        n_balls += 1
+        n_certified += found.n_L + found.n_R
+        n_new += int(np.sum(here[found.in_R] <= 1.0))
+        n_new += int(np.sum(here[found.in_L] >= 1.0 - loss.gamma))
 print(
-    f"{n_balls} balls hold their references; {n_certified} triplets certified, {n_new} of them "
-    "not there yet at the reference"
+    f"{n_balls} balls contain their references; {n_certified} triplets certified, {n_new} of them "
+    "in another category at the reference"
 )
 assert n_new == 0 < n_certified
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** One pass over the terms for $\alpha(x)$ and $H(\alpha)$, which an iteration of projected
-#   gradient has made anyway. It needs no eigendecomposition, except for the half-space that the linear rule wants (`ball.normal`).
-# * **Rounding.** The computed $\alpha(x)$ is the slope at $x$ up to rounding only. Equation (4) with an
-#   upper bound of $\varphi$, and bounds of the errors of $H$, of $x$ and of the norm, make the radius of
-#   the library an upper bound of one that is exactly right.
-# * **The linear term** $c$ cancels in step 1. That is why the ball holds for reduced problems, whose $c$
-#   collects the triplets known to be in L, and for the pull term of LMNN.
-# * **Where it leads.** Projecting the center removes the defect at the solution (PGB, STS19 Theorem 2).
-#   Replacing the reference's own slopes by an arbitrary dual point and the inequality (2) by its dual
-#   form gives the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb), very likely the RYU ball of sparse regression), of
-#   which GB is the special case $K$ = whole space.
+# * **Cost.** GB needs one pass over the terms for $\alpha(x)$ and $H(\alpha)$, which an iteration of projected gradient computes anyway. It needs an eigendecomposition only for the half-space of the linear rule (`ball.normal`).
+# * **Rounding.** The computed $\alpha(x)$ is minus the slope at $x$ only up to rounding. The library therefore uses (4), with an upper bound of $\varphi$ and with bounds of the errors of $H$, of $x$ and of the norm. So its radius is an upper bound of the exact radius.
+# * **The linear term** $c$ cancels in step 1. So the ball is valid for reduced problems, whose $c$ contains the triplets that were put in L, and for the pull term of LMNN.
+# * **Related bounds.** PGB (STS19 Theorem 2) projects the center, and its radius is zero at the solution. The midpoint gap bound uses an arbitrary dual point in place of $\alpha(x)$, and the dual form of inequality (2) (notebook [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb); it is very likely the RYU ball of sparse regression). GB is the midpoint gap bound for $K$ = whole space.
 #
 # ## References
 #

@@ -1,15 +1,14 @@
 # %% [markdown]
 # # The projected gradient bound (PGB)
 #
-# The ball of the gradient bound (GB) may have its center outside the cone, and it stays large even when the reference
-# is the solution. This notebook cuts off the part that cannot hold the solution and puts a new ball around the rest.
+# The ball of the gradient bound (GB) may have its center outside the cone, and its radius stays large even when the reference is the solution. This notebook cuts off a part of the ball that cannot contain the solution, and puts a new ball around the remaining part.
 #
 # At the end you will have seen that the projected gradient bound
 #
-# * is the *smallest* ball around the part of GB that satisfies one linear inequality, which all of the cone satisfies;
-# * has radius zero at the solution and nowhere else, if the slope is chosen well;
-# * needs care with the hinge: at the kink the point does not determine the slope, the dual solution does;
-# * should be computed as a sum, because in floating point the difference of squares loses its digits near the solution.
+# * is the *smallest* ball around the part of GB in a half-space that contains the cone;
+# * has radius zero only at the solution, and only with a suitable subgradient;
+# * requires a choice of the subgradient for the hinge: at the kink the point does not determine the slope, but the dual solution does;
+# * should be computed as a sum, because in floating point the difference of squares loses its correct digits near the solution.
 
 # %%
 from fractions import Fraction
@@ -25,7 +24,7 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# The same small problem as in the notebook of GB: twelve points of the plane, a solution of rank one.
+# Our example is the small problem of the notebook on GB: twelve points of the plane, and a solution of rank one.
 
 # %%
 rng = np.random.default_rng(3)
@@ -42,12 +41,9 @@ x = np.diag([0.3, 0.02])
 print(problem, " eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(x_star)), 4))
 
 # %% [markdown]
-# The ball of GB sticks out of the cone (shaded), and its center $Q$ lies outside. Draw the line through the projection
-# $Q_+$ of the center that touches the cone there, dotted in the picture. All of the cone lies to the left of it. So only the cap of GB to the left of
-# the line can hold the solution, and the smallest ball around this cap is PGB, with its center at $Q_+$.
+# A part of the ball of GB is outside the cone (shaded), and its center $Q$ is outside as well. The dotted line touches the cone at the projection $Q_+$ of the center. The cone lies to the left of the dotted line. So the solution lies in the cap of GB to the left of the line. PGB is the smallest ball around this cap, and its center is $Q_+$.
 #
-# Both pictures show the plane through $Q$, $Q_+$ and the solution. Left, GB comes from a far reference $x$; right, from a
-# reference much nearer to the solution.
+# Both pictures show the plane through $Q$, $Q_+$ and the solution. In the left picture the reference $x$ of GB is far from the solution. In the right picture it is much nearer.
 
 # %%
 figure, axes = figures.panels(2, height=4.0)
@@ -67,13 +63,11 @@ for ax, reference, title in (
     )
     ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
 figures.show(
-    "The left plane is for a far reference, the right plane for a near one; the cone "
-    "is shaded. The disc "
-    "of GB has its center outside of the cone, the smaller disc of PGB has it on the "
-    "edge of the cone, "
-    f"and the optimum lies in both. The radius of PGB is {sizes_of[0]:.2f} times the "
-    "radius of GB on the "
-    f"left and {sizes_of[1]:.2f} times on the right."
+    "The left panel is for a reference far from the solution, the right panel for a near "
+    "reference. The cone is shaded. The center of GB's disc is outside the cone, the center of "
+    "PGB's smaller disc is on the edge of the cone, and the optimum lies in both discs. The "
+    f"radius of PGB is {sizes_of[0]:.2f} times the radius of GB in the left panel, and "
+    f"{sizes_of[1]:.2f} times in the right panel."
 )
 
 # %% [markdown]
@@ -85,8 +79,8 @@ normal = pair["PGB"].center - pair["GB"].center
 metrics = [B @ B.T for B in np.random.default_rng(4).standard_normal((2000, 2, 2))]
 held = sum(np.vdot(normal, metric) >= 0.0 for metric in metrics)
 print(
-    f"the half-space holds {held} of {len(metrics)} random metrics and the optimum, and not the "
-    "center of GB"
+    f"the half-space contains {held} of {len(metrics)} random metrics and the optimum, but not "
+    "the center of GB"
 )
 assert abs(np.vdot(normal, pair["PGB"].center)) < 1e-9 and held == len(metrics)
 assert np.vdot(normal, pair["GB"].center) < 0.0 <= np.vdot(normal, x_star)
@@ -100,13 +94,11 @@ assert np.vdot(normal, pair["GB"].center) < 0.0 <= np.vdot(normal, x_star)
 # > **Projected gradient bound** (STS19 Theorem 2; STS18 Theorem 3.3). The solution $x^\star$ satisfies
 # >
 # > $$\|x^\star - Q_+\| \le r_{PGB}, \qquad r_{PGB}^2 = r_{GB}^2 - \|Q_-\|^2 .$$
-# >
-# > The ball of GB together with the half-space $\{X : \langle Q_-, X\rangle \ge 0\}$ is tighter still.
+# > The intersection of the ball of GB and the half-space $\{X : \langle Q_-, X\rangle \ge 0\}$ is smaller than the ball of PGB.
 #
 # > **Radius at the solution** (STS19 Theorem 3; STS18 Theorem 3.4). At $x = x^\star$ some subgradient makes $r_{PGB} = 0$.
 #
-# Assumptions: those of GB, and that $K$ is a closed convex **cone**. (For the ball alone, a projection onto any convex
-# set that holds $x^\star$ would do; the half-space through the origin needs the cone.) STS19 writes $Q_-$ with the
+# The claims need the assumptions of GB, and that $K$ is a closed convex **cone**. (For the ball alone we could project onto any closed convex set that contains $x^\star$; the half-space through the origin needs a cone.) STS19 writes $Q_-$ with the
 # opposite sign, so that $Q = Q_+ + Q_-$.
 #
 # <details>
@@ -125,20 +117,21 @@ assert np.vdot(normal, pair["GB"].center) < 0.0 <= np.vdot(normal, x_star)
 # %% [markdown]
 # ## Derivation
 #
-# ### Step 1: look from the projection instead (STS19 appendix D)
+# ### Step 1: the distance from the projection (STS19 appendix D)
 #
 # The projection splits $Q = Q_+ - Q_-$ into two orthogonal parts. Expand the distance of any $X$ from $Q$:
 #
 # $$\|X - Q\|^2 = \|X - Q_+\|^2 + 2\langle X, Q_-\rangle + \|Q_-\|^2 \qquad \text{as } \langle Q_+,
 # Q_-\rangle = 0 . \tag{1}$$
 #
-# Sympy does the same with $2\times2$ matrices in the eigenbasis of $Q$, where $Q_+ = \mathrm{diag}(p, 0)$ and
+# Sympy checks (1) for $2\times2$ matrices in the eigenbasis of $Q$, in which $Q_+ = \mathrm{diag}(p, 0)$ and
 # $Q_- = \mathrm{diag}(0, q)$:
 
 # %%
 z11, z12, z22, p, q, ell = sp.symbols("z11 z12 z22 p q lambda", real=True)
-Z, plus, minus = sp.Matrix([[z11, z12], [z12, z22]]), sp.diag(p, 0), sp.diag(0, q)
-
+Z = sp.Matrix([[z11, z12], [z12, z22]])
+plus = sp.diag(p, 0)
+minus = sp.diag(0, q)
 
 def inner(A, B):
     return (A.T * B).trace()
@@ -154,27 +147,20 @@ print("left side of (1) minus right side:", sp.expand(difference))
 assert sp.expand(difference) == 0
 
 # %% [markdown]
-# ### Step 2: the cone is on one side
+# ### Step 2: the cone lies in a half-space
 #
-# $Q_-$ is in the dual cone, so $\langle X, Q_-\rangle \ge 0$ for every $X \in K$. (For matrices it is the inner product
-# of two positive semidefinite matrices.) Where this holds, (1) gives $\|X - Q_+\|^2 \le \|X-Q\|^2 - \|Q_-\|^2$. The
+# $Q_-$ is in the dual cone, so $\langle X, Q_-\rangle \ge 0$ for every $X \in K$. (For matrices, $X$ and $Q_-$ are positive semidefinite.) With this inequality (1) gives $\|X - Q_+\|^2 \le \|X-Q\|^2 - \|Q_-\|^2$. The
 # solution is in $K$ and in the ball of GB, so
 #
 # $$\|x^\star - Q_+\|^2 \le r_{GB}^2 - \|Q_-\|^2 .$$
 #
-# **This is Theorem 2.** The proof uses nothing of the cone but $\langle x^\star, Q_-\rangle \ge 0$. So every point that
-# is in the ball of GB *and* in the half-space is in the ball of PGB, and the pair of ball and half-space is at least as
-# tight. If $Q_- \ne 0$ and $r_{PGB} > 0$ it is strictly tighter, because the ball of PGB then holds points on the other
-# side of the plane: at $Q_+ - sQ_-$ with $0 < s\|Q_-\| \le r_{PGB}$ the inner product with $Q_-$ is $-s\|Q_-\|^2 < 0$.
-# If $Q_- = 0$ the half-space is the whole space, and GB, PGB and the pair are the same.
+# **This is Theorem 2.** The proof uses the cone only for $\langle x^\star, Q_-\rangle \ge 0$. So every point that is in the ball of GB *and* in the half-space is in the ball of PGB: the cap, which is the intersection of GB and the half-space, is contained in PGB. If $Q_- \ne 0$ and $r_{PGB} > 0$, the cap is strictly smaller than PGB, because PGB then contains points outside the half-space. An example is $Q_+ - sQ_-$ with $0 < s\|Q_-\| \le r_{PGB}$, whose inner product with $Q_-$ is $-s\|Q_-\|^2 < 0$. If $Q_- = 0$, the half-space is the whole space, and GB, PGB and the cap are equal.
 #
-# ### Step 3: what the new ball is
+# ### Step 3: the geometry of the new ball
 #
 # The boundary of the half-space goes through $Q_+$ and is perpendicular to $Q_-$. It cuts the ball of GB in a disc with
 # center $Q_+$. A right triangle with hypotenuse $r_{GB}$ and leg $\|Q_-\|$ shows that the radius of the disc is
-# $r_{PGB}$. The center $Q$ lies on the wrong side of the plane. So the cap of GB on the right side is less than half of
-# GB, and the disc is its widest part. **PGB is the ball with this disc as its equator**, so no smaller ball holds the
-# cap. We check it with points on the rim of the disc and with points drawn inside the cap:
+# $r_{PGB}$. The center $Q$ lies outside the half-space. So the cap is less than half of GB, and the disc is its widest part. **PGB is the ball with this disc as its equator**, so no smaller ball contains the cap. We check PGB with points on the rim of the disc and with random points of the cap:
 
 # %%
 ball = ss.spheres.gradient_bound(problem, x, lam)
@@ -182,22 +168,30 @@ projected = ss.spheres.projected_gradient_bound(problem, x, lam)
 Q_minus = projected.center - ball.center
 towards = Q_minus / np.linalg.norm(Q_minus)
 
-rim, cap = [], []
-while len(cap) < 2000:
-    B = rng.standard_normal((2, 2))
-    direction = B + B.T
-    side = direction - np.vdot(direction, towards) * towards
-    rim.append(projected.center + projected.radius * side / np.linalg.norm(side))
-    inside = ball.center + ball.radius * rng.random() ** (1 / 3) * direction / np.linalg.norm(
-        direction
-    )
-    if np.vdot(Q_minus, inside) >= 0.0:
-        cap.append(inside)
+
+def rim_and_cap(count, rng):
+    """Random points on the rim of the disc, and `count` random points of the cap."""
+    rim = []
+    cap = []
+    while len(cap) < count:
+        B = rng.standard_normal((2, 2))
+        direction = B + B.T
+        side = direction - np.vdot(direction, towards) * towards
+        rim.append(projected.center + projected.radius * side / np.linalg.norm(side))
+        radius = ball.radius * rng.random() ** (1 / 3)
+        inside = ball.center + radius * direction / np.linalg.norm(direction)
+        if np.vdot(Q_minus, inside) >= 0.0:
+            cap.append(inside)
+    return rim, cap
+
+
+# %%
+rim, cap = rim_and_cap(2000, rng)
 from_GB = np.array([np.linalg.norm(P - ball.center) for P in rim]) / ball.radius
 from_PGB = np.array([np.linalg.norm(P - projected.center) for P in cap]) / projected.radius
 
 print(
-    f"radius of GB {ball.radius:.4f}, of PGB {projected.radius:.4f}, |Q_-| = "
+    f"radius of GB {ball.radius:.4f}, radius of PGB {projected.radius:.4f}, |Q_-| = "
     f"{np.linalg.norm(Q_minus):.4f}"
 )
 print(
@@ -213,27 +207,23 @@ assert np.allclose(from_GB, 1.0, atol=1e-8) and from_PGB.max() <= 1.0
 # %% [markdown]
 # ### Step 4: the radius without a difference
 #
-# Put $X = x$ into (1). The left side is $r_{GB}^2$, because $x - Q = g/2\lambda$. So
+# Insert $X = x$ into (1). The left side is $r_{GB}^2$, because $x - Q = g/2\lambda$. So
 #
 # $$r_{PGB}^2 = r_{GB}^2 - \|Q_-\|^2 = \|x - Q_+\|^2 + 2\langle x, Q_-\rangle . \tag{2}$$
 #
-# The right side is a sum of non-negative numbers, and the library computes this sum. If the dual point $\alpha$ is not
-# the slope at $x$, both sides get the Fenchel gap $\varphi/\lambda \ge 0$ of notebook [`11-gradient-bound`](11-gradient-bound.ipynb) in addition.
-# A solver of the hinge has such dual points.
+# The right side is a sum of non-negative numbers, and the library computes this sum. If the dual point $\alpha$ is not $\alpha(x)$, we add the Fenchel term $\varphi/\lambda \ge 0$ of notebook [`11-gradient-bound`](11-gradient-bound.ipynb) to both sides. A solver for the hinge has such dual points.
 #
 # ### Step 5: when is the radius zero?
 #
-# By (2) it is zero exactly when $x = Q_+$, for then $\langle x, Q_-\rangle = 0$ as well. With
+# By (2) the radius is zero exactly when $x = Q_+$, because then $\langle x, Q_-\rangle = 0$ as well. With
 # $g = \lambda x - H(\alpha)$, $Q = \frac12\big(x + H(\alpha)/\lambda\big)$:
 #
 # * **At the solution with the dual solution**, $H(\alpha^\star) = \lambda x^\star - H_-$ with
 #   $\langle x^\star, H_-\rangle = 0$. So $Q = x^\star - \frac1{2\lambda}H_-$, whose projection is $x^\star$: the radius
 #   is zero. **This is Theorem 3**, for every loss and every cone.
-# * **Conversely**, $x = [x - \frac1{2\lambda}g]_K$ says that no feasible direction goes down along $-g$: $x$ *is* the
-#   solution.
+# * **Conversely**, $x = [x - \frac1{2\lambda}g]_K$ implies that no feasible direction has a positive inner product with $-g$, so $x$ *is* the solution.
 #
-# So $r_{PGB}$ measures how far $x$ is from optimal: it is zero at the solution and nowhere else. Sympy checks the first
-# part in the common eigenbasis of the orthogonal pair $x^\star = \mathrm{diag}(p, 0)$ and $H_- = \mathrm{diag}(0, h)$:
+# So $r_{PGB}$ is zero only at the solution. Sympy checks the first statement in the common eigenbasis of the orthogonal pair $x^\star = \mathrm{diag}(p, 0)$ and $H_- = \mathrm{diag}(0, h)$:
 
 # %%
 pos, h, weight = sp.symbols("p h lambda", positive=True)
@@ -243,15 +233,15 @@ Q_plus = Q.applyfunc(lambda entry: sp.Max(entry, 0))
 print("Q =", Q.tolist(), "  [Q]_K =", Q_plus.tolist())
 assert Q_plus == optimum
 r_GB = sp.sqrt(square(optimum - Q))
-print("radius of GB there:", r_GB, "  of PGB:", sp.sqrt(sp.simplify(r_GB**2 - square(Q - Q_plus))))
+r_PGB = sp.sqrt(sp.simplify(r_GB**2 - square(Q - Q_plus)))
+print("at the solution: radius of GB", r_GB, "  radius of PGB", r_PGB)
 
 # %% [markdown]
 # ## Ten lines of numpy
 
 # %%
 def projected_ball(A, x, lam, gamma, project, alpha=None):
-    """Center and radius by equation (2), Fenchel gaps included; a row of A is a term, x a
-    vector."""
+    """Center and radius by equation (2), with the Fenchel gaps. Each row of A is a term."""
     margin = A @ x
     slope = np.clip((1.0 - margin) / gamma, 0.0, 1.0)
     value = slope * (1.0 - margin) - gamma * slope**2 / 2
@@ -262,8 +252,9 @@ def projected_ball(A, x, lam, gamma, project, alpha=None):
     return plus, np.sqrt(np.sum((x - plus) ** 2) + 2 * max(x @ (plus - Q), 0.0) + fenchel / lam)
 
 
+# %%
 def semidefinite(Q):
-    """The projection of a matrix, given and returned as the vector of its entries."""
+    """The projection of a matrix. Argument and result are vectors of the entries."""
     d = round(np.sqrt(Q.size))
     values, V = np.linalg.eigh(Q.reshape(d, d))
     return (V * np.maximum(values, 0.0) @ V.T).ravel()
@@ -275,35 +266,30 @@ projections = {
     "support vectors": lambda Q: Q,
 }
 i, j, k = problem.terms.index.T
-A = np.array(
-    [np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)]
-)
+far, near = X[i] - X[k], X[i] - X[j]
+A = far[:, :, None] * far[:, None, :] - near[:, :, None] * near[:, None, :]
 A = A.reshape(len(problem), 4)
 slow_center, slow_radius = projected_ball(A, x.ravel(), lam, loss.gamma, semidefinite)
 print("numpy:  center", np.round(slow_center, 4) + 0.0, " radius", round(float(slow_radius), 4))
 
 # %% [markdown]
-# ## The library, and does it match?
+# ## Does the library match?
 
 # %%
-print("library: center",
-      np.round(projected.center.ravel(), 4) + 0.0, " radius", round(projected.radius, 4))
+center = np.round(projected.center.ravel(), 4) + 0.0
+print("library: center", center, " radius", round(projected.radius, 4))
 assert np.allclose(projected.center.ravel(), slow_center, atol=1e-13)
 assert 0.0 <= projected.radius / slow_radius - 1.0 < 1e-9
 as_printed = np.sqrt(ball.radius**2 - np.linalg.norm(Q_minus) ** 2)
-print(f"as the theorem prints it: {as_printed:.4f}")
+print(f"radius by the formula of the theorem: {as_printed:.4f}")
 assert np.isclose(as_printed, slow_radius, rtol=1e-9)
 
 # %% [markdown]
 # ## Three cones, many references
 #
-# We take random problems over three cones and references from bad to good. Their dual points are their own slopes,
-# random numbers of $[0, 1]$, or a mixture of the two. The library's ball must be the one by numpy, hold the solution
-# and be no larger than GB. And GB with its half-space must screen all that this ball screens.
+# We draw random problems over three cones and references far from and near to the solution. The dual points of a reference $x$ are the slopes $\alpha(x)$, random numbers in $[0, 1]$, and a mixture of both. The library's PGB must equal numpy's ball, contain the solution, and be no larger than GB. Also, the rule with GB and its half-space must screen every term that PGB screens.
 #
-# From $\lambda_{\max}$ on and from the reference $x = 0$, $Q = H/2\lambda$ and $x^\star = H_+/\lambda = 2Q_+$, and by
-# (2) $r_{PGB} = \|Q_+\|$. So the solution is on the surface, opposite to the origin, and no smaller radius would be
-# safe.
+# For $\lambda \ge \lambda_{\max}$ and the reference $x = 0$ we have $Q = H/2\lambda$ and $x^\star = H_+/\lambda = 2Q_+$, and by (2) $r_{PGB} = \|Q_+\|$. So the solution is on the surface, opposite to the origin, and no smaller radius would be safe.
 
 # %%
 def random_problem(kind, gamma, rng):
@@ -330,19 +316,18 @@ def references(problem, x_star, rng):
 
 
 def library_ball(name, problem, x, weight, alpha):
-    """A ball as a solver has it: from the evaluation of a pair."""
+    """A ball from the evaluation of a pair, as a solver computes it."""
     return ss.SPHERES[name].build(BallReference(problem, problem.evaluate(x, weight, alpha)))
 
 
 # %%
 def instances(rng, kinds, repeats):
-    """Random problems, their terms as rows, a lam, and the solution."""
+    """Random problems, their terms as rows, a value of lam, and the solution."""
     for kind in kinds:
         for repeat in range(repeats):
             instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-            rows = np.array(
-                [instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))]
-            )
+            units = np.eye(len(instance))
+            rows = np.array([instance.terms.adjoint(unit).ravel() for unit in units])
             weight = max(instance.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
             yield kind, instance, rows, weight, ss.solve(instance, weight, rtol=1e-13, tol=1e-12)
 
@@ -350,65 +335,70 @@ def instances(rng, kinds, repeats):
 def pairs(problem, optimum, rng):
     """References x and dual points alpha: the slopes at x, random ones, and a mixture."""
     for reference in references(problem, optimum.x, rng):
-        slopes, noise = problem.alpha(reference), rng.uniform(0.0, 1.0, len(problem))
+        slopes = problem.alpha(reference)
+        noise = rng.uniform(0.0, 1.0, len(problem))
         for alpha in (slopes, noise, 0.9 * slopes + 0.1 * noise):
             yield reference, alpha
 
 
 # %%
 def checked(instance, GB, PGB, best, size):
-    """Check what is claimed of both balls; return the numbers of terms that GB, PGB and GB with
+    """Check the claims about both balls. Return the numbers of terms that GB, PGB, and GB with
     its half-space screen."""
     distance = np.linalg.norm(best.x - PGB.center)
     assert distance <= PGB.radius + best.eps
     assert PGB.radius <= GB.radius + 1e-6 * np.linalg.norm(best.x)  # roundings of two sums
     assert np.vdot(GB.normal, best.x) >= -best.eps * np.linalg.norm(GB.normal)
     assert np.allclose(GB.normal, PGB.center - GB.center, atol=1e-9 * size)
-    found = [ss.rules.sphere(instance, b) for b in (GB, PGB)] + [
-        ss.rules.halfspace(instance, GB, GB.normal)
-    ]
-    assert np.all(found[2].in_L >= found[1].in_L) and np.all(found[2].in_R >= found[1].in_R)
-    return [f.n_L + f.n_R for f in found]
+    by_GB = ss.rules.sphere(instance, GB)
+    by_PGB = ss.rules.sphere(instance, PGB)
+    by_cap = ss.rules.halfspace(instance, GB, GB.normal)
+    assert np.all(by_cap.in_L >= by_PGB.in_L) and np.all(by_cap.in_R >= by_PGB.in_R)
+    return [screened.n_L + screened.n_R for screened in (by_GB, by_PGB, by_cap)]
+
+
+# %%
+def from_numpy(PGB, center, radius, size):
+    """The larger relative difference of center and radius between the library and numpy."""
+    center_apart = np.linalg.norm(PGB.center.ravel() - center) / size
+    return max(center_apart, abs(PGB.radius - radius) / size)
 
 
 # %% tags=["STS19-T2"]
 rng = np.random.default_rng(12)
-kinds, count, apart, counts = tuple(projections), 0, 0.0, np.zeros(3, dtype=int)
+kinds = tuple(projections)
+count, apart = 0, 0.0
+counts = np.zeros(3, dtype=int)
 largest, smaller = dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 0)
 for kind, instance, rows, weight, best in instances(rng, kinds, 30):
     for reference, alpha in pairs(instance, best, rng):
-        GB, PGB = (library_ball(name, instance, reference, weight, alpha) for name in ("GB", "PGB"))
-        center, radius = projected_ball(
-            rows, reference.ravel(), weight, instance.loss.gamma, projections[kind], alpha
-        )
+        GB = library_ball("GB", instance, reference, weight, alpha)
+        PGB = library_ball("PGB", instance, reference, weight, alpha)
+        x_row, gamma = reference.ravel(), instance.loss.gamma
+        center, radius = projected_ball(rows, x_row, weight, gamma, projections[kind], alpha)
         size = np.linalg.norm(center) + np.linalg.norm(reference) + GB.radius
-        apart = max(
-            apart,
-            np.linalg.norm(PGB.center.ravel() - center) / size,
-            abs(PGB.radius - radius) / size,
-        )
+        apart = max(apart, from_numpy(PGB, center, radius, size))
         counts += checked(instance, GB, PGB, best, size)
-        largest[kind] = max(
-            largest[kind], np.linalg.norm(best.x - PGB.center) / (PGB.radius + best.eps)
-        )
+        distance = np.linalg.norm(best.x - PGB.center)
+        largest[kind] = max(largest[kind], distance / (PGB.radius + best.eps))
         smaller[kind] += PGB.radius < 0.99 * GB.radius
         count += 1
 print(f"{count} balls; the library and numpy differ by less than 1e-6 of their size")
+assert apart < 1e-6
+
+# %% tags=["STS19-T2"]
 for kind in kinds:
     print(
-        f"{kind:16} largest distance {largest[kind]:.3f} (bound 1), smaller than GB in "
-        f"{smaller[kind]} of {count // 3}"
+        f"{kind:16} largest distance {largest[kind]:.3f} radii (bound 1), PGB is smaller than GB "
+        f"in {smaller[kind]} of {count // 3}"
     )
-print(
-    "terms screened, all balls together: GB {}, PGB {}, GB and half-space {}".format(
-        *(f"{n / 1000:.1f} thousand" for n in counts)
-    )
-)
-assert apart < 1e-6 and max(largest.values()) <= 1.0
+n_GB, n_PGB, n_cap = (f"{n / 1000:.1f} thousand" for n in counts)
+print(f"terms screened in all: GB {n_GB}, PGB {n_PGB}, GB and half-space {n_cap}")
+assert max(largest.values()) <= 1.0
 assert counts[0] < counts[1] < counts[2] and smaller["support vectors"] == 0
 
 # %% [markdown]
-# Above $\lambda_{\max}$ the solution is on the surface of the ball around $x = 0$, in every problem:
+# Above $\lambda_{\max}$ the solution is on the surface of the ball of the reference $x = 0$, in every problem:
 
 # %% tags=["STS19-T2"]
 rng = np.random.default_rng(13)
@@ -417,19 +407,19 @@ for kind, instance, *_ in instances(rng, kinds, 30):
     above = 1.5 * max(instance.lam_max(), 1.0)
     on_the_surface = instance.all_linear() / above
     b = ss.spheres.projected_gradient_bound(instance, instance.cone.zeros(), above)
-    if np.any(on_the_surface):  # else the ball is the point 0
-        attained[kind] = min(attained[kind], np.linalg.norm(on_the_surface - b.center) / b.radius)
+    if np.any(on_the_surface):  # otherwise the ball is the point 0
+        distance = np.linalg.norm(on_the_surface - b.center)
+        attained[kind] = min(attained[kind], distance / b.radius)
 for kind, value in attained.items():
-    print(f"{kind:16} at 1.5 lam_max: {value:.6f} radii in all")
+    print(f"{kind:16} at 1.5 lam_max: at least {value:.6f} radii from the center")
 assert min(attained.values()) > 1.0 - 1e-6
 
 # %% [markdown]
-# Without a constraint (support vectors) $Q_- = 0$ and PGB *is* GB.
+# Without a constraint (support vectors) $Q_- = 0$, so PGB *is* GB.
 #
 # ### How much tighter in practice?
 #
-# Take wine (13 standardised features, 1602 triplets) along a path. The reference for each $\lambda$ is the solution for
-# $\lambda/0.9$.
+# We compare the bounds along a path of wine (13 standardised features, 1602 triplets). The reference for each $\lambda$ is the solution for $\lambda/0.9$.
 
 # %%
 features, labels = load_wine(return_X_y=True)
@@ -437,7 +427,9 @@ points = (features - features.mean(axis=0)) / features.std(axis=0)
 wine = ss.Problem(ss.Triplets.from_labels(points, labels, k=3), loss)
 lams = wine.lam_max() * 0.9 ** np.arange(8, 60, 2)
 share = {"GB": [], "PGB": [], "GB and half-space": []}
-sizes, ranks, start = {"GB": [], "PGB": []}, [], None
+sizes = {"GB": [], "PGB": []}
+ranks = []
+start = None
 for weight in lams:
     before = ss.solve(wine, weight / 0.9, rtol=1e-9, x0=start, screening=())
     start = before.x
@@ -448,7 +440,8 @@ for weight in lams:
     share["GB and half-space"].append(ss.rules.halfspace(wine, GB, GB.normal).rate)
     for name, b in (("GB", GB), ("PGB", PGB)):
         sizes[name].append(b.radius / np.linalg.norm(before.x))
-    ranks.append(int(np.sum(np.linalg.eigvalsh(before.x) > 1e-5 * np.linalg.norm(before.x))))
+    eigenvalues = np.linalg.eigvalsh(before.x)
+    ranks.append(int(np.sum(eigenvalues > 1e-5 * np.linalg.norm(before.x))))
 
 # %%
 figure, axes = figures.panels(2, height=3.2)
@@ -460,9 +453,9 @@ title = "radius of the balls"
 figures.lines(sizes, lams, ax=axes[1], title=title, ylabel=r"radius / $\|x_0\|$", path=True)
 axes[1].set(ylim=(0.0, None))
 figures.show(
-    "Curves show a path of wine, on which lambda falls to the right. Left they show "
-    "the share screened: "
-    f"{figures.ends(share, '{:.1f}')}. Right they show the radius over the norm of the reference: "
+    "Both panels show a path of wine, on which lambda decreases to the right. The curves in the "
+    f"left panel show the share of terms screened: {figures.ends(share, '{:.1f}')}. The curves in "
+    "the right panel show the radius over the norm of the reference: "
     f"{figures.ends(sizes)}."
 )
 
@@ -481,18 +474,11 @@ assert np.all(np.array(share["GB and half-space"]) >= share["PGB"])
 assert share["PGB"][-1] > share["GB"][-1] + 0.1
 
 # %% [markdown]
-# The more eigenvalues of the solution are zero, the larger is GB, and the more the projection gains. It brings nearly
-# all of the gain. The half-space adds little to it, and costs two inner products a triplet in place of one. And the
-# radius of PGB is always the same part of the norm of its reference, $\frac{1 - 0.9}{2 \cdot 0.9} = 0.0556$. The reason
-# is that from the exact solution for another $\lambda$, PGB *is* the regularization path bound (STS19 Theorem 7,
-# notebook [`15-relations-between-spheres`](15-relations-between-spheres.ipynb)).
+# GB becomes larger when more eigenvalues of the solution are zero, and PGB then screens many more terms than GB. The half-space screens few terms in addition, and needs two inner products per triplet in place of one. The radius of PGB over the norm of its reference is constant, $\frac{1 - 0.9}{2 \cdot 0.9} = 0.0556$. The reason is STS19 Theorem 7: if the reference is the exact solution for another $\lambda$, PGB *is* the regularization path bound (notebook [`15-relations-between-spheres`](15-relations-between-spheres.ipynb)).
 #
 # ## The radius at the solution
 #
-# With the smoothed hinge the point determines the slope, and step 5 applies to it. How fast does the radius go to zero?
-# By (2) it is at least $\sqrt{2\langle x, Q_-\rangle}$, the square root of a small number. So it falls slowly for a
-# reference *inside* the cone if the solution is on the boundary. For a reference on the right face of the cone, such as
-# $x(\alpha(x)) = [H]_K/\lambda$, this part is small or zero.
+# With the smoothed hinge the point determines the slope, so by step 5 the radius is zero at the solution. How fast does the radius go to zero? By (2) it is at least $\sqrt{2\langle x, Q_-\rangle}$, the square root of a small number. So it decreases slowly if the reference is *inside* the cone and the solution is on the boundary. If the reference is on the same face of the cone as the solution, such as $x(\alpha(x)) = [H]_K/\lambda$, then $\langle x, Q_-\rangle$ is much smaller or zero.
 
 # %%
 steps = 10.0 ** -np.arange(1, 7)
@@ -513,8 +499,7 @@ assert abs(slopes["inside the cone"] - 0.5) < 0.1 and abs(slopes["on the face"] 
 # %% [markdown]
 # ## The hinge: which subgradient?
 #
-# With $\gamma = 0$ a triplet at the kink, $\langle a_t, x^\star\rangle = 1$, may take any $\alpha_t \in [0,
-# 1]$ as its slope, and the radius depends on the choice. On our example two triplets are at the kink.
+# With $\gamma = 0$ and a triplet at the kink, $\langle a_t, x^\star\rangle = 1$, we may choose any $\alpha_t \in [0, 1]$, and the radius depends on the choice. In our example two triplets are at the kink.
 
 # %%
 hinge = ss.Problem(problem.terms, ss.Hinge())
@@ -522,12 +507,8 @@ lam_hinge = 0.05 * problem.lam_max()
 at_hinge = ss.solve(hinge, lam_hinge, tol=1e-9)
 alpha_star = at_hinge.alpha
 kink = np.flatnonzero((alpha_star > 1e-3) & (alpha_star < 1.0 - 1e-3))
-print(
-    "margins at the kink:",
-    np.round(hinge.terms.margins(at_hinge.x)[kink], 4),
-    " dual solution:",
-    np.round(alpha_star[kink], 3),
-)
+margins_at_kink = np.round(hinge.terms.margins(at_hinge.x)[kink], 4)
+print("margins at the kink:", margins_at_kink, " dual solution:", np.round(alpha_star[kink], 3))
 
 
 # %%
@@ -538,26 +519,27 @@ def radius_with(first, second):
 
 
 grid = np.linspace(0.0, 1.0, 41)
-surface = np.array([[radius_with(first, second) for first in grid] for second in grid])
+rows = []
+for second in grid:
+    rows.append([radius_with(first, second) for first in grid])
+surface = np.array(rows)
+smallest_corner = min(surface[0, 0], surface[0, -1], surface[-1, 0], surface[-1, -1])
+at_corners = np.floor(100.0 * smallest_corner) / 100.0  # rounded down
 figure, axes = figures.panels(1, width=5.0, height=3.8)
 drawn = axes.contourf(grid, grid, surface, levels=16, cmap="cividis")
 axes.plot(*alpha_star[kink], "*", color="white", markersize=12)
-axes.set(xlabel="slope of the first", ylabel="slope of the second")
+axes.set(xlabel="dual variable of the first", ylabel="dual variable of the second")
 axes.set_title("radius of PGB at the solution, hinge", loc="left", fontsize=10)
 figure.colorbar(drawn)
 figures.show(
-    "Shades show the radius of PGB at the solution over the slopes of the triplets at the kink, "
-    "dark where it is small. "
-    "At the star, the dual optimum, the radius is 0. At the corners of the square it is "
-    f"{min(surface[0, 0], surface[0, -1], surface[-1, 0], surface[-1, -1]):.2f} or more, and the "
-    f"largest is {surface.max():.2f}."
+    "The axes show the dual variables of the two triplets at the kink. The shade shows the radius "
+    "of PGB at the solution; dark means small. At the star, the dual optimum, the radius is 0. At "
+    f"the corners of the square it is at least {at_corners:.2f}, and its maximum is "
+    f"{surface.max():.2f}."
 )
 
 # %% [markdown]
-# Only one choice makes the radius zero (the star). It is the dual solution, and $x^\star$ alone does not reveal it. At
-# a corner of the square, where each of the two triplets counts fully or not at all, the radius is positive. A computed
-# solution is never exactly at the kink, so $\alpha(x)$ *is* such a corner. The solver returns the fractional dual point
-# that it has found as `Solution.alpha`, and with it the radius of PGB goes to zero:
+# Only one choice makes the radius zero (the star). This choice is the dual solution, which we cannot compute from $x^\star$ alone. At a corner of the square both dual variables are 0 or 1, and the radius is positive. A computed solution is never exactly at the kink, so $\alpha(x)$ *is* such a corner. The solver returns its fractional dual point as `Solution.alpha`, and with this dual point the radius of PGB goes to zero:
 
 # %% tags=["STS19-T3"]
 corners = [radius_with(first, second) for first in (0.0, 1.0) for second in (0.0, 1.0)]
@@ -573,8 +555,13 @@ assert by_dual.radius < 1e-4
 assert min(abs(by_point - r) for r in corners) < 1e-3
 assert ss.rules.sphere(hinge, by_dual).rate > 0.9
 
+# %% [markdown]
+# The same is true for random problems with the hinge and with two smoothed hinges:
+
+# %% tags=["STS19-T3"]
 rng = np.random.default_rng(13)
-worst, closed = {}, 0
+worst = {}
+closed = 0
 for kind in kinds:
     for gamma in (0.0, 0.05, 0.5):
         for _ in range(5):
@@ -583,7 +570,8 @@ for kind in kinds:
             best = ss.solve(instance, weight, tol=1e-10, rtol=1e-11)
             unit = ss.spheres.gradient_bound(instance, instance.cone.zeros(), weight).radius
             size = library_ball("PGB", instance, best.x, weight, best.alpha).radius / unit
-            worst[gamma], closed = max(worst.get(gamma, 0.0), size), closed + 1
+            worst[gamma] = max(worst.get(gamma, 0.0), size)
+            closed += 1
 print(
     f"{closed} random problems, gamma in {list(worst)}: radius below 1e-3 times the "
     "radius of GB at x = 0"
@@ -591,23 +579,20 @@ print(
 assert max(worst.values()) < 1e-3
 
 # %% [markdown]
-# The last radii are as small as the accuracy of the computed solution allows.
+# The accuracy of the computed solutions limits how small these radii are.
 #
 # ## Break it
 #
 # ### The difference of squares in floating point
 #
-# The formula of the theorem is exact in real numbers. Near the solution $r_{GB}$ and $\|Q_-\|$ agree in all their
-# leading digits, and the computed $r_{GB}^2 - \|Q_-\|^2$ consists of rounding errors. For a diagonal metric we can
-# compute the radius exactly, in fractions, and compare both formulas with it. In our data the second feature is
-# useless: its weight at the solution is zero. Let it be given in centimetres and the first in metres. That makes $Q_-$
-# large.
+# The formula of the theorem is exact in real numbers. Near the solution the leading digits of $r_{GB}$ and $\|Q_-\|$ are equal, and the computed $r_{GB}^2 - \|Q_-\|^2$ consists of rounding errors. For a diagonal metric we can compute the radius exactly, in fractions, and compare both formulas with the exact radius. In our data the second feature is useless: its weight at the solution is zero. We give the second feature in centimetres and the first in metres, which makes $Q_-$ large.
 
 # %%
 def exact_square(x, H, lam):
     """r_PGB^2 by equation (2) in exact arithmetic, K = non-negative vectors."""
-    x, H, lam = [Fraction(float(v)) for v in x], [Fraction(float(v))
-                                                  for v in H], Fraction(float(lam))
+    x = [Fraction(float(v)) for v in x]
+    H = [Fraction(float(w)) for w in H]
+    lam = Fraction(float(lam))
     Q = [(v + w / lam) / 2 for v, w in zip(x, H, strict=True)]
     plus = [max(v, Fraction(0)) for v in Q]
     return sum((v - w) ** 2 + 2 * v * (w - u) for v, w, u in zip(x, plus, Q, strict=True))
@@ -618,6 +603,10 @@ index = ss.Triplets.from_labels(X, y, k=3, diagonal=True).index
 diagonal = ss.Problem(ss.Triplets(X * [1.0, 100.0], index, diagonal=True), loss)
 weight = 0.1 * problem.lam_max()
 best = ss.solve(diagonal, weight, tol=1e-10, method="gradient")
+print("solution:", np.round(best.x, 4))
+assert best.x[1] == 0.0
+
+# %%
 rng = np.random.default_rng(1)
 outcome = {"wrong": 0, "too small": 0}
 sums_apart = 0.0
@@ -632,25 +621,20 @@ for _ in range(300):
     outcome["wrong"] += abs(printed - exact) > 0.5 * exact
     outcome["too small"] += printed < 0.5 * exact
     sums_apart = max(sums_apart, abs(as_sum - exact) / exact)
-print("solution:", np.round(best.x, 4), f" |Q_-| = {np.linalg.norm(plus - Q):.0f}")
-print(
-    f"difference of squares wrong by more than half: {outcome['wrong']} of 300 references, often "
-    "too small (more than 50 times)"
-)
+print(f"|Q_-| = {np.linalg.norm(plus - Q):.0f}")
+print(f"difference of squares wrong by more than half: {outcome['wrong']} of 300 references")
+print("difference of squares less than half the exact value: more than 50 references")
 print("sum (2): relative error below 1e-4")
-assert best.x[1] == 0.0
 assert outcome["wrong"] == 300
 assert outcome["too small"] > 50
 assert sums_apart < 1e-4
 
 # %% [markdown]
-# A square that is too large loses decisions. One that is too small is unsafe, because the ball need not hold the
-# solution.
+# With a squared radius that is too large, the rules screen fewer terms. A squared radius that is too small is unsafe, because the ball may not contain the solution.
 #
-# ### The projection must be onto a set that holds the solution
+# ### The projection must be onto a set that contains the solution
 #
-# Suppose somebody wants metrics that can be inverted and projects onto $\{X \succeq 0.05\, I\}$. The solution has rank
-# one, so it is not in this set, and step 2 does not hold. The ball that should hold the solution is empty.
+# Suppose that a user wants invertible metrics and projects onto $\{X \succeq 0.05\, I\}$. The solution has rank one, so it is not in this set, and step 2 is not valid. The squared radius is then smaller than the squared distance between center and solution.
 
 # %%
 reference = x_star + 0.05 * (x - x_star)
@@ -663,37 +647,32 @@ print(f"'squared radius' {shrunk:.5f}, squared distance of the solution {away**2
 assert shrunk < away**2
 good = ss.spheres.projected_gradient_bound(problem, reference, lam)
 print(
-    f"with the cone itself: {good.radius**2:.4f} and "
+    f"with the cone itself: squared radius {good.radius**2:.4f}, squared distance "
     f"{np.linalg.norm(x_star - good.center) ** 2:.4f}"
 )
 
 # %% [markdown]
 # ## Exercise
 #
-# Is the ball of PGB contained in the ball of GB? Could one project *any* ball that holds the solution, for example the
-# duality gap bound DGB (center $x$), and gain as much?
+# Is the ball of PGB contained in the ball of GB? Can we project the center of *any* ball that contains the solution, for example the duality gap bound DGB (center $x$), and reduce the radius in the same way?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# It is not contained in it, unless $Q_- = 0$ or $r_{PGB} = 0$. The two surfaces meet in the rim of the disc of step 3. Beyond the disc,
-# inside the half-space, the ball of PGB is a half ball of radius $r_{PGB}$, while the cap of GB under it is only
-# $r_{GB} - \|Q_-\|$ high, which is less than $r_{PGB} = \sqrt{(r_{GB} - \|Q_-\|)(r_{GB} + \|Q_-\|)}$. On the other side
-# of the disc it is inside GB. Hence a rule that uses GB with the half-space screens all that PGB screens. But a rule
-# that uses GB alone may screen a triplet that PGB does not.
+# PGB is not contained in GB, unless $Q_- = 0$ or $r_{PGB} = 0$. The two surfaces intersect in the rim of the disc of step 3. Inside the half-space, PGB is a half ball of height $r_{PGB}$. The height of the cap of GB is only $r_{GB} - \|Q_-\|$, which is less than $r_{PGB} = \sqrt{(r_{GB} - \|Q_-\|)(r_{GB} + \|Q_-\|)}$. Outside the half-space, PGB is inside GB. The cap is contained in PGB, so a rule that uses GB with the half-space screens every triplet that PGB screens. But a rule that uses GB alone may screen a triplet that PGB does not screen.
 #
-# Steps 1 and 2 work for any ball: the new center is $[Q]_K$ and the new squared radius $r^2 - \|Q_-\|^2$. But if the
-# center lies in the cone, then $Q_- = 0$ and nothing changes. That is so for DGB, CDGB, MGB and the path bounds.
+# Steps 1 and 2 are valid for any ball: the new center is $[Q]_K$ and the new squared radius is $r^2 - \|Q_-\|^2$. But if the center lies in the cone, then $Q_- = 0$ and the ball does not change. The centers of DGB, CDGB, MGB and the path bounds lie in the cone.
 #
 # </details>
 
 # %%
-height, r_GB, r_PGB = ball.radius - np.linalg.norm(Q_minus), ball.radius, projected.radius
+height = ball.radius - np.linalg.norm(Q_minus)
+r_PGB = projected.radius
 tip = projected.center + projected.radius * towards
 beyond = np.linalg.norm(tip - ball.center) / ball.radius
 print(
-    f"height of the cap {height:.4f} < {r_PGB:.4f}; the tip of PGB is {beyond:.2f} radii of GB "
-    "from its center"
+    f"height of the cap {height:.4f}, radius of PGB {r_PGB:.4f}; the distance of the tip of PGB "
+    f"from the center of GB is {beyond:.2f} radii of GB"
 )
 assert height < r_PGB and beyond > 1.01
 for bound in (ss.spheres.duality_gap_bound, ss.spheres.midpoint_gap_bound):
@@ -702,13 +681,10 @@ for bound in (ss.spheres.duality_gap_bound, ss.spheres.midpoint_gap_bound):
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** PGB costs one projection (an eigendecomposition) more than GB, once for all triplets. A projected gradient
-#   step of size $1/2\lambda$ makes the same projection.
-# * **Theorem 3 as printed** says that there *is* such a subgradient. Step 5 adds three things: the dual solutions give
-#   it and nothing else does, it exists for any convex loss, and a zero radius proves optimality.
-# * **Rounding.** The library adds bounds of the errors of $H$, of the projection and of the products to the sum (2).
-# * **The half-space** $\langle Q_-, X\rangle \ge 0$ comes with the ball of `gradient_bound` as `ball.normal`; the rule
-#   that uses it is `rules.halfspace`, in a solver `screening=("GB+halfspace",)`.
+# * **Cost.** PGB needs one more projection (an eigendecomposition) than GB, once for all triplets. A projected gradient step of size $1/2\lambda$ computes the same projection.
+# * **Theorem 3 as printed** says that a subgradient with radius zero exists. Step 5 adds three statements: exactly the dual solutions give such a subgradient, it exists for any convex loss, and a zero radius proves optimality.
+# * **Rounding.** The library adds bounds of the rounding errors in $H$, in the projection and in the products to the sum (2).
+# * **The half-space** $\langle Q_-, X\rangle \ge 0$ is stored with the ball of `gradient_bound` as `ball.normal`. The rule `rules.halfspace` uses it; a solver applies this rule with `screening=("GB+halfspace",)`.
 #
 # ## References
 #

@@ -1,17 +1,14 @@
 # %% [markdown]
-# # The sphere rule, and what rules cost
+# # The sphere rule, and the cost of rules
 #
-# Once a ball holds the solution, one inner product, one norm and one comparison decide a triplet. This notebook derives
-# the rule in three lines. Then it answers two questions that the lines leave open: how to compute the norm without
-# losing its digits, and what a million of these tests cost when triplets share their pairs.
+# If a ball contains the solution, one inner product, one norm and one comparison decide a triplet. This notebook derives this rule in three lines. Then it answers two questions of computation: how to compute the norm without cancellation of digits, and how many multiplications the rule needs when triplets share their pairs.
 #
 # At the end you will have seen that
 #
-# * the extreme values of $\langle H, X\rangle$ over a ball are $\langle H, Q\rangle \mp r\|H\|$, and are attained;
+# * the smallest and the largest value of $\langle H, X\rangle$ over a ball are $\langle H, Q\rangle \mp r\|H\|$;
 # * the textbook formula for $\|H\|$ can return 0 for a triplet whose norm is not 0, and then the rule screens falsely;
-# * the paper counts $O(d^2)$ a triplet. With $P$ pairs that $T$ triplets of $n$ points share, it is $O(nd^2 + Pd + T)$
-#   for all of them, and for some balls the products are known already;
-# * the semidefinite rule costs $O(d^3)$ a step, and the linear rule twice as much as the sphere rule.
+# * the paper counts $O(d^2)$ operations per triplet. If $T$ triplets of $n$ points share $P$ pairs, $O(nd^2 + Pd + T)$ operations are enough for all triplets, and for some balls the products are already known;
+# * the semidefinite rule needs $O(d^3)$ operations per step, and the linear rule needs twice as many operations as the sphere rule.
 
 # %%
 import sys
@@ -28,12 +25,9 @@ from safescreen_book import datasets, figures
 plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
-# ## The story in a picture
+# ## The idea in a picture
 #
-# The solution is somewhere in a ball with center $Q$ and radius $r$. The margin of a triplet $H$ is
-# $\langle H, X\rangle$: its levels are parallel lines, perpendicular to $H$. Over the ball it takes all values between
-# those of the two lines that touch the ball, at $Q \mp rH/\|H\|$. Here the line of level 1 lies below the ball. So the
-# margin of this triplet is above 1 at the solution, wherever in the ball that is, and the triplet is in R.
+# The solution is somewhere in a ball with center $Q$ and radius $r$. The margin of a triplet $H$ is $\langle H, X\rangle$. Its level lines are parallel, and perpendicular to $H$. Two level lines touch the ball, at $Q \mp rH/\|H\|$; they belong to the smallest and the largest margin over the ball. In the picture the line of level 1 lies below the ball. So the margin of this triplet is above 1 at every point of the ball, also at the solution, and the triplet is in R.
 
 # %%
 figure, ax = figures.panels(1, width=4.6, height=3.4)
@@ -42,8 +36,9 @@ turn = np.linspace(0, 2 * np.pi, 200)
 ax.fill(np.cos(turn), np.sin(turn), color=figures.OTHERS[1], alpha=0.1, linewidth=0)
 ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
 side = np.array([-direction[1], direction[0]])
-for level, label, colour in ((-1.0, "min", "#333333"), (1.0, "max", "#333333"),
-                             (-1.35, "level 1", figures.COLOURS["R"])):
+colour_R = figures.COLOURS["R"]
+lines = ((-1.0, "min", "#333333"), (1.0, "max", "#333333"), (-1.35, "level 1", colour_R))
+for level, label, colour in lines:
     ends = np.stack([level * direction - 1.3 * side, level * direction + 1.3 * side])
     ax.plot(*ends.T, color=colour, linewidth=1.0)
     ax.text(*(ends[0] + [0.05, 0.0]), label, fontsize=8.5, color=colour)
@@ -51,26 +46,22 @@ ax.plot(*np.stack([-direction, direction]).T, "o", color="black", markersize=4)
 ax.annotate("", 0.7 * direction, (0, 0), arrowprops={"arrowstyle": "->"})
 ax.text(*(0.75 * direction + [0.03, -0.12]), "$H$")
 ax.text(-0.2, 0.02, "$Q$")
-ax.set(
-    aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R"
-)
+ax.set(xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), aspect="equal", xticks=[], yticks=[])
+ax.set_title("a triplet in R")
 figures.show(
-    "A disc has its center in Q, and an arrow shows the direction H of a triplet. The lines on "
-    "which the margin is largest and smallest touch the disc on opposite "
-    "sides. The line of level 1 lies beyond the smallest, so the triplet is in R."
+    "The disc has its center in Q, and the arrow shows the direction H of a triplet. The two "
+    "lines with the smallest and the largest margin touch the disc on opposite sides. The line of "
+    "level 1 does not meet the disc: all margins over the disc are above 1, so the triplet is in R."
 )
 
 # %% [markdown]
-# Are the lines where they belong? The extreme margins over the disc are 1 away from its center, and the triplet is in R
-# only while all of the disc is above the level.
+# We check the picture. The smallest and largest margin over the disc differ by 1 from the margin at the center. The rule puts the triplet in R only if the whole disc is above the level.
 
 # %% tags=["STS19-F3"]
-drawn = ss.Problem(
-    ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)),
-    ss.Hinge(),
-)
+samples = ss.Samples(np.stack([direction, -direction]), [1, -1])
+drawn = ss.Problem(samples.with_threshold(np.full(2, -1.35)), ss.Hinge())
 levels = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ direction  # of H on the ball
-# where the lines of min and max are
+# the lines of min and max are at -1 and 1
 assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3
 print(f"extreme values over a ball of radius 1: {levels.min():.3f} and {levels.max():.3f}")
 # all of the ball is above the level
@@ -87,15 +78,13 @@ assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 # > So $\langle H, Q\rangle - r\|H\| > 1$ puts the triplet into R, and
 # > $\langle H, Q\rangle + r\|H\| < 1 - \gamma$ into L.
 #
-# > **Cost** (STS19 section 5). $\langle H, Q\rangle$ takes $O(d^2)$ operations a triplet and $\|H\|$
-# > takes $O(d)$, once; for DGB, RPB and RRPB the product is known from the objective, which leaves
-# > $O(1)$. The linear rule takes $O(d^2)$, the semidefinite one $O(d^3)$ in each iteration.
+# > **Cost** (STS19 section 5). $\langle H, Q\rangle$ needs $O(d^2)$ operations per triplet, and $\|H\|$ needs $O(d)$ operations once. For DGB, RPB and RRPB the product is known from the objective, so the rule needs $O(1)$ operations. The linear rule needs $O(d^2)$ operations, and the semidefinite rule $O(d^3)$ in each iteration.
 #
-# | assumption | what for |
+# | assumption | reason |
 # |---|---|
-# | the ball holds the solution | everything |
+# | the ball contains the solution | otherwise the bounds need not be true |
 # | the inequalities are strict | a margin of exactly $1$ or $1 - \gamma$ belongs to neither region |
-# | the computed $\Vert H\Vert$ and $r$ are not below the true ones | rounding, below |
+# | the computed $\Vert H\Vert$ and $r$ are not below the exact values | otherwise rounding can cause false decisions |
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -113,9 +102,7 @@ assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 # ## Derivation
 #
 # Write $X = Q + Y$ with $\|Y\| \le r$. Then $\langle H, X\rangle = \langle H, Q\rangle + \langle H,
-# Y\rangle$, and by Cauchy and Schwarz $|\langle H, Y\rangle| \le r\|H\|$, with equality at $Y = \mp
-# rH/\|H\|$. That is all. The same three lines serve samples, diagonal metrics and quadruplets; nothing
-# about $H$ is used.
+# Y\rangle$, and by Cauchy and Schwarz $|\langle H, Y\rangle| \le r\|H\|$, with equality at $Y = \mp rH/\|H\|$. This proves the rule. The proof uses no property of $H$, so it is also valid for samples, diagonal metrics and quadruplets. We compare the minimum with cvxpy's:
 
 # %%
 rng = np.random.default_rng(0)
@@ -123,33 +110,33 @@ worst = 0.0
 for _ in range(20):
     d = int(rng.integers(1, 4))
     u, v = rng.standard_normal((2, d))
-    H, B, r = np.outer(u, u) - np.outer(v, v), rng.standard_normal((d, d)), rng.uniform(0.1, 2.0)
+    H = np.outer(u, u) - np.outer(v, v)
+    B = rng.standard_normal((d, d))
+    r = rng.uniform(0.1, 2.0)
     Q = B + B.T
     X = cp.Variable((d, d), symmetric=True)
-    outside = cp.Problem(
-        cp.Minimize(cp.sum(cp.multiply(H, X))), [cp.norm(X - Q, "fro") <= r]
-    ).solve(solver="CLARABEL")
+    margin = cp.sum(cp.multiply(H, X))
+    outside = cp.Problem(cp.Minimize(margin), [cp.norm(X - Q, "fro") <= r])
+    outside.solve(solver="CLARABEL")
     lowest = Q - r * H / np.linalg.norm(H)  # where the minimum is attained
     assert np.isclose(np.linalg.norm(lowest - Q), r)
-    worst = max(worst, abs(np.vdot(H, lowest) - outside) / (1.0 + np.linalg.norm(H)))
+    worst = max(worst, abs(np.vdot(H, lowest) - outside.value) / (1.0 + np.linalg.norm(H)))
     assert np.isclose(np.vdot(H, lowest), np.vdot(H, Q) - r * np.linalg.norm(H))
-print(f"20 balls: cvxpy's minimum is within {max(worst, 1e-7):.0e} of it (bound 1e-6)")
+print("20 balls: cvxpy's minimum differs from the formula by less than 1e-6, relative to 1 + |H|")
 assert worst < 1e-6
 
 # %% [markdown]
 # ## The norm of a triplet
 #
-# $H = uu' - vv'$ with $u = x_i - x_l$ and $v = x_i - x_j$. Nobody forms $H$ for its norm: expanding gives
+# Let $u = x_i - x_l$ and $v = x_i - x_j$, so that $H = uu' - vv'$. We need not form $H$ to compute its norm, because
 #
 # $$\|H\|^2 = |u|^4 + |v|^4 - 2(u'v)^2 . \tag{1}$$
 #
-# That subtracts nearly equal numbers when $u \approx v$, that is when $x_j$ and $x_l$ are close together
-# and far from $x_i$: the triplet of an outlying anchor. With the difference and the sum of the two, $p =
-# u - v = x_j - x_l$ and $s = u + v$,
+# Formula (1) subtracts nearly equal numbers when $u \approx v$. This happens when $x_j$ and $x_l$ are near each other and far from $x_i$, that is, when the anchor $x_i$ is an outlier. With $p = u - v = x_j - x_l$ and $s = u + v$,
 #
 # $$H = \tfrac12 (p s' + s p'), \qquad \|H\|^2 = \tfrac12\big(|p|^2|s|^2 + (p's)^2\big), \tag{2}$$
 #
-# a sum of squares, in which nothing cancels.
+# which is a sum of non-negative numbers, so no digits cancel.
 
 # %%
 u = sp.Matrix(sp.symbols("u1:4", real=True))
@@ -161,8 +148,8 @@ one = u.dot(u) ** 2 + v.dot(v) ** 2 - 2 * u.dot(v) ** 2
 two = (p.dot(p) * s.dot(s) + p.dot(s) ** 2) / 2
 assert sp.expand(square - one) == 0 and sp.expand(square - two) == 0
 assert sp.expand(H_s - (p * s.T + s * p.T) / 2) == sp.zeros(3, 3)
-print("square of the norm less formula (1):", sp.expand(square - one), "  less formula (2):",
-      sp.expand(square - two))
+print("squared norm minus formula (1):", sp.expand(square - one))
+print("squared norm minus formula (2):", sp.expand(square - two))
 
 
 # %%
@@ -177,30 +164,32 @@ def norm_2(u, v):
     return np.sqrt(((p @ p) * (s @ s) + (p @ s) ** 2) / 2)
 
 
-print("distance of x_j and x_l   formula (2)    library   formula (1) is off by")
-anchor, x_j = np.array([0.0, 0.0, 0.0]), np.array([4.0, 2.0, 1.0])
-for distance, holds in ((1e-2, True), (1e-5, True), (1e-8, False)):
+print("distance of x_j and x_l   formula (2)    library   error of formula (1)")
+anchor = np.array([0.0, 0.0, 0.0])
+x_j = np.array([4.0, 2.0, 1.0])
+for distance, accurate in ((1e-2, True), (1e-5, True), (1e-8, False)):
     x_l = x_j + distance * np.array([0.0, 1.0, -1.0])
     u, v = anchor - x_l, anchor - x_j
     library = ss.Triplets(np.array([anchor, x_j, x_l]), [[0, 1, 2]]).norms[0]
     close = bool(abs(norm_1(u, v) / norm_2(u, v) - 1) < 0.01)
     off = "less than 1 %" if close else "more than 1 %"
     print(f"{distance:23.0e} {norm_2(u, v):13.2e} {library:10.2e}   {off}")
-    assert close == holds and norm_2(u, v) * (1 - 1e-14) <= library <= norm_2(u, v) * (1 + 1e-6)
+    assert close == accurate
+    assert norm_2(u, v) * (1 - 1e-14) <= library <= norm_2(u, v) * (1 + 1e-6)
 
 # %% [markdown]
-# With a norm that is too small the rule decides too much. The library computes *upper bounds* of (2), with rounding.
-# The end of this notebook shows what can happen without them.
+# If the computed norm is too small, the rule may decide triplets falsely. The library computes *upper bounds* of (2) that include rounding errors. The section "Break it" shows false decisions with formula (1).
 #
 # ## Ten lines of numpy
 
 # %%
 def sphere_rule(X, index, Q, r, gamma):
-    """Masks (L, R), one triplet at a time: O(d^2) each."""
+    """Masks (L, R). Each triplet needs O(d^2) operations."""
     L, R = [], []
     for i, j, m in index:
         u, v = X[i] - X[m], X[i] - X[j]
-        q, n = u @ Q @ u - v @ Q @ v, norm_2(u, v)
+        q = u @ Q @ u - v @ Q @ v
+        n = norm_2(u, v)
         L.append(q + r * n < 1.0 - gamma)
         R.append(q - r * n > 1.0)
     return np.array(L), np.array(R)
@@ -216,50 +205,59 @@ slow_L, slow_R = sphere_rule(wine.X, problem.terms.index, ball.center, ball.radi
 
 
 # %% [markdown]
-# ## The library, and does it match?
+# ## Does the library match?
 #
-# The rule must turn *at* the extreme value: a threshold a billionth inside of it decides, and one a billionth
-# beyond does not. Matrices, diagonal metrics and samples are tried, for L and R, with a threshold for each term
-# and with one for all.
+# The library's rule must change its decision *at* the extreme value: it must decide a term if the threshold is a billionth inside of the extreme value, and must not decide it if the threshold is a billionth beyond. We test this for matrices, diagonal metrics and samples, for L and for R. Then we test thresholds that all terms share.
 
 # %%
 def terms_of(kind, rng):
     """Triplets or samples of twelve random points, and their elements as rows."""
     X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
-    terms = (
-        ss.Samples(X, 2 * y - 1)
-        if kind == "samples"
-        else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
-    )
+    if kind == "samples":
+        terms = ss.Samples(X, 2 * y - 1)
+    else:
+        terms = ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
     a = terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
     return terms, a
 
 
 def turning(terms, ball, extremes, mask, inside):
-    """Numbers of terms decided with a threshold a billionth inside of the extreme value, and
-    beyond."""
-    up = loss.gamma * (mask == "in_L")  # L is below tau - gamma
+    """Numbers of terms that the rule decides, for thresholds a billionth inside of the extreme
+    values and a billionth beyond."""
+    up = loss.gamma * (mask == "in_L")  # L is below threshold - gamma
     decided = []
     for shift in (inside * 1e-9, -inside * 1e-9):
-        at = terms.with_threshold(extremes + up + shift * (1.0 + np.abs(extremes)))
-        decided.append(getattr(ss.rules.sphere(ss.Problem(at, loss), ball), mask).sum())
+        shifted = terms.with_threshold(extremes + up + shift * (1.0 + np.abs(extremes)))
+        screened = ss.rules.sphere(ss.Problem(shifted, loss), ball)
+        decided.append(getattr(screened, mask).sum())
     return decided
 
 
 def between(*values):
-    """Numbers between two neighbours of some values."""
+    """The midpoints of neighbouring values."""
     levels = np.sort(np.concatenate(values))
     return 0.5 * (levels[1:] + levels[:-1])[np.diff(levels) > 1e-6]
 
 
+# %%
+def random_ball(terms, a, rng):
+    """A ball, and the smallest and largest margin of each term over it."""
+    center = rng.standard_normal(terms.cone.shape)
+    if center.ndim == 2:
+        center = center + center.T
+    radius = 0.7
+    length = np.linalg.norm(a, axis=1)
+    at_center = a @ center.ravel()
+    return ss.Sphere(center, radius), at_center - radius * length, at_center + radius * length
+
+
 # %% tags=["STS19-D4.1"]
-rng, turned, n_terms, shared = np.random.default_rng(41), np.zeros(2, dtype=int), 0, 0
+rng = np.random.default_rng(41)
+turned = np.zeros(2, dtype=int)
+n_terms = shared = 0
 for kind in ("full", "diagonal", "samples"):
     terms, a = terms_of(kind, rng)
-    center, radius = rng.standard_normal(terms.cone.shape), 0.7
-    center, length = center + center.T if kind == "full" else center, np.linalg.norm(a, axis=1)
-    region = ss.Sphere(center, radius)
-    lows, highs = (a @ center.ravel() + sign * radius * length for sign in (-1.0, 1.0))
+    region, lows, highs = random_ball(terms, a, rng)
     turned += turning(terms, region, lows, "in_R", -1.0)
     turned += turning(terms, region, highs, "in_L", 1.0)
     n_terms += 2 * len(terms)
@@ -269,69 +267,77 @@ for kind in ("full", "diagonal", "samples"):
         assert np.array_equal(found.in_R, lows > level)
         assert np.array_equal(found.in_L, highs < level - loss.gamma)
         curved = ss.rules.sphere(ss.Problem(at, ss.SquaredHinge(1.0)), region)
-        # no linear part, no L
-        assert not curved.in_L.any() and np.array_equal(curved.in_R, lows > level)
+        assert not curved.in_L.any()  # this loss has no linear part
+        assert np.array_equal(curved.in_R, lows > level)
         shared += 1
 print(
     f"decided a billionth inside of the extreme value: {turned[0]} of {n_terms}; a billionth "
     f"beyond: {turned[1]} of {n_terms}"
 )
-print(
-    f"{shared} thresholds shared by all terms, between two extreme values each: the masks are "
-    "those of the inequalities"
-)
+print(f"{shared} thresholds shared by all terms: the masks agree with the inequalities")
 assert turned[0] == n_terms and turned[1] == 0
 
 # %% [markdown]
-# On wine the library decides what the slow rule decides, and every decision is true at the solution:
+# On wine the library decides the same triplets as the slow rule, and every decision is correct at the solution:
 
 # %% tags=["STS19-D4.1"]
 found = ss.rules.sphere(problem, ball)
 star = ss.solve(problem, lam, rtol=1e-11, tol=0.0).x
 margins = problem.terms.margins(star)
-false = np.sum(found.in_R & (margins <= 1.0)) + np.sum(found.in_L & (margins >= 1.0 - loss.gamma))
+
+
+def n_false(screened, margins):
+    """Number of false decisions, judged by the margins at the solution."""
+    false_R = np.sum(screened.in_R & (margins <= 1.0))
+    false_L = np.sum(screened.in_L & (margins >= 1.0 - loss.gamma))
+    return int(false_R + false_L)
+
+
+false = n_false(found, margins)
 differ = np.sum(found.in_L != slow_L) + np.sum(found.in_R != slow_R)
 print(
-    f"wine, {len(problem)} triplets: L {found.n_L}, R {found.n_R}, decided {found.rate:.2f}; "
-    f"unlike the slow rule {differ}, false {false}"
+    f"wine, {len(problem)} triplets: L {found.n_L}, R {found.n_R}, share decided {found.rate:.2f}; "
+    f"different from the slow rule {differ}, false {false}"
 )
 assert differ == false == 0
 assert found.rate > 0.5
 assert np.isclose(found.rate, (slow_L | slow_R).mean())
 
 # %% [markdown]
-# The same must hold on random problems over three cones with several balls each. We compare every decision with a
-# solution that is far more accurate than the balls. To see whether this test can fail, we also try half of each radius.
+# The decisions must also be correct on random problems over three cones, with three balls each. We compare every decision with a solution that is far more accurate than the balls. To show that this test can fail, we also use half of each radius.
+
+# %%
+def random_problem(kind, rng):
+    """Triplets or samples of fourteen random points."""
+    X, y = rng.standard_normal((14, 3)), np.arange(14) % 2
+    X[y == 1] += rng.uniform(0.0, 1.5, 3)
+    if kind == "samples":
+        terms = ss.Samples(X, 2 * y - 1)
+    else:
+        terms = ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal")
+    return ss.Problem(terms, loss)
+
+
+
+
+spheres = ss.spheres.gradient_bound, ss.spheres.duality_gap_bound, ss.spheres.midpoint_gap_bound
 
 # %% tags=["STS19-D4.1"]
 rng = np.random.default_rng(16)
 decisions = false = false_half = 0
 for repeat in range(90):
-    kind = ("full", "diagonal", "samples")[repeat % 3]
-    X, y = rng.standard_normal((14, 3)), np.arange(14) % 2
-    X[y == 1] += rng.uniform(0.0, 1.5, 3)
-    terms = (
-        ss.Samples(X, 2 * y - 1)
-        if kind == "samples"
-        else ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal")
-    )
-    small = ss.Problem(terms, loss)
+    small = random_problem(("full", "diagonal", "samples")[repeat % 3], rng)
     weight = max(small.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
     best = ss.solve(small, weight, rtol=1e-13, tol=1e-12).x
     at_best = small.terms.margins(best)
     near = rng.uniform(0.3, 1.0) * best
-    for bound in (ss.spheres.gradient_bound, ss.spheres.duality_gap_bound,
-                  ss.spheres.midpoint_gap_bound):
+    for bound in spheres:
         b = bound(small, near, weight)
-        for radius in (b.radius, 0.5 * b.radius):
-            masks = ss.rules.sphere(small, ss.Sphere(b.center, radius))
-            wrong = np.sum(masks.in_R & (at_best <= 1.0)) + np.sum(
-                masks.in_L & (at_best >= 1.0 - loss.gamma)
-            )
-            if radius == b.radius:
-                decisions, false = decisions + masks.n_L + masks.n_R, false + int(wrong)
-            else:
-                false_half += int(wrong)
+        masks = ss.rules.sphere(small, b)
+        decisions += masks.n_L + masks.n_R
+        false += n_false(masks, at_best)
+        half = ss.rules.sphere(small, ss.Sphere(b.center, 0.5 * b.radius))
+        false_half += n_false(half, at_best)
 print(
     f"decisions checked {round(decisions, -2)} (rounded), false {false}; with half the radius "
     f"{false_half // 10 * 10} or more are false"
@@ -339,73 +345,65 @@ print(
 assert false == 0 and decisions > 1000 and false_half > 20
 
 # %% [markdown]
-# ## What it costs
+# ## The cost of the rule
 #
 # ### Triplets share pairs
 #
-# $\langle H_{ijl}, Q\rangle = \mathrm{d}_Q(x_i, x_l) - \mathrm{d}_Q(x_i, x_j)$, two squared distances,
-# one a pair. With $k$ neighbours of either kind an anchor has $k^2$ triplets but $2k$ pairs. So compute
-# $Z = XQ$ once ($nd^2$ multiplications), one distance a distinct pair ($d$ each, from the rows of $X$ and
-# $Z$), and one subtraction a triplet. The functions below count their multiplications from the shapes
-# they multiply.
+# $\langle H_{ijl}, Q\rangle = \mathrm{d}_Q(x_i, x_l) - \mathrm{d}_Q(x_i, x_j)$ is the difference of two squared distances, and each distance belongs to a pair of points. An anchor with $k$ neighbours of either kind has $k^2$ triplets but only $2k$ pairs. So we compute $Z = XQ$ once ($nd^2$ multiplications), then one distance for each distinct pair ($d$ multiplications each, from the rows of $X$ and $Z$), and then one subtraction for each triplet. The two functions of the next cell compute the margins, and count their multiplications from the shapes of the arrays.
 
 
 # %%
 def one_by_one(X, index, Q):
-    """Margins as the paper counts them: two quadratic forms a triplet."""
-    u, v = X[index[:, 0]] - X[index[:, 2]], X[index[:, 0]] - X[index[:, 1]]
+    """Margins as the paper counts them: two quadratic forms per triplet."""
+    u = X[index[:, 0]] - X[index[:, 2]]
+    v = X[index[:, 0]] - X[index[:, 1]]
     n_terms, d = u.shape
-    margins = np.einsum("td,de,te->t", u, Q, u, optimize=True) - np.einsum(
-        "td,de,te->t", v, Q, v, optimize=True
-    )
-    return margins, 2 * n_terms * (d * d + d)
+    other = np.einsum("td,de,te->t", u, Q, u, optimize=True)
+    same = np.einsum("td,de,te->t", v, Q, v, optimize=True)
+    return other - same, 2 * n_terms * (d * d + d)
 
 
 def by_pairs(X, index, Q):
-    """Margins through distinct pairs."""
+    """Margins from the distances of distinct pairs."""
     n, d = X.shape
     n_terms = len(index)
     ends = np.concatenate([index[:, 2], index[:, 1]]).astype(np.int64)  # others, then same
     keys, number = np.unique(np.tile(index[:, 0], 2) * n + ends, return_inverse=True)
     pairs = np.stack([keys // n, keys % n], axis=1)
     Z = X @ Q
-    distance = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) * (Z[pairs[:, 0]] - Z[pairs[:, 1]]), axis=1)
-    return (
-        distance[number[:n_terms]] - distance[number[n_terms:]],
-        n * d * d + len(pairs) * d,
-        len(pairs),
-    )
+    first, second = pairs.T
+    distance = np.sum((X[first] - X[second]) * (Z[first] - Z[second]), axis=1)
+    margins = distance[number[:n_terms]] - distance[number[n_terms:]]
+    return margins, n * d * d + len(pairs) * d, len(pairs)
 
 
 # %% [markdown]
-# And the semidefinite rule: one eigendecomposition a step, only for triplets that the cheaper rules and the
-# projected center leave open, and only until one is certain. The last two lines count, by watching numpy, how
-# many decompositions a call of the library takes.
+# The next cell counts the multiplications of both functions on four data sets, and checks that both functions and the library return the same margins.
 
 # %% tags=["STS19-D5"]
-print(
-    f"{'':14} {'n':>5} {'d':>3} {'k':>3} {'triplets':>9} {'pairs':>7}  multiplications a triplet: "
-    "paper, by pairs"
-)
+print("                                               multiplications per triplet")
+print("                   n   d   k  triplets   pairs        paper   by pairs")
 saving = {}
-for name, k in (("iris", 5), ("wine", 5), ("breast-cancer", 5), ("breast-cancer", 20), ("digits",
-                                                                                        5)):
+cases = (("iris", 5), ("wine", 5), ("breast-cancer", 5), ("breast-cancer", 20), ("digits", 5))
+for name, k in cases:
     data = datasets.load(name)
     terms = ss.Triplets.from_labels(data.X, data.y, k=k)
     B = rng.standard_normal((data.X.shape[1],) * 2)
     Q, index = B @ B.T, terms.index
     slow, paper = one_by_one(data.X, index, Q)
     fast, ours, n_pairs = by_pairs(data.X, index, Q)
-    # the library measures so many distances
+    # the library computes the same number of distances
     assert len(terms.same_pairs) + len(terms.other_pairs) == n_pairs
     assert np.allclose(slow, fast, rtol=1e-9, atol=1e-9 * np.abs(slow).max())
     assert np.allclose(terms.margins(Q), fast, rtol=1e-9, atol=1e-9 * np.abs(slow).max())
     saving[name, k] = paper / ours
     n, d = data.X.shape
     print(
-        f"{name:14} {n:5} {d:3} {k:3} {len(terms):9} {n_pairs:7} {paper / len(terms):33.0f} "
-        f"{ours / len(terms):8.1f}"
+        f"{name:14} {n:5} {d:3} {k:3} {len(terms):9} {n_pairs:7} {paper / len(terms):12.0f} "
+        f"{ours / len(terms):10.1f}"
     )
+
+# %% tags=["STS19-D5"]
 print(
     f"sharing pairs saves a factor of {min(saving.values()):.0f} to {max(saving.values()):.0f} in "
     "multiplications"
@@ -414,20 +412,18 @@ assert min(saving.values()) > 9 and saving["breast-cancer", 20] > 300
 
 
 # %% [markdown]
-# The decompositions, counted by a profile of the calls:
+# The semidefinite rule computes one eigendecomposition per step. It does so only for triplets that the cheaper rules and the projected center do not decide, and stops as soon as a triplet is decided. We count the decompositions in a call of the library with Python's profiler, which sees every call of numpy's `eigh`.
 
 # %%
 def decompositions(action, *args, **options):
-    """How many matrices a call decomposes."""
+    """The result of a call, and the number of matrices that the call decomposes."""
     counted = []
 
     def watch(frame, event, _):
-        """Note each call of numpy's eigh, and of how many matrices."""
-        if (
-            event == "call"
-            and frame.f_code.co_name == "eigh"
-            and frame.f_globals["__name__"].startswith("numpy")
-        ):
+        """Record the number of matrices in each call of numpy's eigh."""
+        if event != "call" or frame.f_code.co_name != "eigh":
+            return
+        if frame.f_globals["__name__"].startswith("numpy"):
             Z = frame.f_locals["a"]
             counted.append(len(Z) if np.ndim(Z) == 3 else 1)
 
@@ -442,22 +438,20 @@ def decompositions(action, *args, **options):
 gb = ss.spheres.gradient_bound(problem, 0.95 * star, lam)
 _, by_sphere = decompositions(ss.rules.sphere, problem, gb)
 linear, by_linear = decompositions(ss.rules.cone_halfspace, problem, gb)
-at_plus, open_terms = (
-    problem.terms.margins(problem.cone.project(gb.center)),
-    ~(linear.in_L | linear.in_R),
-)
+at_plus = problem.terms.margins(problem.cone.project(gb.center))
+open_terms = ~(linear.in_L | linear.in_R)
 tried = np.sum(open_terms & (at_plus > 1.0)) + np.sum(open_terms & (at_plus < 1.0 - loss.gamma))
 _, one_step = decompositions(ss.rules.semidefinite, problem, gb, max_iter=1)
 cone, all_steps = decompositions(ss.rules.semidefinite, problem, gb)
 gained = (cone.in_L | cone.in_R) & open_terms
 _, when_certain = decompositions(ss.rules.semidefinite, problem, gb, skip=~gained)
 print(
-    f"decompositions: sphere rule {by_sphere}, linear rule {by_linear}, semidefinite rule "
-    f"{one_step / tried:.2f} a triplet tried with one step,"
+    f"decompositions: sphere rule {by_sphere}, linear rule {by_linear}, semidefinite rule with "
+    f"one step {one_step / tried:.2f} per triplet tried"
 )
 print(
-    f"                {all_steps / tried:.0f} with up to 20 (bound 5), "
-    f"{when_certain / gained.sum():.1f} for one that becomes certain (bound 3)"
+    f"semidefinite rule, per triplet: {all_steps / tried:.0f} with up to 20 steps (bound 5), "
+    f"{when_certain / gained.sum():.1f} for a triplet that becomes certain (bound 3)"
 )
 assert by_sphere == by_linear == 0
 assert abs(one_step - tried) <= 2
@@ -466,17 +460,15 @@ assert when_certain <= 3 * gained.sum()
 assert cone.n_L + cone.n_R >= linear.n_L + linear.n_R
 
 # %% [markdown]
-# ### How it grows
+# ### How the cost grows
 #
-# The same counts on random data, one size changed at a time, as exponents: multiplications $\sim
-# \text{size}^e$. By pairs nothing depends on the number of triplets but the subtraction, and $d$ enters
-# through $d^2$ a *point*.
+# We count the multiplications on random data, change one size at a time, and print the exponent $e$ of multiplications $\sim \text{size}^e$. With shared pairs only the subtractions depend on the number of triplets, and the factor $d^2$ is per *point*.
 
 
 # %% tags=["STS19-D5"]
 def counts(n, d, k):
-    """(paper, by pairs, triplets) for n random points in d dimensions with k neighbours of
-    either kind."""
+    """Multiplications (paper, by pairs) and number of triplets, for n random points in d
+    dimensions with k neighbours of either kind."""
     rng = np.random.default_rng(n + d + k)
     X = rng.standard_normal((n, d))
     index = ss.Triplets.from_labels(X, np.arange(n) % 2, k=k).index
@@ -489,10 +481,11 @@ def exponents(sizes, rows):
     return [float(np.polyfit(np.log(sizes), logs[:, c], 1)[0]) for c in range(2)]
 
 
+neighbours, dimensions, points = (4, 8, 16, 32), (64, 128, 256, 512), (100, 200, 400)
 growth = {
-    "neighbours k": exponents([4, 8, 16, 32], [counts(200, 16, k) for k in (4, 8, 16, 32)]),
-    "dimension d": exponents([64, 128, 256, 512], [counts(60, d, 3) for d in (64, 128, 256, 512)]),
-    "points n": exponents([100, 200, 400], [counts(n, 16, 5) for n in (100, 200, 400)]),
+    "neighbours k": exponents(neighbours, [counts(200, 16, k) for k in neighbours]),
+    "dimension d": exponents(dimensions, [counts(60, d, 3) for d in dimensions]),
+    "points n": exponents(points, [counts(n, 16, 5) for n in points]),
 }
 print("exponent of           paper   by pairs")
 for name, (paper, ours) in growth.items():
@@ -501,12 +494,9 @@ assert abs(growth["neighbours k"][0] - 2.0) < 0.01 and growth["neighbours k"][1]
 assert growth["dimension d"][0] > 1.9 and abs(growth["points n"][1] - 1.0) < 0.05
 
 # %% [markdown]
-# ### Products that are there already
+# ### Products that are already known
 #
-# The centers of DGB, RPB and RRPB are multiples of the reference $M$, so their products are multiples of
-# the margins that the objective has just computed: $O(1)$ a triplet, as the paper says. The center of the
-# gradient bound is $M - g/2\lambda$, whose direction is new; the center of PGB is a projection. These need one
-# more pass.
+# The centers of DGB, RPB and RRPB are multiples of the reference $M$. So their products are multiples of the margins that the objective has computed, and the rule needs $O(1)$ operations per triplet, as the paper says. The centers of GB and PGB are not multiples of $M$: the center of GB is $M - g/2\lambda$, and the center of PGB is its projection. These two balls need one more pass over the pairs.
 
 # %% tags=["STS19-D5"]
 at_M = problem.terms.margins(x0.x)
@@ -520,27 +510,25 @@ balls = {
 reusable = {}
 for name, b in balls.items():
     product = problem.terms.margins(b.center)
-    factor = np.vdot(product, at_M) / np.vdot(at_M, at_M)
-    reusable[name] = bool(
-        np.allclose(product, factor * at_M, rtol=1e-9, atol=1e-9 * np.abs(product).max())
-    )
-    print(f"{name:5} products are a multiple of the margins at M: {reusable[name]}")
+    multiple = np.vdot(product, at_M) / np.vdot(at_M, at_M) * at_M
+    tolerance = 1e-9 * np.abs(product).max()
+    reusable[name] = bool(np.allclose(product, multiple, rtol=1e-9, atol=tolerance))
+    differ = "less" if reusable[name] else "more"
+    print(f"{name:5} products differ from a multiple of the margins at M by {differ} than 1e-9")
 assert reusable == {"DGB": True, "RRPB": True, "GB": False, "PGB": False}
 assert np.allclose(balls["RRPB"].center, (lam0 + lam) / (2 * lam) * x0.x)
 
 # %% [markdown]
 # ### The other rules
 #
-# | rule | for all triplets | for each undecided one |
+# | rule | for all triplets | for each undecided triplet |
 # |---|---|---|
 # | sphere | $nd^2 + Pd$ multiplications, then $T$ subtractions and comparisons | |
-# | linear | twice that, and two square roots a triplet | |
-# | two balls | twice that, and three square roots a triplet | |
-# | semidefinite | twice the sphere rule's | an eigendecomposition a step, $O(d^3)$ |
+# | linear | twice the sphere rule's multiplications, and two square roots per triplet | |
+# | two balls | twice the sphere rule's multiplications, and three square roots per triplet | |
+# | semidefinite | twice the sphere rule's multiplications | an eigendecomposition per step, $O(d^3)$ |
 #
-# Time per call of the library's rules on random data of growing dimension, with the same number of
-# triplets (720), and of the semidefinite rule for one triplet. (These figures depend on the machine;
-# nothing is asserted.)
+# The next cell measures the time per call of the library's rules on random data of increasing dimension, with the same number of triplets (720). For the semidefinite rule it prints the time per triplet. (These times depend on the machine; the cell asserts nothing.)
 
 
 # %%
@@ -554,9 +542,8 @@ def seconds(action, *args, repeats=5):
     return float(np.median(times))
 
 
-# %% tags=["nbval-ignore-output"]
-print("d      sphere     linear  two balls, ms    semidefinite, ms for each undecided triplet")
-for d in (8, 16, 32, 64):
+def two_balls(d):
+    """A random problem in d dimensions, and a GB and a DGB for one lam."""
     rng = np.random.default_rng(d)
     X, y = rng.standard_normal((80, d)), np.arange(80) % 2
     X[:, 0] += 2.0 * y
@@ -564,13 +551,20 @@ for d in (8, 16, 32, 64):
     at = 0.05 * timed.lam_max()
     b = ss.spheres.gradient_bound(timed, ss.solve(timed, at / 0.9, rtol=1e-6).x, at)
     other = ss.spheres.duality_gap_bound(timed, ss.solve(timed, at / 0.95, rtol=1e-6).x, at)
+    return timed, b, other
+
+
+# %% tags=["nbval-ignore-output"]
+print("d      sphere     linear  two balls, ms    semidefinite, ms for each undecided triplet")
+for d in (8, 16, 32, 64):
+    timed, b, other = two_balls(d)
     row = [
         seconds(ss.rules.sphere, timed, b),
         seconds(ss.rules.cone_halfspace, timed, b),
         seconds(ss.rules.intersection, timed, b, other),
     ]
     first = ss.rules.sphere(timed, b)
-    skip = np.arange(len(timed)) % 18 > 0  # every eighteenth triplet is enough to know
+    skip = np.arange(len(timed)) % 18 > 0  # we measure every eighteenth triplet
     undecided = np.sum(~(first.in_L | first.in_R | skip))
     start = time.perf_counter()
     ss.rules.semidefinite(timed, b, max_iter=10, skip=skip)
@@ -578,16 +572,15 @@ for d in (8, 16, 32, 64):
     print(f"{d:3} " + " ".join(f"{1e3 * t:10.2f}" for t in row) + f" {1e3 * cone:18.2f}")
 
 # %% [markdown]
-# The multiplications that sharing saves, for the data sets of the table:
+# The picture shows the saving in multiplications for the data sets of the table:
 
 # %%
 shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
-figures.bars(shown, title="what sharing pairs saves",
-             xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
+xlabel = "multiplications: paper's count / by pairs"
+figures.bars(shown, title="what sharing pairs saves", xlabel=xlabel, number="{:.0f}")
 figures.show(
-    "Bars show the paper's count of multiplications over the count by pairs, for "
-    "data sets and numbers "
-    f"of neighbours: {figures.listed(shown, '{:.0f}')}."
+    "Bars show the paper's count of multiplications over the count by pairs, for each data set "
+    f"and number k of neighbours: {figures.listed(shown, '{:.0f}')}."
 )
 
 # %% [markdown]
@@ -595,24 +588,21 @@ figures.show(
 #
 # ### A norm that rounds to zero
 #
-# Anchor far away, $x_j$ and $x_l$ close together, a ball that says next to nothing ($r$ large). Formula
-# (1) loses the norm, so that $r\|H\|$ is far too small, and the triplet is "decided" although the ball contains
-# matrices that contradict it.
+# The anchor $x_i$ is far from $x_j$ and $x_l$, the points $x_j$ and $x_l$ are near each other, and the ball is large. The norm by formula (1) is wrong. If it is far too small, $r\|H\|$ is far too small as well. Then a rule with formula (1) decides the triplet, although the ball contains matrices that contradict the decision. The first cell shows one triplet, and the second cell counts the false decisions among 400 triplets.
 
 # %%
 x_i, x_j = np.array([1000.0, 1000.0]), np.array([0.1, 0.2])
 X = np.array([x_i, x_j, x_j + 2e-9 * np.array([-1.0, -1.0])])
 u, v = X[0] - X[2], X[0] - X[1]
 Q = 0.5 * np.eye(2) * 4e5
-q, r = u @ Q @ u - v @ Q @ v, 1e12
+q = u @ Q @ u - v @ Q @ v
+r = 1e12
 n_bad, n_good = norm_1(u, v), norm_2(u, v)
-print(f"<H, Q> = {q:.1f};  |H| by formula (2) {n_good:.1e}, formula (1) is off by more than 1 %")
+print(f"<H, Q> = {q:.1f};  |H| by formula (2) {n_good:.1e}, error of formula (1) above 1 %")
 lowest = q - r * n_good
 far = ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss)
 n_R = ss.rules.sphere(far, ss.Sphere(Q, r)).n_R
-print(
-    f"minimum over the ball: {lowest:.1e}, threshold 1; the library puts {n_R} of 1 triplets into R"
-)
+print(f"minimum over the ball: {lowest:.1e}, threshold 1; triplets in R by the library: {n_R}")
 assert n_R == 0 and lowest < 1.0 and abs(n_bad / n_good - 1) > 0.01
 
 # %%
@@ -626,55 +616,44 @@ for _ in range(400):
     q = 1e6 * ((u - v) @ (u + v))
     truly = q - r * norm_2(u, v) > 1.0
     bold += (q - r * norm_1(u, v) > 1.0) and not truly
-    decided = ss.rules.sphere(ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss), ss.Sphere(Q, r)).in_R[
-        0
-    ]
+    single = ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss)
+    decided = ss.rules.sphere(single, ss.Sphere(Q, r)).in_R[0]
     cautious += decided and not truly
-print(
-    "of 400, decisions that the ball contradicts: formula (1) "
-    f"{'more than 20' if bold > 20 else bold}, library {cautious}"
-)
+count = "more than 20" if bold > 20 else bold
+print(f"400 triplets, false decisions: formula (1) {count}, library {cautious}")
 assert bold > 20 and cautious == 0
 
 # %% [markdown]
 # ### At the threshold
 #
-# A margin of exactly 1 is in neither region: there the loss bends. A ball of radius 0 around the solution
-# shows whether the comparison is strict, and the rounding allowance makes sure that "a little above" is not
-# "exactly" in disguise.
+# A margin of exactly 1 is in neither region, because the loss has its kink at this margin. A ball of radius 0 shows that the comparison is strict. The library also adds an allowance for rounding, so that it does not decide a margin of exactly 1 whose computed value is slightly above 1.
 
 # %%
 exact = ss.Triplets(np.array([[0.0], [1.0], [2.0]]), [[0, 1, 2]])  # H = 4 - 1 = 3
 for center, expected in ((1.0 / 3.0, False), (0.34, True)):
     got = ss.rules.sphere(ss.Problem(exact, loss), ss.Sphere(np.array([[center]]), 0.0))
-    print(f"margin {3 * center:.2f}, radius 0: in R {bool(got.in_R[0])}")
+    print(f"margin {3 * center:.2f}, radius 0: triplets in R {got.n_R}")
     assert got.in_R[0] == expected
 
 # %% [markdown]
 # ## Exercise
 #
-# Screening *blocks* of triplets needs a bound that separates into pairs: $\|H\| \le |u|^2 + |v|^2$. Show
-# it. When is it an equality, and by what factor can it be too large if $u \perp v$? If $u$ and $v$ are
-# nearly the same?
+# A rule for *blocks* of triplets needs a bound of $\|H\|$ with one summand for each pair: $\|H\| \le |u|^2 + |v|^2$. Prove this bound. When is it an equality? By what factor can the bound be too large if $u \perp v$, and if $u$ and $v$ are nearly equal?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# The triangle inequality for $uu' - vv'$, or (1): $|u|^4 + |v|^4 - 2(u'v)^2 \le (|u|^2 + |v|^2)^2$. The
-# difference of the two sides is $2|u|^2|v|^2 + 2(u'v)^2$, so equality needs $u = 0$ or $v = 0$: a
-# duplicated point. For $u \perp v$ the factor is $(a + b)/\sqrt{a^2 + b^2} \le \sqrt 2$ with $a = |u|^2$, $b = |v|^2$. For $u \to v$ it
-# grows without bound: $\|H\| \to 0$. Blocks lose the triplets of outlying anchors, and little elsewhere.
+# The bound follows from the triangle inequality for $uu' - vv'$, or from (1): $|u|^4 + |v|^4 - 2(u'v)^2 \le (|u|^2 + |v|^2)^2$. The difference of the two sides is $2|u|^2|v|^2 + 2(u'v)^2$, so equality requires $u = 0$ or $v = 0$, that is, a duplicated point. For $u \perp v$ the factor is $(a + b)/\sqrt{a^2 + b^2} \le \sqrt 2$ with $a = |u|^2$, $b = |v|^2$. For $u \to v$ the factor increases without bound, because $\|H\| \to 0$. So a rule for blocks does not decide triplets whose anchor is an outlier, but decides most of the others.
 #
 # </details>
 
 # %%
 i, j, m = problem.terms.index.T
-separable = np.sum((wine.X[i] - wine.X[m]) ** 2, axis=1) + np.sum(
-    (wine.X[i] - wine.X[j]) ** 2, axis=1
-)
-factor = separable / problem.terms.norms
-print("wine: the separable bound is too large by a factor of",
-      np.round(np.percentile(factor, [0, 50, 100]), 2), "(least, median, most)")
+far = np.sum((wine.X[i] - wine.X[m]) ** 2, axis=1)
+near = np.sum((wine.X[i] - wine.X[j]) ** 2, axis=1)
+factor = (far + near) / problem.terms.norms
+least, median, most = np.percentile(factor, [0, 50, 100])
+print(f"wine, bound over norm: smallest {least:.2f}, median {median:.2f}, largest {most:.2f}")
 assert factor.min() >= 1.0
 u, v = rng.standard_normal((2, 2))
 v = np.array([-u[1], u[0]]) * 0.7
@@ -683,13 +662,10 @@ assert (u @ u + v @ v) / norm_2(u, v) <= np.sqrt(2.0)
 # %% [markdown]
 # ## Fine print
 #
-# * **Rounding.** Every product comes with an error bound, proportional to $\|Q\|$ and to the scale of the two pairs;
-#   norms and radius are upper bounds; the roundings of the test itself are added. NaN compares false and leaves a
-#   triplet undecided.
-# * **Memory.** Two pair numbers of four bytes and one norm a triplet, no matrix $H$ anywhere.
-# * **Fewer than $T$.** With the separable bound of the exercise, sorted values of pairs decide whole blocks of
-#   triplets, without a subtraction for each triplet.
-# * **The paper's $O(d^2)$** is right for one triplet on its own. It does not count that triplets share their pairs.
+# * **Rounding.** The library bounds the error of every product, in proportion to $\|Q\|$ and to the scale of the two pairs. Norms and radius are upper bounds, and the rounding errors of the test are added. A comparison with NaN is false, so a triplet with NaN stays undecided.
+# * **Memory.** The library stores two pair numbers of four bytes and one norm per triplet, and no matrix $H$.
+# * **Fewer than $T$ operations.** With the separable bound of the exercise a rule can sort the values of the pairs and decide blocks of triplets, without a subtraction for each triplet.
+# * **The paper's $O(d^2)$** is right for a single triplet. It does not include the saving from shared pairs.
 #
 # ## References
 #
