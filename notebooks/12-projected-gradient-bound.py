@@ -532,8 +532,8 @@ axes.set(xlabel="dual variable of the first", ylabel="dual variable of the secon
 axes.set_title("radius of PGB at the solution, hinge", loc="left", fontsize=10)
 figure.colorbar(drawn)
 figures.show(
-    "The axes show the dual variables of the two triplets at the kink. The shade shows the radius "
-    "of PGB at the solution; dark means small. At the star, the dual optimum, the radius is 0. At "
+    "The axes show the dual variables of the triplets at the kink. The shade shows the radius of "
+    "PGB at the solution; dark means small. At the star, the dual optimum, the radius is 0. At "
     f"the corners of the square it is at least {at_corners:.2f}, and its maximum is "
     f"{surface.max():.2f}."
 )

@@ -324,7 +324,7 @@ for _, instance, at, a, b in solved:
         ratios["alpha(x)"].append(by_point.radius / radius)
 largest = max(ratios["dual solution"])
 print(f"hinge, r_PGB / r_RPB: with the dual solution at most {largest:.2f} (bound 1.001)")
-print("hinge, r_PGB / r_RPB: with alpha(x) above 1.5 in some problems")
+print("hinge, r_PGB / r_RPB: with alpha(x) the largest ratio is above 1.5")
 assert max(ratios["dual solution"]) < 1.001 and max(ratios["alpha(x)"]) > 1.5
 
 # %% [markdown]

@@ -49,7 +49,7 @@ ax.text(-0.2, 0.02, "$Q$")
 ax.set(xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), aspect="equal", xticks=[], yticks=[])
 ax.set_title("a triplet in R")
 figures.show(
-    "The disc has its center in Q, and the arrow shows the direction H of a triplet. The two "
+    "The disc has its center in Q, and the arrow shows the direction H of a triplet. The "
     "lines with the smallest and the largest margin touch the disc on opposite sides. The line of "
     "level 1 does not meet the disc: all margins over the disc are above 1, so the triplet is in R."
 )
