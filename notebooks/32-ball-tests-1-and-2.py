@@ -1,20 +1,19 @@
 # %% [markdown]
 # # Two balls for a support vector machine
 #
-# A trained machine for one value of $C$ says something about the machine for another. SSS14 makes two balls
-# of it that contain the solution one does not know yet. Ball 1 uses that the trained machine is *optimal*.
-# Ball 2 asks for nothing: it takes any guess of zeros and ones. This notebook derives both, computes both,
-# and finds out what has to be minded when they are computed in floating point.
+# A trained machine for one value of $C$ bounds the machine for another value. SSS14 derives two balls from the trained
+# machine. Both balls contain the unknown solution. Ball 1 needs a trained machine that is *optimal*. Ball 2 needs no
+# optimality: it accepts any vector of zeros and ones. This notebook derives and computes both balls, and shows what a
+# program must do to compute them safely in floating point.
 #
 # At the end you will have seen
 #
-# * the two balls derived by adding two conditions each and completing a square;
-# * a proof by example without any tolerance: in fractions, with exact solutions, some of them on the very
-#   surface of the ball;
-# * ball 1 screen nearly everything from a near reference, and ball 2 nearly nothing, and why both together
-#   are better than one;
-# * the printed radius lose all its digits, exactly where it is small, and a sum that loses none;
-# * wrong decisions from a reference that is not quite optimal, and the cure, which costs nothing.
+# * the derivation of the two balls: each is the sum of two conditions with a completed square;
+# * a check without any tolerance: fractions and exact solutions, some of which lie on the surface of the ball;
+# * that ball 1 screens nearly everything from a near reference, that ball 2 alone screens nearly nothing, and why the
+#   two balls together screen more than either alone;
+# * that the printed radius loses all its digits where it is small, and a sum that loses none;
+# * wrong decisions from a reference that is not quite optimal, and a correction that costs no extra computation.
 
 # %%
 from fractions import Fraction
@@ -28,13 +27,13 @@ from safescreen_book import datasets, figures
 from safescreen_book.protocols.outside import linear_svc
 
 # %% [markdown]
-# ## The story in a picture
+# ## The idea in a picture
 #
-# Forty points of the plane. Every sample is a line in the plane of weights: the $w$ that give it margin 1.
-# A ball decides a sample if it misses its line. The dot is the trained machine for $C_{\rm ref}$, the star
-# the machine for $C$ that we want to know. Left, the reference is far, $C_{\rm ref} = C/2$. Right, it is
-# near. Ball 1 shrinks to a point as $C_{\rm ref}$ approaches $C$. Ball 2 does not shrink. But its surface
-# runs through the middle of ball 1, close to the solution, and cuts half of it away.
+# The data are forty points of the plane. Every sample is a line in the plane of weights: the set of all $w$ that give the
+# sample margin 1. A ball decides the samples whose lines it misses. The dot is the trained machine for $C_{\rm ref}$, and
+# the star is the unknown machine for $C$. On the left the reference is far: $C_{\rm ref} = C/2$. On the right it is
+# near. Ball 1 shrinks to a point as $C_{\rm ref}$ approaches $C$, and ball 2 does not shrink. But the surface of ball 2
+# runs through the middle of ball 1, close to the solution, and cuts off half of ball 1.
 
 # %%
 rng = np.random.default_rng(7)
@@ -53,22 +52,21 @@ for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
     second = svm.ball_2(plane, 0.2, near.w, svm.choose_s(plane, 0.2, near))
     assert first.contains(optimum) and second.contains(optimum)
     narrower.append(first.radius / second.radius)
-    both, found = {"BT1": first, "BT2": second}, ss.rules.intersection(small, first, second)
+    both = {"BT1": first, "BT2": second}
     figures.weight_space(
         points * labels[:, None],
         both,
         {"": near.w, "optimum": optimum},
-        found,
+        ss.rules.intersection(small, first, second),
         ax=ax,
         title=rf"$C_{{\rm ref}} = {ratio}\,C$",
     )
 figures.show(
-    f"Both panels show the plane of weights with {len(labels)} lines, one for each "
-    "sample, and the discs "
-    "of ball 1 and ball 2. Left, from a far reference, the radius of ball 1 is "
-    f"{narrower[0]:.2f} times "
-    f"the radius of ball 2; right, from a near one, it is {narrower[1]:.2f} times that radius. The "
-    "optimum lies where the discs overlap. Lines that miss the overlap are coloured."
+    f"Both panels show the plane of weights with {len(labels)} lines, one for each sample, and the "
+    "discs of ball 1 and ball 2. In the left panel the reference is far, and the radius of ball 1 "
+    f"is {narrower[0]:.2f} times the radius of ball 2. In the right panel the reference is near, "
+    f"and the radius of ball 1 is {narrower[1]:.2f} times the radius of ball 2. The optimum lies "
+    "in the overlap of the discs. Lines that miss the overlap are coloured."
 )
 
 # %% [markdown]
@@ -92,7 +90,7 @@ figures.show(
 # |---|---|---|
 # | $\tilde\xi$ is the loss of $\tilde w$ over *all* samples | yes | yes |
 # | $w_0$ is exactly optimal for its $C_0$ | yes | |
-# | $0 \le s_i \le 1$ (fractions will do) | | yes |
+# | $0 \le s_i \le 1$ (fractions are allowed) | | yes |
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -100,8 +98,8 @@ figures.show(
 # | symbol | meaning |
 # |---|---|
 # | $z_i = y_i x_i$ | a sample with its label multiplied in; $\langle z_i, w\rangle$ is its margin |
-# | $C$ | price of the loss; $C = 1/\lambda$ in the rest of the book |
-# | $\alpha$ | dual point with one $\alpha_i \in [0,1]$ a sample; $w^\star = C\sum_i\alpha^\star_i z_i$; the papers' dual variables are $C\alpha_i$ |
+# | $C$ | weight of the loss; $C = 1/\lambda$ in the rest of the book |
+# | $\alpha$ | dual point with one $\alpha_i \in [0,1]$ for each sample; $w^\star = C\sum_i\alpha^\star_i z_i$; the papers' dual variables are $C\alpha_i$ |
 # | $\xi^\star$, $\xi_0$, $\tilde\xi$ | total losses of $w^\star$, $w_0$, $\tilde w$ |
 # | L, R | samples with margin below and above 1 at the solution |
 #
@@ -112,9 +110,9 @@ figures.show(
 #
 # ### Three conditions
 #
-# [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb) derives three conditions that the solution satisfies. The first says
-# that no step from $w^\star$ toward $\tilde w$ lowers the objective. The second says the same of $w_0$ at
-# its own $C_0$, for a step toward $w^\star$. The third is $\max\{0, v\} \ge s v$ for $0 \le s \le 1$,
+# [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb) derives three conditions that the solution satisfies. Condition (1) says
+# that no step from $w^\star$ toward $\tilde w$ lowers the objective. Condition (2) says that no step from $w_0$ toward
+# $w^\star$ lowers the objective for $C_0$. Condition (3) is $\max\{0, v\} \ge s v$ for $0 \le s \le 1$,
 # summed over the samples:
 #
 # $$\tfrac1C\|w^\star\|^2 - \tfrac1C\langle\tilde w, w^\star\rangle - \tilde\xi + \xi^\star \le 0, \tag{1}$$
@@ -123,15 +121,15 @@ figures.show(
 #
 # ### The unknown loss drops out
 #
-# Add (1) and (2), or (1) and (3): the loss $\xi^\star$, which nobody knows, is gone. Times $C$:
+# Add (1) and (2), or (1) and (3). The unknown loss $\xi^\star$ cancels. Multiplied by $C$, the two sums are
 #
 # $$\|w^\star\|^2 - \langle \tilde w + \tfrac{C}{C_0} w_0,\, w^\star\rangle + \tfrac{C}{C_0}\|w_0\|^2 - C(\tilde\xi - \xi_0) \le 0,$$
 # $$\|w^\star\|^2 - \langle \tilde w + C z_s,\, w^\star\rangle - C(\tilde\xi - s^\top 1) \le 0.$$
 #
 # ### Complete the squares
 #
-# Both are $\|w^\star - m\|^2 - r^2 \le 0$, with the centers and radii of the theorems. Three coordinates
-# for sympy:
+# Both inequalities are $\|w^\star - m\|^2 - r^2 \le 0$, with the centers and radii of the theorems. Sympy checks this for
+# three coordinates:
 
 # %%
 w, wt, w0, zs = (sp.Matrix(sp.symbols(f"{name}1:4", real=True)) for name in ("w", "t", "r", "z"))
@@ -150,14 +148,14 @@ assert rest == [0, 0]
 # %% [markdown]
 # ### The same radii as sums
 #
-# Use $\|\frac12(a + b)\|^2 = \|\frac12(a - b)\|^2 + \langle a, b\rangle$ and sort, with
-# $\tilde u_i = \langle z_i, \tilde w\rangle$:
+# Use $\|\frac12(a + b)\|^2 = \|\frac12(a - b)\|^2 + \langle a, b\rangle$. With
+# $\tilde u_i = \langle z_i, \tilde w\rangle$ the squared radii are
 #
 # $$r_1^2 = \tfrac14\big\|\tilde w - \tfrac{C}{C_0} w_0\big\|^2 + C\Big(\tilde\xi - \xi_0 + \tfrac1{C_0}\langle w_0, \tilde w - w_0\rangle\Big), \tag{4}$$
 # $$r_2^2 = \tfrac14\big\|\tilde w - C z_s\big\|^2 + C\sum_i\Big(\max\{0, 1-\tilde u_i\} - s_i (1 - \tilde u_i)\Big). \tag{5}$$
 #
-# No term of (5) is negative, sample by sample. The bracket in (4) is not negative, because it is condition
-# (2) with $\tilde w$ in place of $w^\star$; at an exact reference it is the sum in (5) for $s = \alpha_0$,
+# Every summand of (5) is non-negative. The bracket in (4) is non-negative, because it is condition
+# (2) with $\tilde w$ in place of $w^\star$. At an exact reference the bracket is the sum in (5) for $s = \alpha_0$,
 # the dual point of the reference.
 
 # %%
@@ -170,14 +168,14 @@ print("printed squared radii minus (4) and (5):", *rest)
 assert rest == [0, 0]
 
 # %% [markdown]
-# Two cases to keep in mind. With $\tilde w = w_0$ the bracket in (4) vanishes:
-# $m_1 = \frac{C + C_0}{2C_0} w_0$ and $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$, which is STS19's path bound
-# RPB ([`14-path-bounds`](14-path-bounds.ipynb)). And if $s$ picks exactly the samples with $\tilde u_i < 1$, the sum in (5)
-# vanishes: $r_2 = \frac12\|\tilde w - C z_s\|$, the gradient bound at $\tilde w$.
+# Two special cases are useful. If $\tilde w = w_0$, the bracket in (4) vanishes:
+# $m_1 = \frac{C + C_0}{2C_0} w_0$ and $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$. This ball is STS19's path bound
+# RPB ([`14-path-bounds`](14-path-bounds.ipynb)). If $s_i = 1$ exactly for the samples with $\tilde u_i < 1$, the sum in (5)
+# vanishes: $r_2 = \frac12\|\tilde w - C z_s\|$. This ball is the gradient bound at $\tilde w$.
 #
 # ## The slow version
 #
-# The printed formulas. They work on floats, and as they stand on arrays of fractions.
+# The next functions compute the printed formulas, for floats and for arrays of fractions.
 
 
 # %%
@@ -186,13 +184,13 @@ def total_loss(Z, w):
 
 
 def ball_1(Z, C, w0, C0, w):
-    """SSS14 equation 16: center and squared radius."""
+    """Return the center and the squared radius of SSS14 equation 16."""
     m = (w + C / C0 * w0) / 2
     return m, m @ m - C / C0 * (w0 @ w0) + C * (total_loss(Z, w) - total_loss(Z, w0))
 
 
 def ball_2(Z, C, s, w):
-    """SSS14 Theorem 7: center and squared radius."""
+    """Return the center and the squared radius of SSS14 Theorem 7."""
     m = (w + C * (s @ Z)) / 2
     return m, m @ m + C * (total_loss(Z, w) - s.sum())
 
@@ -200,12 +198,12 @@ def ball_2(Z, C, s, w):
 # %% [markdown]
 # ## Does it match? In fractions
 #
-# For rational data and rational $C$ the solution is rational. A solver says which samples stand on the
-# kink, a linear system gives their dual variables, and the conditions of optimality are verified exactly.
-# Then there is no tolerance that could hide anything.
+# For rational data and rational $C$ the solution is rational. A solver finds the samples on the
+# kink, and a linear system gives their dual variables. The code then verifies the optimality conditions exactly, so no
+# tolerance can hide an error.
 #
-# (The data are multiples of $\frac1{16}$, and $C$ is such that $1/C$ is a multiple of $\frac1{64}$, so that
-# the library gets the very same problem in floats.)
+# The data are multiples of $\frac1{16}$, and $1/C$ is a multiple of $\frac1{64}$. So floats represent the
+# library's problem exactly.
 
 
 # %%
@@ -215,7 +213,7 @@ def machine(Z):
 
 
 def exact_optimum(Z, C):
-    """The solution and a dual point, in fractions; proved optimal."""
+    """Return the solution and a dual point, in fractions, and assert their optimality."""
     problem = ss.Problem(machine(Z), ss.Hinge())
     margins = Z.astype(float) @ ss.solve(problem, float(1 / C), tol=0.0, rtol=1e-10).x
     on_kink = np.abs(margins - 1.0) < 1e-5
@@ -232,13 +230,12 @@ def exact_optimum(Z, C):
 
 # %%
 def fractions(values, denominator=16):
-    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(
-        np.shape(values)
-    )
+    exact = [Fraction(int(v), denominator) for v in np.ravel(values)]
+    return np.array(exact).reshape(np.shape(values))
 
 
 def nearby(C):
-    """A C not above the given one whose 1/C is a multiple of 1/64, also when both are rounded."""
+    """Return a C, not above the given one, for which 1/C is a multiple of 1/64 in floats too."""
     k = int(np.ceil(float(64 / C)))
     while Fraction(1.0 / float(Fraction(64, k))) != Fraction(k, 64):
         k += 1
@@ -257,15 +254,15 @@ print(len(instances), "machines, four values of C each, with exact solutions")
 # %% [markdown]
 # ### Ball 1
 #
-# Every pair of values of $C$, and three vectors $\tilde w$: the reference itself, the solution, and one at
-# random. The solution is in the printed ball, often on its surface, and the library's ball and decisions
-# are the printed ones. (A test of the library does this with 3840 balls.)
+# The next cell tests every pair of values of $C$, and three vectors $\tilde w$: the reference, the solution, and a
+# random vector. Every printed ball contains the solution, and many solutions lie on the surface of their ball. The
+# library's balls and decisions are the printed ones. A test of the library repeats the check with more balls.
 
 
 # %% tags=["SSS14-T6", "SSS14-T7"]
 def assert_printed(Z_, printed, ball, found):
-    """The library's ball is the printed one, and so are its decisions, but within 1e-6 of the
-    threshold."""
+    """Assert that the library's ball is the printed one, and that its decisions are the printed
+    ones for all samples that are not within 1e-6 of the threshold."""
     m, radius = printed[0].astype(float), float(printed[1]) ** 0.5
     assert np.linalg.norm(ball.center - m) < 1e-6 * (1 + np.linalg.norm(m))
     assert abs(ball.radius - radius) < 1e-6 * (1 + np.linalg.norm(m))
@@ -281,7 +278,8 @@ for Z_, solutions in instances[:12]:
     for C_, w_star, _ in solutions:
         for C0_, w0_, alpha0 in solutions:
             known = svm.Reference(w0_.astype(float), alpha0.astype(float), float(C0_))
-            for w_ in (w0_, w_star, fractions(rng.integers(-40, 41, len(w0_)), 32)):
+            drawn = fractions(rng.integers(-40, 41, len(w0_)), 32)
+            for w_ in (w0_, w_star, drawn):
                 m, square = printed = ball_1(Z_, C_, w0_, C0_, w_)
                 distance = (w_star - m) @ (w_star - m)
                 assert distance <= square  # the theorem
@@ -291,30 +289,26 @@ for Z_, solutions in instances[:12]:
                 n_balls = n_balls + 1
                 on_surface = on_surface + (distance == square)
                 n_decided = n_decided + found.n_L + found.n_R
-print(
-    f"ball 1: {n_balls} printed balls hold the exact solution, {on_surface} have "
-    "it on their surface"
-)
+print(f"ball 1: {n_balls} printed balls contain the exact solution, {on_surface} on their surface")
 print("decisions of the library: more than 1000, all as printed")
 assert on_surface > 50 and n_decided > 1000
 
 # %% [markdown]
 # ### Ball 2
 #
-# The zeros and ones by the margins at $\tilde w$, random ones, random fractions, and the dual solution.
+# For each $\tilde w$ the next cell tests four vectors $s$: the zeros and ones that the margins at $\tilde w$ give, random zeros
+# and ones, random fractions, and the dual solution.
 
 # %% tags=["SSS14-T7"]
 rng, n_balls, on_surface, n_decided = np.random.default_rng(7), 0, 0, 0
 for Z_, solutions in instances[:12]:
     for C_, w_star, alpha in solutions:
-        for w_ in (w_star, w_star * Fraction(9, 8), fractions(rng.integers(-40, 41, len(w_star)),
-                                                              32)):
+        drawn_w = fractions(rng.integers(-40, 41, len(w_star)), 32)
+        for w_ in (w_star, w_star * Fraction(9, 8), drawn_w):
             by_margin = np.array([Fraction(int(u < 1)) for u in Z_ @ w_])
-            drawn = (
-                fractions(rng.integers(0, 2, len(Z_)), 1),
-                fractions(rng.integers(0, 17, len(Z_))),
-            )
-            for s in (by_margin, alpha, *drawn):
+            zeros_and_ones = fractions(rng.integers(0, 2, len(Z_)), 1)
+            drawn = fractions(rng.integers(0, 17, len(Z_)))
+            for s in (by_margin, alpha, zeros_and_ones, drawn):
                 m, square = printed = ball_2(Z_, C_, s, w_)
                 distance = (w_star - m) @ (w_star - m)
                 assert distance <= square  # the theorem
@@ -324,21 +318,18 @@ for Z_, solutions in instances[:12]:
                 n_balls = n_balls + 1
                 on_surface = on_surface + (distance == square)
                 n_decided = n_decided + found.n_L + found.n_R
-print(
-    f"ball 2: {n_balls} printed balls hold the exact solution, {on_surface} have "
-    "it on their surface"
-)
+print(f"ball 2: {n_balls} printed balls contain the exact solution, {on_surface} on their surface")
 print("decisions of the library: more than 500, all as printed")
 assert on_surface > 50 and n_decided > 500
 
 # %% [markdown]
-# Solutions on the surface show that no smaller radius would do.
+# Some solutions lie on the surface of their ball, so no smaller radius is possible.
 #
 # ## The library call
 #
-# `svm.ball_1` and `svm.ball_2` return the balls, `svm.ball_test_1` and `svm.ball_test_2` screen with them.
-# Both balls are one thing: the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) of $\tilde w$ and a dual point,
-# which is $s$ for ball 2 and the reference's $\alpha_0$ for ball 1. On breast cancer:
+# `svm.ball_1` and `svm.ball_2` return the balls, and `svm.ball_test_1` and `svm.ball_test_2` screen with them.
+# Both balls are the midpoint gap bound ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) of $\tilde w$ and a dual point.
+# For ball 2 the dual point is $s$, and for ball 1 it is the reference's $\alpha_0$. The next cells use breast cancer:
 
 # %%
 X, y = datasets.load("breast-cancer", return_X_y=True)
@@ -346,7 +337,7 @@ samples, Z = ss.Samples(X, y), X * y[:, None]
 problem = ss.Problem(samples, ss.Hinge())
 C, C0 = 1.0, 0.8
 start = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
-# the best for ball 2 beside ball 1: see 34-choice-of-s-and-smallest-c
+# the best s for ball 2 together with ball 1: see 34-choice-of-s-and-smallest-c
 s = svm.choose_s(samples, C, start)
 one, two = svm.ball_1(samples, C, start), svm.ball_2(samples, C, start.w, s)
 for name, ball, (m, square) in (
@@ -367,17 +358,15 @@ for name, ball in (("ball 1", one), ("ball 2", two)):
     assert np.all((margins + slack)[found.in_R] > 1.0)
     assert np.all((margins - slack)[found.in_L] < 1.0)
     away = np.linalg.norm(star.x - ball.center) / ball.radius
-    print(
-        f"{name}: {found.n_L} in L and {found.n_R} in R of {len(problem)}; the solution at "
-        f"{away:.3f} radii from the center"
-    )
+    decided = f"{found.n_L} in L and {found.n_R} in R of {len(problem)}"
+    print(f"{name}: {decided}; distance of the solution from the center in radii {away:.3f}")
     assert away <= 1.0 + star.eps / ball.radius
 
 # %% [markdown]
-# ## What each is good for
+# ## What each ball decides
 #
-# Ball 2 decides nothing here, and the solution is almost on its surface. Follow both as the reference
-# approaches: $C = 1$, and $C_{\rm ref}$ from 0.3 to 0.99. IT is the intersection test of both balls (SSS14
+# Ball 2 decides nothing here, and the solution is almost on its surface. The next cells follow both balls as the reference
+# approaches: $C = 1$, and $C_{\rm ref}$ grows from 0.3 to 0.99. IT is the intersection test of both balls (SSS14
 # Theorem 8, [`19-two-balls`](19-two-balls.ipynb)).
 
 # %%
@@ -409,10 +398,9 @@ figures.lines(
     radii, ratios, ax=axes[1], title="radii, and distance of the centers", xlabel=xlabel, log="y"
 )
 figures.show(
-    "Left, curves show the share screened against C_ref over C: "
-    f"{figures.ends(shares)}. Right, curves "
-    "show radii and the distance of the centers, on a logarithmic axis: "
-    f"{figures.ends(radii, '{:.2g}')}."
+    "In the left panel, curves show the share of screened samples against C_ref over C: "
+    f"{figures.ends(shares)}. In the right panel, curves show the radii and the distance of the "
+    f"centers, on a logarithmic axis: {figures.ends(radii, '{:.2g}')}."
 )
 
 # %%
@@ -425,15 +413,15 @@ outside = np.array(radii["between centers"]) > radii["BT2"]
 print("center of ball 1 outside ball 2:", outside.sum(), "of", len(ratios), "references")
 
 # %% [markdown]
-# The center of ball 1 is outside ball 2, if only just. So less than half of ball 1 is left, on the side of
-# the solution. That is what the intersection test gains.
+# The center of ball 1 is slightly outside ball 2. So the intersection contains less than half of ball 1, on the side of
+# the solution. The intersection test therefore decides more samples.
 #
 # ### Why ball 2 stays large
 #
-# Put the best possible vector into ball 2, $\tilde w = w^\star$, and for $s$ the margins below 1. By (5)
+# Choose the best vector for ball 2, $\tilde w = w^\star$, and let $s_i = 1$ where the margin is below 1. By (5)
 # $r_2 = \frac12\|w^\star - C z_s\| = \frac C2 \|\sum_{\text{kink}} (\alpha^\star_i - s_i) z_i\|$. The
-# samples on the kink have fractional dual variables, and no choice of zeros and ones makes up for them.
-# Allow fractions, and the radius at the solution is 0.
+# samples on the kink have fractional dual variables, and zeros and ones differ from them. If $s$ may contain fractions,
+# the radius at the solution is 0.
 
 # %%
 alpha = star.alpha
@@ -455,15 +443,15 @@ for name, s in choices.items():
 # %% [markdown]
 # ## Break it: a difference of large numbers
 #
-# With $\tilde w = w_0$ the printed $r_1^2$ is $\frac{(C-C_0)^2}{4C_0^2}\|w_0\|^2$, computed as a difference
-# of numbers of the size of $\|w_0\|^2$. For $C = (1 + \delta) C_0$ it is $\frac14\delta^2\|w_0\|^2$, so of
-# the 16 digits of a float $2\log_{10}\frac1\delta$ are lost. *True* below is the exact value of the printed
-# formula for the very floats that go in. The last column is the radius by (4).
+# If $\tilde w = w_0$, the printed $r_1^2$ is $\frac{(C-C_0)^2}{4C_0^2}\|w_0\|^2$. The printed formula computes it as a
+# difference of numbers as large as $\|w_0\|^2$. For $C = (1 + \delta) C_0$ the result is $\frac14\delta^2\|w_0\|^2$, so
+# $2\log_{10}\frac1\delta$ of the 16 digits of a float are lost. The column *true radius* is the exact value of the printed
+# formula for the floats that enter it. The last column is the radius by (4).
 
 
 # %% tags=["nbval-ignore-output"]
 def exactly(values):
-    """The numbers that floats are."""
+    """Return the exact values of floats as fractions."""
     return np.array([Fraction(v) for v in np.ravel(values).tolist()]).reshape(np.shape(values))
 
 
@@ -474,18 +462,24 @@ print("  delta   true radius   printed radius   digits left   radius by (4)")
 for k in range(1, 11):
     C = C0 * (1.0 + 10.0**-k)
     true = float((Fraction(C) / Fraction(C0) - 1) ** 2 * square_of_length / 4) ** 0.5
-    square, by_sum = ball_1(Z, C, w0, C0, w0)[1], 0.5 * np.linalg.norm(w0 - C / C0 * w0)
+    square = ball_1(Z, C, w0, C0, w0)[1]
+    by_sum = 0.5 * np.linalg.norm(w0 - C / C0 * w0)
     digits = max(0, int(-np.log10(max(abs(square - true**2) / true**2, 1e-16))))
     lost.append(digits)
-    shown = "imaginary" if square < 0 else "rubbish" if digits == 0 else f"{np.sqrt(square):.2e}"
+    if square < 0:
+        shown = "imaginary"
+    elif digits == 0:
+        shown = "all wrong"
+    else:
+        shown = f"{np.sqrt(square):.2e}"
     print(f"{10.0**-k:7.0e} {true:13.2e} {shown:>16} {digits:13d} {by_sum:15.2e}")
     assert abs(by_sum / true - 1.0) < 1e-5
 assert lost[0] >= 12 and lost[5] <= 7 and max(lost[7:]) == 0
 
 # %% [markdown]
-# A radius that comes out too small is not merely inaccurate, it is unsafe. One that is imaginary screens
-# nothing or, clipped to 0, everything. The library computes (5) and adds a bound of what rounding may have
-# done. Its radius is never below the true one, which is known in fractions:
+# A radius that is too small is not only inaccurate: it is unsafe. An imaginary radius screens
+# nothing, or everything if it is clipped to 0. The library computes (5) and adds a bound of the rounding errors. Its
+# radius is never below the exact radius, which the next cell computes in fractions:
 
 # %%
 rng, too_small, too_large = np.random.default_rng(10), 0, 0
@@ -500,24 +494,21 @@ for trial in range(200):
     square = ball_2(exactly(Z_), C_exact, exactly(s), exactly(w_))[1]
     too_small += Fraction(ball.radius) ** 2 < square
     too_large += ball.radius - float(square) ** 0.5 >= 1e-6
-print(
-    f"radius of the library below the exact one: {too_small} of 200; larger by 1e-6 "
-    f"or more: {too_large}"
-)
+print(f"radius of the library below the exact one: {too_small} of 200; larger by 1e-6: {too_large}")
 assert too_small == 0 and too_large == 0
 
 # %% [markdown]
 # ## Break it: a reference that is not exact
 #
-# Theorem 6 asks for *the* solution $w_0$. A solver returns something near it: with a relative duality gap
-# $\eta$ it is off by up to $\sqrt{2\eta P/\lambda}$, while $r_1$ is proportional to $|C - C_0|$. The closer
-# the reference, the more it screens, and the more of that is wrong.
+# Theorem 6 assumes *the* solution $w_0$. A solver returns an approximation: with a relative duality gap
+# $\eta$ its distance from $w_0$ is at most $\sqrt{2\eta P/\lambda}$. But $r_1$ is proportional to $|C - C_0|$. So a closer
+# reference screens more samples, and more of its decisions are wrong.
 #
-# On the machines with exact solutions "wrong" can be proved: a sample is put into R although its exact
-# margin is at most 1, or into L although it is at least 1. The library's ball 1 uses the reference's *dual*
-# point instead: $C\sum_i\alpha_{0,i} z_i$ for $\frac{C}{C_0} w_0$ and $\sum_i \alpha_{0,i}$ for
-# $\xi_0 + \frac1{C_0}\|w_0\|^2$. That is ball 2 with fractional $s$, which never asked for optimality. At
-# an exact reference nothing changes.
+# The machines with exact solutions can prove a decision wrong: the ball puts a sample into R although its exact
+# margin is at most 1, or into L although its exact margin is at least 1. The library's ball 1 uses the reference's *dual*
+# point instead: it replaces $\frac{C}{C_0} w_0$ by $C\sum_i\alpha_{0,i} z_i$, and
+# $\xi_0 + \frac1{C_0}\|w_0\|^2$ by $\sum_i \alpha_{0,i}$. This is ball 2 with fractional $s$, which needs no optimality. At
+# an exact reference both formulas give the same ball.
 
 
 # %%
@@ -526,19 +517,21 @@ def wrong_decisions(in_L, in_R, u):
 
 
 def compare(Z_, C_, w_star, rough):
-    """Whether the printed ball and the library's lose the solution, and their wrong decisions."""
+    """Return for the printed ball and the library's whether the solution is outside the ball, and
+    the number of wrong decisions."""
     w0_, u = exactly(rough.w), Z_ @ w_star
     m, square = ball_1(Z_, C_, w0_, Fraction(rough.C), w0_)
-    middle, reach = Z_ @ m, square * np.sum(Z_ * Z_, axis=1)
-    in_R = (middle > 1) & ((middle - 1) ** 2 > reach)
-    in_L = (middle < 1) & ((1 - middle) ** 2 > reach)
+    middle, squared_half = Z_ @ m, square * np.sum(Z_ * Z_, axis=1)
+    in_R = (middle > 1) & ((middle - 1) ** 2 > squared_half)
+    in_L = (middle < 1) & ((1 - middle) ** 2 > squared_half)
+    lost = (w_star - m) @ (w_star - m) > square * Fraction(1000001, 1000000)
     ball = svm.ball_1(machine(Z_), float(C_), rough)
     found = ss.rules.sphere(ss.Problem(machine(Z_), ss.Hinge()), ball)
     away = w_star - exactly(ball.center)
-    lost = (w_star - m) @ (w_star - m) > square * Fraction(1000001, 1000000)
     lost_by_library = away @ away > Fraction(ball.radius) ** 2
-    return lost, wrong_decisions(in_L, in_R,
-                                 u), lost_by_library, wrong_decisions(found.in_L, found.in_R, u)
+    wrong = wrong_decisions(in_L, in_R, u)
+    wrong_by_library = wrong_decisions(found.in_L, found.in_R, u)
+    return lost, wrong, lost_by_library, wrong_by_library
 
 
 # %% tags=["nbval-ignore-output"]
@@ -550,34 +543,28 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-10):
     for Z_, solutions in instances:
         for C_, w_star, _ in solutions:
             lam = 1.0 / float(C_ * Fraction(99, 100))
-            rough = ss.solve(
-                ss.Problem(machine(Z_), ss.Hinge()),
-                lam,
-                tol=0.0,
-                rtol=rtol,
-                method="coordinate",
-                screening=(),
-            )
+            inexact = {"tol": 0.0, "rtol": rtol, "method": "coordinate", "screening": ()}
+            rough = ss.solve(ss.Problem(machine(Z_), ss.Hinge()), lam, **inexact)
             total += np.array(compare(Z_, C_, w_star, svm.reference(rough)), dtype=int)
             n_balls, n_samples = n_balls + 1, n_samples + len(Z_)
     unsafe[rtol] = total[1]
-    print(
-        f"{rtol:8.0e} {total[0]:19d} {total[1]:6d} {total[2]:19d} {total[3]:6d} {n_balls:8d} "
-        f"{n_samples:8d}"
-    )
+    printed = f"{total[0]:19d} {total[1]:6d}"
+    mended = f"{total[2]:19d} {total[3]:6d}"
+    print(f"{rtol:8.0e} {printed} {mended} {n_balls:8d} {n_samples:8d}")
     assert total[2] == total[3] == 0
 assert min(unsafe[1e-1], unsafe[1e-2]) > 3 and unsafe[1e-3] > 0
 
 # %% [markdown]
-# In the last row it comes down to the last digit: a sample stands exactly on the kink, with a dual variable
-# of 0.03, and is parallel to the solution, so that the bound of its margin at an exact reference is exactly 1.
-# Accurate references make mistakes rare, they do not make them impossible.
+# The wrong decision in the last row depends on the last digit. A sample has exactly margin 1 and a small dual variable, and
+# is parallel to the solution. So at an exact reference the bound of its margin is exactly 1.
+# Accurate references make mistakes rare, but not impossible.
 #
 # ### On the data of the papers
 #
-# The data are those of breast cancer. The references come from LIBLINEAR and from the library's coordinate
-# descent, and $C$ is a little larger than $C_{\rm ref}$. LIBLINEAR stops where no dual variable violates optimality by more than its tolerance;
-# 0.1 is its default. A decision counts as wrong if a solution with gap $10^{-12}$ contradicts it by more than the error bound of that solution.
+# The data are breast cancer. LIBLINEAR and the library's coordinate descent compute the references, and $C$ is slightly
+# larger than $C_{\rm ref}$. LIBLINEAR stops when no dual variable violates optimality by more than its tolerance, which is
+# 0.1 by default. A decision is wrong here if a solution with gap $10^{-12}$ contradicts it by more than the error bound of
+# this solution.
 
 
 # %%
@@ -585,21 +572,18 @@ def solver_reference(kind, C0):
     solver, accuracy = kind.split(", ")
     if solver == "LIBLINEAR":
         return linear_svc(samples, C0, tol=float(accuracy))
-    return svm.reference(
-        ss.solve(
-            problem, 1.0 / C0, tol=0.0, rtol=float(accuracy), method="coordinate", screening=()
-        )
-    )
+    settings = {"tol": 0.0, "rtol": float(accuracy), "method": "coordinate", "screening": ()}
+    return svm.reference(ss.solve(problem, 1.0 / C0, **settings))
 
 
 def judged(near, C, star):
-    """Decisions and wrong ones: of the printed ball 1, and of the library's."""
+    """Count the decisions, and the wrong ones, of the printed ball 1 and of the library's."""
     u, slack = samples.margins(star.x), star.eps * samples.norms
     m, square = ball_1(Z, C, near.w, near.C, near.w)
-    middle, reach = Z @ m, np.sqrt(square) * np.linalg.norm(Z, axis=1)
+    middle, half = Z @ m, np.sqrt(square) * np.linalg.norm(Z, axis=1)
     found = svm.ball_test_1(samples, C, near)
     rows = []
-    for in_L, in_R in ((middle + reach < 1.0, middle - reach > 1.0), (found.in_L, found.in_R)):
+    for in_L, in_R in ((middle + half < 1.0, middle - half > 1.0), (found.in_L, found.in_R)):
         wrong = np.sum(in_R & (u + slack <= 1.0)) + np.sum(in_L & (u - slack >= 1.0))
         rows.append((np.sum(in_L | in_R), wrong))
     return np.array(rows)
@@ -610,13 +594,9 @@ print(f"decisions (wrong), C_ref = 10, 100 and 1000 C_min, {3 * len(problem)} sa
 print("                         printed ball 1                       with the dual point")
 print("C/C_ref                1.001      1.003       1.01         1.001      1.003       1.01")
 totals = {}
-for kind in (
-    "LIBLINEAR, 0.1",
-    "LIBLINEAR, 0.01",
-    "coordinates, 0.01",
-    "coordinates, 0.001",
-    "coordinates, 1e-06",
-):
+references = ("LIBLINEAR, 0.1", "LIBLINEAR, 0.01")
+references += ("coordinates, 0.01", "coordinates, 0.001", "coordinates, 1e-06")
+for kind in references:
     cells = np.zeros((3, 2, 2), dtype=int)
     for column, factor in enumerate((1.001, 1.003, 1.01)):
         for multiple in (10.0, 100.0, 1000.0):
@@ -624,23 +604,24 @@ for kind in (
             star = ss.solve(problem, 1.0 / (factor * C0), tol=0.0, rtol=1e-12)
             cells[column] += judged(solver_reference(kind, C0), factor * C0, star)
     totals[kind] = cells[:, :, 1].sum(axis=0)
-    by_ball = [
-        "  ".join(f"{cell[ball, 0]:5d} ({cell[ball, 1]:2d})" for cell in cells) for ball in (0, 1)
-    ]
-    print(f"{kind:20}" + "       ".join(by_ball))
+    printed, mended = (
+        "  ".join(f"{decided:5d} ({wrong:2d})" for decided, wrong in cells[:, ball])
+        for ball in (0, 1)
+    )
+    print(f"{kind:20}{printed}       {mended}")
 assert all(of_library == 0 for _, of_library in totals.values())
 assert totals["coordinates, 0.01"][0] > 0 and totals["coordinates, 1e-06"][0] == 0
 assert totals["LIBLINEAR, 0.1"][0] + totals["LIBLINEAR, 0.01"][0] > 0
 
 # %% [markdown]
-# With rough references the printed ball decides more, and some of it wrongly; a wrongly dropped sample
-# changes the solution without any sign. With the dual point fewer are decided, and none wrongly. As the
-# reference gets accurate the two come together.
+# With rough references the printed ball decides more samples, and some of its decisions are wrong. A support vector that
+# is screened wrongly changes the solution without any warning. With the dual point the library decides fewer samples, and
+# none wrongly. For accurate references the two balls decide nearly the same samples.
 #
-# ### The loss must be of all samples
+# ### The total loss is over all samples
 #
-# For both balls $\tilde\xi$ is the loss of $\tilde w$ on the *whole* data set. Leave out every second
-# sample, and ball 2 is a ball for another problem:
+# In both balls $\tilde\xi$ is the loss of $\tilde w$ on *all* samples. If the loss omits every second
+# sample, ball 2 belongs to another problem:
 
 # %%
 missed = 0
@@ -650,24 +631,23 @@ for Z_, solutions in instances:
         m = (w_ + C_ * (s @ Z_)) / 2
         square = m @ m + C_ * (total_loss(Z_[::2], w_) - s.sum())
         missed += (w_star - m) @ (w_star - m) > square
-print(
-    "ball 2 with the loss of every second sample, solution lost:", missed, "of", 4 * len(instances)
-)
+total = 4 * len(instances)
+print(f"ball 2 with the loss of every second sample: solution outside in {missed} of {total}")
 assert missed > 50
 
 # %% [markdown]
 # ## Exercise
 #
-# With $\tilde w = w_0$ exact, for which $C \ge C_0$ does ball test 1 keep sample $i$ in R? Write
+# With $\tilde w = w_0$ exact, for which $C \ge C_0$ does ball test 1 decide that sample $i$ is in R? Write
 # $q = \langle z_i, w_0\rangle$ and $k = \|z_i\|\|w_0\|$.
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
 # $\frac{C + C_0}{2 C_0} q - \frac{C - C_0}{2 C_0} k > 1$ is linear in $C$: $C (q - k) > C_0 (2 - q - k)$.
-# By Cauchy and Schwarz $q \le k$, so $C < C_0 \frac{q + k - 2}{k - q}$, and for $q = k$ for ever if
-# $q > 1$. This is the range of STS19 Theorem 10 ([`20-ranges`](20-ranges.ipynb)) with an exact reference: one sort, and it is
-# known when each sample has to be looked at again.
+# By Cauchy and Schwarz $q \le k$, so $C < C_0 \frac{q + k - 2}{k - q}$. For $q = k > 1$ there is no upper limit.
+# This is the range of STS19 Theorem 10 ([`20-ranges`](20-ranges.ipynb)) with an exact reference. Sorted limits say at which $C$
+# each sample must be tested again.
 #
 # </details>
 
@@ -681,21 +661,19 @@ for C in (1.05, 1.2, 1.5, 2.0):
     found = svm.ball_test_1(samples, C, near).in_R[in_R]
     clear = np.abs(until - C) > 1e-3
     assert np.array_equal(found[clear], until[clear] > C)
-    print(
-        f"C/C_ref = {C:4}: {found.sum():3d} of {in_R.sum()} samples of R still "
-        "certain, as by the formula"
-    )
+    decided = f"{found.sum():3d} of {in_R.sum()} samples of R"
+    print(f"C/C_ref = {C:4}: {decided} still certain, as by the formula")
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** With $\tilde w = w_0$ and the margins of $w_0$ at hand, ball test 1 is $O(n)$ for every
-#   further $C$. Ball test 2 needs $z_s$ and its margins, $O(nd)$, or with a kernel $O(n)$ for every entry
-#   of $s$ that has changed.
-# * **$C$ smaller than $C_0$** is as good as larger: neither theorem asks.
-# * **Other losses and terms.** Fractional $s$, the conjugate of the smoothed hinge, weights, thresholds,
-#   linear terms of reduced problems: all are in the midpoint gap bound.
-# * **In a solver** ball 1 goes by the name of MGB, ball 2 by BT2, both together `"MGB&BT2"`.
+# * **Cost.** With $\tilde w = w_0$ and the known margins of $w_0$, ball test 1 costs $O(n)$ for every
+#   further $C$. Ball test 2 needs $z_s$ and its margins. They cost $O(nd)$, or with a kernel $O(n)$ for every changed entry
+#   of $s$.
+# * **$C$ smaller than $C_0$** is allowed: both theorems are true for smaller and larger $C$.
+# * **Other losses and terms.** The midpoint gap bound includes fractional $s$, the conjugate of the smoothed hinge, weights,
+#   thresholds, and linear terms of reduced problems.
+# * **In a solver** the name of ball 1 is MGB, the name of ball 2 is BT2, and both together are `"MGB&BT2"`.
 #
 # ## References
 #

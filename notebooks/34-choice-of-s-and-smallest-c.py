@@ -1,22 +1,21 @@
 # %% [markdown]
 # # The choice of s, and the smallest C
 #
-# The intersection test needs two things: a second ball, for which one may choose any $\hat s \in \{0, 1\}^n$, and a
-# reference, a solution for some other $C$. SSS14 gives both in a few lines: equation (25) chooses $\hat s$, and Lemma 9
-# is a reference that needs no solving.
+# The intersection test needs a second ball and a reference. The second ball allows any $\hat s \in \{0, 1\}^n$, and the
+# reference is a solution for some other $C$. SSS14 gives both in a few lines: equation (25) chooses $\hat s$, and Lemma 9
+# gives a reference without a solve.
 #
 # At the end you will have seen that
 #
-# * equation (25) is a maximum that separates, sample by sample, and its answer is **the dual point at the center of
-#   ball 1**; that form needs no hinge and no particular $\tilde w$;
-# * it is the *deepest cut at that center*: each $s$ is one plane of the expanded space, and (25) finds the one that
-#   $m_1$ violates most;
-# * a bad $s$ is safe, but decides little; and there is a better $s$ than (25). The choice for the center of the lens
-#   that (25) has cut decides a quarter more of the samples of breast-cancer, for one more pair of products with the
-#   data;
-# * Lemma 9 holds for all data, with $1/0$ read as $\infty$: that is the right answer where the sum of all $z_i$ is
+# * equation (25) maximises a sum over samples, each summand separately, and the maximiser is **the dual point at the center
+#   of ball 1**. The statement about the dual point needs no hinge and no particular $\tilde w$;
+# * equation (25) is the *deepest cut at this center*: each $s$ is one plane of the expanded space, and (25) finds the
+#   plane that $m_1$ violates most;
+# * a bad $s$ is safe, but decides few samples. There is also a better $s$ than (25): the dual point at the center of
+#   the lens that (25) leaves. It decides more samples of breast-cancer, and costs one more pair of products with the data;
+# * Lemma 9 is true for all data, with $1/0$ read as $\infty$. This value is right if the sum of all $z_i$ is
 #   zero;
-# * references may come from above as well as from below.
+# * the reference may be the solution for a smaller or for a larger $C$.
 
 # %%
 import itertools
@@ -31,11 +30,11 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# The plane of weights of forty samples. Ball 1 comes from the solution for a smaller $C_0$ and stays where it is. Every
-# choice of $s$, one 0 or 1 a sample, gives another ball 2 that holds the solution (star). On the left all $s_i$ are 0,
-# and in the middle they are drawn by tossing coins. In both cases ball 2 contains ball 1, and nothing is gained. On the
-# right is the $\hat s$ of equation (25). Its ball 2 cuts off more than half of ball 1, and the solution lies in the
-# small lens that the two balls share.
+# Each panel is the plane of weights of forty samples. Ball 1 comes from the solution for a smaller $C_0$ and is the same in
+# all panels. Every choice of $s$, with one 0 or 1 for each sample, gives another ball 2. Every ball 2 contains the solution,
+# the star. On the left all $s_i$ are 0, and in the middle they are random. In both cases ball 2 contains ball 1, so it
+# decides nothing more. On the right is the $\hat s$ of equation (25). Its ball 2 cuts off more than half of ball 1. The
+# solution lies in the lens, the small overlap of the two balls.
 
 # %%
 forty = np.random.default_rng(7).standard_normal((40, 2))
@@ -48,32 +47,27 @@ chosen = {
     "coins": np.random.default_rng(0).integers(0, 2, 40).astype(float),
     r"$\hat s$ of equation (25)": ss.svm.choose_s(machine.terms, C_new, ss.svm.reference(old)),
 }
+
+# %%
 wider = []
 figure, axes = figures.panels(3, width=10.4, height=3.9)
 for ax, (name, s) in zip(axes, chosen.items(), strict=True):
-    both = {
-        "ball 1": ss.svm.ball_1(machine.terms, C_new, ss.svm.reference(old)),
-        "ball 2": ss.svm.ball_2(machine.terms, C_new, old.x, s),
-    }
-    wider.append(both["ball 2"].radius / both["ball 1"].radius)
-    assert all(
-        np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9) for ball in both.values()
-    )
+    first = ss.svm.ball_1(machine.terms, C_new, ss.svm.reference(old))
+    second = ss.svm.ball_2(machine.terms, C_new, old.x, s)
+    wider.append(second.radius / first.radius)
+    for ball in (first, second):
+        assert np.linalg.norm(best.x - ball.center) <= ball.radius * (1.0 + 1e-9)
+    both = {"ball 1": first, "ball 2": second}
     figures.balls(ss.cones.FreeSpace(2), both, {"optimum": best.x}, ax=ax, title=name)
     ax.set_facecolor("white")
-lowest, highest = (
-    choose([limit() for ax in axes for limit in (ax.get_xlim, ax.get_ylim)], axis=0)[end]
-    for end, choose in enumerate((np.min, np.max))
-)
+limits = np.array([(*ax.get_xlim(), *ax.get_ylim()) for ax in axes])
 for ax in axes:
-    ax.set(xlim=(lowest, highest), ylim=(lowest, highest))
+    ax.set(xlim=(limits.min(), limits.max()), ylim=(limits.min(), limits.max()))
+ratios = ", ".join(f"{ratio:.1f}" for ratio in wider)
 figures.show(
-    "Each panel shows the plane of weights with the same disc, ball 1, and another "
-    "ball 2, both around "
-    "the solution. The radius of ball 2 divided by the radius of ball 1 is "
-    f"{', '.join(f'{ratio:.1f}' for ratio in wider)}, from left to right: for all s "
-    "zero, for coins, and "
-    "for the best s, whose lens with ball 1 holds the solution."
+    "Each panel shows the plane of weights, the same disc as ball 1, and another disc as ball 2. "
+    "Both discs contain the solution. From left to right, s is zero for all samples, random, and "
+    f"the best s. The radius of ball 2 divided by the radius of ball 1 is {ratios}."
 )
 
 # %% [markdown]
@@ -82,7 +76,7 @@ figures.show(
 # > **Choice of $\hat s$** (SSS14 equation 25). Among all $s \in \{0,1\}^n$,
 # > $\hat s_i = 1\{1 - \frac{C + C_0}{2C_0}\langle z_i, w_0\rangle > 0\}$ maximises $\|m_1 - m_2\|^2 - r_2^2$.
 #
-# > **Smallest C** (SSS14 Lemma 9). Let $C_{\min} = 1/\max_i (Q\mathbf 1)_i$, $Q_{ij} = \langle z_i, z_j\rangle$. For
+# > **Smallest C** (SSS14 Lemma 9). Let $C_{\min} = 1/\max_i (Q\mathbf 1)_i$ with $Q_{ij} = \langle z_i, z_j\rangle$. For
 # > $0 < C \le C_{\min}$ the dual solution is $\alpha = C\mathbf 1$.
 #
 # | here | SSS14 | the book |
@@ -93,7 +87,7 @@ figures.show(
 # | $z_s$ | $z_{\hat s}$ | $\sum_i s_i z_i = H(s)$ |
 #
 # Ball 2 ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) has $m_2 = \frac12(\tilde w + C z_s)$ and
-# $r_2^2 = \|m_2\|^2 + C(\tilde\xi - s^\top\mathbf 1)$, $\tilde\xi$ the total hinge loss of $\tilde w$.
+# $r_2^2 = \|m_2\|^2 + C(\tilde\xi - s^\top\mathbf 1)$, where $\tilde\xi$ is the total hinge loss of $\tilde w$.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -102,8 +96,8 @@ figures.show(
 # |---|---|
 # | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
 # | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | cone $K$ | the whole space, so nothing is projected |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ for each sample; the papers' dual variables are $a = C\alpha$ |
 # | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
 #
 # </details>
@@ -112,14 +106,14 @@ figures.show(
 #
 # ### Step 1: the criterion is linear in s
 #
-# In $\|m_1 - m_2\|^2 - r_2^2$ the two $\|m_2\|^2$ cancel, and with them all that is quadratic in $s$:
+# In $\|m_1 - m_2\|^2 - r_2^2$ the two $\|m_2\|^2$ cancel, and with them every quadratic term in $s$:
 #
 # $$\|m_1 - m_2\|^2 - r_2^2 = \|m_1\|^2 - \langle m_1, \tilde w\rangle - C\tilde\xi
 # + C\sum_i s_i\,\big(1 - \langle z_i, m_1\rangle\big) . \tag{1}$$
 #
-# So every $s_i$ is chosen alone, 1 where the margin at $m_1$ is below 1. With $\tilde w = w_0$ and an exact reference
-# $m_1 = \frac{C + C_0}{2C_0} w_0$, and that is the printed equation. Nothing in (1) used it, though: it holds for any
-# $\tilde w$ and any center $m_1$. A linear function on the box $[0,1]^n$ has its maximum at a corner, so fractional
+# So each $s_i$ is chosen separately: it is 1 where the margin at $m_1$ is below 1. With $\tilde w = w_0$ and an exact
+# reference, $m_1 = \frac{C + C_0}{2C_0} w_0$, which gives the printed equation. But (1) is true for any
+# $\tilde w$ and any center $m_1$. A linear function on the box $[0,1]^n$ has a maximum at a corner, so fractional
 # $s$ do not help.
 
 # %%
@@ -139,36 +133,34 @@ assert sp.expand(left - right) == 0
 # ### Step 2: with a curved loss it is the dual point
 #
 # For thresholds $\tau_i$ and the smoothed hinge,
-# $r_2^2 = \|m_2\|^2 + C(\tilde\xi - \sum_i (\tau_i s_i - \frac\gamma2 s_i^2))$, and the sum in (1) is that of
-# $s_i(\tau_i - \langle z_i, m_1\rangle) - \frac\gamma2 s_i^2$. Its maximum over $[0, 1]$ is the definition of the
-# loss through its conjugate, and the maximiser is minus the slope of the loss there:
+# $r_2^2 = \|m_2\|^2 + C(\tilde\xi - \sum_i (\tau_i s_i - \frac\gamma2 s_i^2))$, and the summands in (1) are
+# $s_i(\tau_i - \langle z_i, m_1\rangle) - \frac\gamma2 s_i^2$. The maximum of a summand over $[0, 1]$ is the loss at $m_1$,
+# written through its conjugate. The maximiser is minus the slope of the loss at $m_1$:
 #
 # $$\hat s = \alpha(m_1) .$$
 #
-# **Fractional where the loss is curved, and (25) when $\gamma = 0$.** In the library, `ss.svm.choose_s`.
+# **This $\hat s$ is fractional where the loss is curved, and it is (25) when $\gamma = 0$.** The library computes it in `ss.svm.choose_s`.
 #
-# ### Step 3: what is being maximised
+# ### Step 3: what the criterion measures
 #
-# In the expanded space $(w, \xi)$ ball 2 is one plane: $\xi \ge \sum_i s_i(1 - \langle z_i, w\rangle)$, valid because
-# the total loss is the maximum of the right side over all $s$. At the point $m_1$ the plane that is violated most is
-# the one with the largest right side, and that is (25). In the space of $w$ the criterion is the *power* of $m_1$:
-# positive outside of ball 2, where it is the squared tangent. The two surfaces meet in a disc; its plane is at
-# distance
+# In the expanded space $(w, \xi)$ ball 2 is one plane: $\xi \ge \sum_i s_i(1 - \langle z_i, w\rangle)$. The plane is valid
+# because the total loss is the maximum of the right side over all $s$. The point $m_1$ violates the plane with the largest
+# right side most, and (25) chooses this plane. In the space of $w$ the criterion is the *power* of $m_1$ with respect to
+# ball 2. Outside ball 2 it is positive, the squared length of a tangent. The two surfaces meet in a sphere that bounds a
+# disc. The plane of the disc is at distance
 #
 # $$\frac{(\|m_1 - m_2\|^2 - r_2^2) + r_1^2}{2\|m_1 - m_2\|} \tag{2}$$
 #
-# from $m_1$ towards $m_2$: the larger, the smaller the cap of ball 1 that is left. (25) maximises the bracket, not
-# the whole quotient, and not the lens; for that the distance of the centers would matter, and nothing would separate
-# any more.
+# from $m_1$ towards $m_2$. A larger distance leaves a smaller cap of ball 1. Equation (25) maximises the bracket. It does
+# not maximise the whole quotient, and it does not minimise the lens: both also depend on the distance of the centers, so
+# neither separates into samples.
 
 # %%
 p, q1, q2 = sp.symbols("p q1 q2", positive=True)
 zeta = (p**2 + q2**2 - q1**2) / (2 * p)  # from m2 towards m1 to the plane of the disc
-assert sp.simplify(p - zeta - (p**2 - q2**2 + q1**2) / (2 * p)) == 0
-print(
-    "distance from m1 to the plane of the disc minus (2):",
-    sp.simplify(p - zeta - (p**2 - q2**2 + q1**2) / (2 * p)),
-)
+difference = sp.simplify(p - zeta - (p**2 - q2**2 + q1**2) / (2 * p))
+print("distance from m1 to the plane of the disc minus (2):", difference)
+assert difference == 0
 
 # %% [markdown]
 # ## Ten lines of numpy
@@ -176,12 +168,12 @@ print(
 
 # %%
 def best_s_printed(Z, w0, C0, C):
-    """Equation (25)."""
+    """Return the s of equation (25)."""
     return (1 - (C + C0) / (2 * C0) * (Z @ w0) > 0).astype(float)
 
 
 def two_balls(Z, w0, C0, C, S):
-    """Centers and squared radii; `S` holds one s a row."""
+    """Return centers and squared radii; each row of `S` is one s."""
     loss = np.maximum(1 - Z @ w0, 0).sum()
     m1, r1_square = (C + C0) / (2 * C0) * w0, ((C - C0) / (2 * C0)) ** 2 * (w0 @ w0)
     m2 = (w0 + C * S @ Z) / 2
@@ -191,9 +183,9 @@ def two_balls(Z, w0, C0, C, S):
 # %% [markdown]
 # ## Does it match?
 #
-# On 100 machines with 10 samples we try all 1024 corners of the box and 1000 points inside of it. The library's choice
-# must be the printed one, and its criterion the largest. The intersection test must make the same choice when it is given
-# no $s$.
+# The cell below draws 100 machines with 10 samples, and evaluates the criterion at all 1024 corners of the box and at 1000
+# points inside it. The library must choose the printed $\hat s$, with the largest criterion. Without a given $s$ the
+# intersection test must choose the same $\hat s$.
 
 # %%
 rng = np.random.default_rng(34)
@@ -223,27 +215,26 @@ for _ in range(100):
     m1, _, m2, square = two_balls(Z, old.x, C0, C, S)
     values = criterion(m1, m2, square)
     hits += values[-1] >= values.max() - 1e-9 * np.abs(values).max()
-    left_to_it, told = (
-        ss.svm.intersection_test(terms, C, old),
-        ss.svm.intersection_test(terms, C, old, printed),
-    )
-    own += np.array_equal(left_to_it.in_L, told.in_L) and np.array_equal(left_to_it.in_R, told.in_R)
+    default = ss.svm.intersection_test(terms, C, old)
+    given = ss.svm.intersection_test(terms, C, old, printed)
+    same_L = np.array_equal(default.in_L, given.in_L)
+    own += same_L and np.array_equal(default.in_R, given.in_R)
 print(
-    f"equation (25) has the largest criterion in {hits}, the library chooses it in "
-    f"{same} of 100 machines,"
+    f"equation (25) has the largest criterion in {hits} machines, and the library chooses it in "
+    f"{same} of 100"
 )
-print(f"and so does its intersection test when it is given no s: {own} of 100")
+print(f"without a given s the intersection test decides as with (25) in {own} of 100")
 assert hits == same == own == 100
 
 
 # %% [markdown]
-# With thresholds, the smoothed hinge and any $\tilde w$ the best $s$ may be fractional. It is the dual point of the
-# center: a fine grid in each coordinate finds the same maximum over the box. No other $s$ near it has a larger
-# criterion, computed with the library's balls.
+# With thresholds, the smoothed hinge and any $\tilde w$, the best $s$ may be fractional. It is the dual point of the
+# center. A fine grid in each coordinate gives the same maximiser over the box. The criterion, computed from the library's
+# balls, is not larger for any nearby $s$.
 
 # %%
 def smoothed_machine(rng):
-    """Samples with thresholds, a smoothed hinge, a C, the solution for 0.8 C, and any vector."""
+    """Return rows y x, thresholds, samples, loss, a C, the solution for 0.8 C, and a random w~."""
     y, X = small_machine(rng, 3)
     tau, loss = rng.uniform(0.7, 1.3, 10), ss.SmoothedHinge(0.5)
     terms = ss.Samples(X, y).with_threshold(tau)
@@ -252,40 +243,42 @@ def smoothed_machine(rng):
     return y[:, None] * X, tau, terms, loss, C, old, rng.standard_normal(3)
 
 
+def power(s, center, terms, C, feasible, loss):
+    """Return the power of a center with respect to ball 2 of s."""
+    ball = ss.svm.ball_2(terms, C, feasible, s, loss)
+    return np.sum((center - ball.center) ** 2) - ball.radius**2
+
+
 # %% tags=["SSS14-D25"]
 grid, fractional, worst = np.linspace(0.0, 1.0, 2001), 0, 0.0
 for _ in range(50):
     Z, tau, terms, loss, C, old, feasible = smoothed_machine(rng)
     s = ss.svm.choose_s(terms, C, old, feasible)
-    first = ss.svm.ball_1(terms, C, old, feasible)
-
-    def power(s, center=first.center, terms=terms, C=C, feasible=feasible, loss=loss):
-        ball = ss.svm.ball_2(terms, C, feasible, s, loss)
-        return np.sum((center - ball.center) ** 2) - ball.radius**2
-
     middle = 0.5 * (feasible + 1.25 * old.x)  # C/C0 is 1.25
     gains = grid[:, None] * (tau - Z @ middle) - loss.gamma / 2 * grid[:, None] ** 2
     worst = max(worst, np.abs(grid[gains.argmax(axis=0)] - s).max())
     fractional += np.any((s > 0) & (s < 1))
-    others = [power(np.clip(s + 0.2 * rng.standard_normal(10), 0, 1)) for _ in range(10)]
-    assert power(s) >= max(others) - 1e-9 * (1 + abs(power(s)))
-print(
-    f"dual point and grid differ by {worst:.5f} at most (bound: half a step and rounding, "
-    f"{0.5 / 2000 + 1e-5:.5f});"
-)
+    center = ss.svm.ball_1(terms, C, old, feasible).center
+    largest = power(s, center, terms, C, feasible, loss)
+    for _ in range(10):
+        other = np.clip(s + 0.2 * rng.standard_normal(10), 0, 1)
+        assert largest >= power(other, center, terms, C, feasible, loss) - 1e-9 * (1 + abs(largest))
+bound = 0.5 / 2000 + 1e-5  # half a step of the grid, and rounding
+print(f"dual point and grid differ by {worst:.5f} at most (bound {bound:.5f})")
 print(f"machines with a fractional s: {fractional} of 50")
-assert worst <= 0.5 / 2000 + 1e-5 and fractional > 20
+assert worst <= bound and fractional > 20
 
 # %% [markdown]
-# ## Is it the right thing to maximise?
+# ## Does the criterion find a small lens?
 #
-# The criterion stands in for what one wants, a small lens; the paper says no more of it. In the plane the area of the
-# lens is elementary, and with 10 samples all $s$ can be tried.
+# The aim is a small lens, and the criterion is a substitute for its size. The paper gives no further reason for the
+# criterion. In the plane the area of
+# the lens has a simple formula, and with 10 samples a program can try all $s$.
 
 
 # %%
 def lens_area(m1, r1_square, m2, r2_square):
-    """Area of the common part of two discs, for many second discs."""
+    """Return the area of the overlap of two discs, for many second discs."""
     r1, r2 = np.sqrt(r1_square), np.sqrt(np.maximum(r2_square, 0.0))
     p = np.maximum(np.linalg.norm(m1 - m2, axis=1), 1e-300)
     one, two = (p**2 + r1**2 - r2**2) / (2 * p), (p**2 + r2**2 - r1**2) / (2 * p)
@@ -294,15 +287,15 @@ def lens_area(m1, r1_square, m2, r2_square):
         x = np.clip(x / np.maximum(r, 1e-300), -1, 1)
         return r**2 * (np.arccos(x) - x * np.sqrt(1 - x**2))
 
-    return np.where(
-        p <= abs(r1 - r2), np.pi * np.minimum(r1, r2) ** 2, segment(r1, one) + segment(r2, two)
-    )
+    apart = segment(r1, one) + segment(r2, two)
+    return np.where(p <= abs(r1 - r2), np.pi * np.minimum(r1, r2) ** 2, apart)
 
 
 # %%
 def lenses(rng):
-    """Areas of the lens: smallest over all s, with equation (25), with (25) aimed again, and the
-    rank of (25); None without a lens."""
+    """Return areas of the lens: the smallest over all s, the area with (25), and the better of this
+    area and the one with (25) aimed again. Then comes the share of s with a smaller area than (25).
+    Without a lens the result is None."""
     y, X = small_machine(rng)
     Z, terms = y[:, None] * X, ss.Samples(X, y)
     C0 = ss.svm.c_min(terms) * 10.0 ** rng.uniform(0.2, 2.0)
@@ -313,9 +306,8 @@ def lenses(rng):
     m1, r1_square, m2, r2_square = two_balls(Z, old.x, C0, C, s[None])
     area = lens_area(m1, r1_square, m2, r2_square)[0]
     p = np.linalg.norm(m1 - m2)
-    # a point, or concentric: nothing to compare
     if areas.min() < 1e-6 * np.pi * r1_square or p < 1e-9:
-        return None
+        return None  # the lens is a point, or the balls are concentric
     psi = m2[0] + (p**2 + r2_square[0] - r1_square) / (2 * p) * (m1 - m2[0]) / p
     second = (1 - Z @ psi > 0).astype(float)
     better = min(area, lens_area(*two_balls(Z, old.x, C0, C, second[None]))[0])
@@ -332,46 +324,41 @@ for label, values in {"equation (25)": ratios, "aimed again (below)": again}.ite
     line = f"median {np.median(values):.2f}, upper decile {np.quantile(values, 0.9):.1f}"
     print(f"area of the lens over the smallest possible, {label:20} {line}")
 best, top = np.mean(ratios < 1 + 1e-9), np.mean(np.array(ranks) < 0.05)
-print(
-    f"(25) is the best of all s in {best:.0%} of the machines, among the best 5 % of "
-    f"all s in {top:.0%}"
-)
+print(f"(25) is the best of all s in {best:.0%} of the machines, among the best 5 % in {top:.0%}")
 assert np.mean(ratios > 1.01) > 0.05
 
 # %% [markdown]
-# So (25) is good, and there is room above it.
+# So (25) is good, and a better choice is possible.
 #
 # ## Aim again
 #
-# Step 3 says what (25) is: the deepest cut *at the point $m_1$*. After the cut the solution is known to be in the
-# lens, and $m_1$ is not its middle any more; the center $\psi$ of the disc is. So choose **the deepest cut at
-# $\psi$**: $s' = \alpha(\psi)$. That is how cutting-plane methods go on, and it costs what the first cut costs, one
-# product with the data for the margins at $\psi$ and one for $z_{s'}$. Every $s$ is valid, so both tests may be used,
-# one after the other.
+# By step 3, (25) is the deepest cut *at the point $m_1$*. After the cut the solution is known to be in the
+# lens. The center of the lens is no longer $m_1$, but the center $\psi$ of the disc. So choose **the deepest cut at
+# $\psi$**: $s' = \alpha(\psi)$. Cutting-plane methods continue in the same way. The second cut costs as much as the first:
+# one product with the data for the margins at $\psi$, and one product for $z_{s'}$. Every $s$ is valid, so a program may
+# apply both tests, one after the other.
 #
-# Where does it end? All planes together say $\xi \ge$ total loss, so that the limit of all cuts is
+# What is the limit of many cuts? All planes together say that $\xi$ is at least the total loss, so the limit is
 #
 # $$\big\{w : \langle w, w - \tilde w\rangle + C\big(\xi(w) - \tilde\xi\big) \le 0\big\}, \qquad
 # \xi(w) = \sum_i \max(0, 1 - \langle z_i, w\rangle),$$
 #
-# which is the first optimality condition, with nothing given away. The smallest ball 2 over all $s$ is a quadratic program, a
-# support vector machine again, so there is a price at the end. (It need not be the smallest ball around this set.)
+# This set is the first optimality condition without any relaxation. The smallest ball 2 over all $s$ is a quadratic
+# program, and this program is again a support vector machine. So the smallest ball 2 costs as much as a solve. (The smallest ball 2 need not be the smallest ball around the set.)
 
 
 # %%
 def lens_center(ball1, ball2):
-    """Center of the disc in which the surfaces of two balls meet."""
+    """Return the center of the disc that the surfaces of two balls have in common."""
     phi = ball1.center - ball2.center
     p = np.linalg.norm(phi)
-    return (
-        ball2.center + (p**2 + ball2.radius**2 - ball1.radius**2) / (2 * p) * phi / p
-        if p > 0
-        else ball1.center
-    )
+    if p == 0:
+        return ball1.center
+    return ball2.center + (p**2 + ball2.radius**2 - ball1.radius**2) / (2 * p) * phi / p
 
 
 def aimed(prob, C, old, times):
-    """What ball 1 with `times` second balls decides, each aimed at the last lens."""
+    """Return what ball 1 decides with `times` second balls, each aimed at the last lens; rates."""
     first = ss.svm.ball_1(prob.terms, C, old)
     target, found, rates = first.center, ss.rules.sphere(prob, first), []
     for _ in range(times):
@@ -383,25 +370,28 @@ def aimed(prob, C, old, times):
 
 
 # %% [markdown]
-# On breast-cancer with every reference from $0.3\,C$ to $0.98\,C$: the choices $s = 0$ (no information: the ball over
-# the segment from 0 to $\tilde w$, enlarged by the loss), $s = 1$, coins, the categories at the reference itself
-# $1\{\langle z_i, w_0\rangle < 1\}$, equation (25), and (25) aimed again once and four times. Every decision is held
-# against the solution.
+# The next cells use breast-cancer, with every reference from $0.3\,C$ to $0.98\,C$, and these choices of $s$:
+#
+# * $s = 0$, which uses no information: its ball has the segment from 0 to $\tilde w$ as a diameter, enlarged by the loss;
+# * $s = 1$;
+# * random zeros and ones;
+# * the categories at the reference, $1\{\langle z_i, w_0\rangle < 1\}$;
+# * equation (25);
+# * (25) aimed again once, and aimed again four times.
+#
+# The cells check every decision against the solution.
 
 # %%
-labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT", "aimed again",
-          "four times again")
+labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT")
+labels += ("aimed again", "four times again")
 
 
 def eight_tests(old, C, rng):
-    """The tests of the labels, in their order."""
+    """Return the decisions of the tests, in the order of the labels."""
     n = len(cancer)
-    guesses = (
-        np.zeros(n),
-        np.ones(n),
-        rng.integers(0, 2, n).astype(float),
-        (cancer.terms.margins(old.x) < 1).astype(float),
-    )
+    coins = rng.integers(0, 2, n).astype(float)
+    categories = (cancer.terms.margins(old.x) < 1).astype(float)
+    guesses = np.zeros(n), np.ones(n), coins, categories
     tests = [ss.svm.ball_test_1(cancer.terms, C, old)]
     tests += [ss.svm.intersection_test(cancer.terms, C, old, s) for s in (*guesses, None)]
     tests += [aimed(cancer, C, old, times)[0] for times in (2, 5)]
@@ -420,20 +410,19 @@ curves = {label: [] for label in labels}
 for share in shares:
     old = ss.solve(cancer, 1 / (share * C), tol=1e-6, rtol=1e-10)
     for label, found in zip(labels, eight_tests(old, C, rng), strict=True):
-        assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
-        assert np.all(star.alpha[found.in_R] < 1e-3) and np.all(star.alpha[found.in_L] > 1 - 1e-3)
+        assert np.all((margin + room)[found.in_R] > 1)
+        assert np.all((margin - room)[found.in_L] < 1)
+        assert np.all(star.alpha[found.in_R] < 1e-3)
+        assert np.all(star.alpha[found.in_L] > 1 - 1e-3)
         curves[label].append(found.rate)
 
 # %% tags=["nbval-ignore-output"]
-title, axis = (
-    "breast-cancer, $C = 10^4 C_{min}$",
-    {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"},
-)
+title = "breast-cancer, $C = 10^4 C_{min}$"
+axis = {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
 figures.lines(curves, shares, title=title, legend="right", marks="apart", **axis)
 figures.show(
-    "Curves show the share of samples screened by the intersection test against "
-    "C_ref over C, one for "
-    "each choice of s; marks show curves that lie over each other. Means: "
+    "Curves show the share of samples that the intersection test screens against C_ref over C, one "
+    "curve for each choice of s. Marks distinguish curves that coincide. The means are "
     f"{figures.listed(curves)}."
 )
 
@@ -445,9 +434,9 @@ assert mean["IT"] > mean["BT1"] + 0.01 and mean["aimed again"] > mean["IT"] + 0.
 assert all(mean[label] < mean["IT"] for label in ("s = 0", "s = 1", "coins"))
 
 # %% [markdown]
-# Bad choices fall back to BT1, never below it, and never to anything false. The categories of $w_0$ itself are sometimes
-# better than (25), sometimes worse. **Aiming once more is the largest step of all**; a third and fourth time add little
-# here, more on digits. Four data sets, references at $0.8\,C$ and $0.9\,C$:
+# With a bad choice the intersection test decides as much as BT1 or more, and never decides wrongly. The categories of $w_0$
+# are sometimes better than (25), and sometimes worse. **Aiming once more adds more than any other change of $s$.** Further
+# aims add little on breast-cancer, and more on digits. The next table has four data sets, with references at $0.8\,C$ and $0.9\,C$:
 
 # %% tags=["nbval-ignore-output"]
 print(f"{'':16}{'C/C_min':>8}{'C_ref/C':>9}{'BT1':>7}{'IT':>7}{'again':>7}{'4 more':>8}")
@@ -460,45 +449,44 @@ for name in ("breast-cancer", "digits", "wine", "iris"):
     for factor, share in ((100, 0.8), (10_000, 0.8), (10_000, 0.9)):
         C = factor * ss.svm.c_min(prob.terms)
         old = ss.solve(prob, 1 / (share * C), tol=1e-6, rtol=1e-10)
-        one, rates = ss.svm.ball_test_1(prob.terms, C, old).rate, aimed(prob, C, old, 5)[1]
+        one = ss.svm.ball_test_1(prob.terms, C, old).rate
+        rates = aimed(prob, C, old, 5)[1]
         gains.append((rates[0] - one, rates[1] - rates[0]))
-        print(
-            f"{name:16}{factor:8}{share:9}{one:7.2f}{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}"
-        )
+        aims = f"{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}"
+        print(f"{name:16}{factor:8}{share:9}{one:7.2f}{aims}")
 gains = np.array(gains)
-print(
-    f"mean gain of IT over BT1: {gains[:, 0].mean():.2f};  of aiming again over IT: "
-    f"{gains[:, 1].mean():.2f}"
-)
+print(f"mean gain of IT over BT1:              {gains[:, 0].mean():.2f}")
+print(f"mean gain of one more aim over one IT: {gains[:, 1].mean():.2f}")
 assert np.all(gains >= 0)
 
 
 # %% [markdown]
 # ## The smallest C
 #
-# $\alpha = C\mathbf 1$ is optimal (all samples are in L or at the kink) if no margin of $w = C\sum_j z_j$ is above
-# 1: $C\,(Q\mathbf 1)_i \le 1$ for all $i$. That is the lemma, if the maximum is not negative, which the paper infers from
+# The dual point $\alpha = C\mathbf 1$ is optimal (all samples are in L or on the kink) if no margin of $w = C\sum_j z_j$
+# is above 1: $C\,(Q\mathbf 1)_i \le 1$ for all $i$. This is the lemma if the maximum is not negative. The paper infers that it is not negative from
 #
 # $$\frac1n\sum_i (Q\mathbf 1)_i = \frac1n \Big\|\sum_j z_j\Big\|^2 \ge 0 . \tag{3}$$
 #
-# If the maximum is positive, so is $C_{\min}$. If it is 0, then so is the mean, hence $\sum_j z_j = 0$: all margins of
-# $C\sum_j z_j = 0$ are $0 < 1$ for every $C$, the machine learns nothing, ever, and $1/0 = \infty$ is what $C_{\min}$ has
-# to be. The lemma holds for all data.
+# If the maximum is positive, $C_{\min}$ is positive. If the maximum is 0, the mean is 0 too, hence $\sum_j z_j = 0$. Then
+# all margins of $C\sum_j z_j = 0$ are $0 < 1$, so $w = 0$ is the solution for every $C$, and $C_{\min} = 1/0 = \infty$ is
+# the right value. So the lemma is true for all data.
 #
-# *The* solution? Let $\alpha = C\mathbf 1 - \delta$ be another one, $\delta \ge 0$. The optimal $w$ is unique, so
-# $\sum_i \delta_i z_i = 0$; the dual values agree, so $\mathbf 1^\top\delta = 0$; hence $\delta = 0$.
+# Is it *the* solution? Let $\alpha = C\mathbf 1 - \delta$ with $\delta \ge 0$ be another one. The optimal $w$ is unique, so
+# $\sum_i \delta_i z_i = 0$. The dual values agree, so $\mathbf 1^\top\delta = 0$, hence $\delta = 0$.
 #
-# The same with thresholds and the smoothed hinge, where L begins at $\tau_i - \gamma$:
+# With thresholds and the smoothed hinge L begins at $\tau_i - \gamma$, and the same argument gives
 # $C_{\min} = 1/\max_i (Q\mathbf 1)_i/(\tau_i - \gamma)$.
 
 # %%
 def random_machine(number, rng):
-    """Random samples, their rows y x, a loss, thresholds, and C_min by the formula; row sums of
-    Q checked."""
+    """Return random samples as rows y x and as terms, a loss, thresholds, and C_min by the formula;
+    assert that row sums of Q are as in (3)."""
     n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
     y = np.where(np.arange(n) % 2, 1, -1)
     X = rng.standard_normal((n, d)) + rng.uniform(0, 1) * y[:, None]
-    gamma, tau = (0.0, 0.3)[number % 2], 1.0 if number % 4 < 2 else rng.uniform(0.8, 1.2, n)
+    gamma = (0.0, 0.3)[number % 2]
+    tau = 1.0 if number % 4 < 2 else rng.uniform(0.8, 1.2, n)
     Z, terms, loss = y[:, None] * X, ss.Samples(X, y).with_threshold(tau), ss.SmoothedHinge(gamma)
     row_sums, total = Z @ Z.sum(axis=0), Z.sum(axis=0)
     assert row_sums.max() >= row_sums.mean() > 0 and np.isclose(row_sums.mean(), total @ total / n)
@@ -507,8 +495,8 @@ def random_machine(number, rng):
 
 
 def closed_form(prob, Z, C, tau, n):
-    """Whether solution_below_c_min gives C sum z, with a gap of 0 and all margins in the linear
-    part."""
+    """Assert that solution_below_c_min gives C sum z; return whether its gap is 0 and all margins
+    are in the linear region."""
     total, loss = Z.sum(axis=0), prob.loss
     closed = ss.svm.solution_below_c_min(prob.terms, C, loss)
     gap = prob.primal(closed.w, 1 / C) - prob.dual(closed.alpha, 1 / C)
@@ -521,8 +509,9 @@ def closed_form(prob, Z, C, tau, n):
 
 # %% tags=["SSS14-L9"]
 rng = np.random.default_rng(9)
-count = dict.fromkeys(("C_min as by the formula", "solver finds C sum z", "gap 0", "gap 1 % beyond",
-                       "beyond refused"), 0)
+names = ["C_min as by the formula", "solver finds C sum z"]
+names += ["gap 0", "gap 1 % beyond", "beyond refused"]
+count = dict.fromkeys(names, 0)
 for number in range(200):
     Z, terms, loss, tau, c_min = random_machine(number, rng)
     n, total, prob = len(Z), Z.sum(axis=0), ss.Problem(terms, loss)
@@ -534,7 +523,7 @@ for number in range(200):
         exact.append(closed_form(prob, Z, C, tau, n))
     count["solver finds C sum z"] += all(solved)
     count["gap 0"] += all(exact)
-    C = 1.01 * c_min  # beyond it, alpha = 1 is not optimal any more
+    C = 1.01 * c_min  # alpha = 1 is no longer optimal for this C
     gap = prob.primal(C * total, 1 / C) - prob.dual(np.ones(n), 1 / C)
     count["gap 1 % beyond"] += gap > 1e-9 * n
     try:
@@ -545,15 +534,14 @@ print(", ".join(f"{name}: {value}" for name, value in count.items()), "of 200")
 assert set(count.values()) == {200}
 
 # %% [markdown]
-# With each sample once in each class the vectors $z_i$ sum to 0, and so does the solution for every $C$:
+# If the data contain each sample once in each class, the vectors $z_i$ sum to 0, and the solution is 0 for every $C$:
 
 # %% tags=["SSS14-L9"]
-# each sample once in each class: sum z = 0
 X = np.array([[1.0, 2.0], [1.0, 2.0], [-0.5, 1.0], [-0.5, 1.0]])
 terms, Z = ss.Samples(X, [1, -1, 1, -1]), X * [[1], [-1], [1], [-1]]
 with np.errstate(divide="ignore"):
-    print("sum z = 0: printed C_min", 1 / np.max(Z @ Z.T @ np.ones(4)), "  library",
-          ss.svm.c_min(terms))
+    printed = 1 / np.max(Z @ Z.T @ np.ones(4))
+print("sum z = 0: printed C_min", printed, "  library", ss.svm.c_min(terms))
 assert ss.svm.c_min(terms) == np.inf
 for C in (1.0, 1e6):
     closed, prob = ss.svm.solution_below_c_min(terms, C), ss.Problem(terms, ss.Hinge())
@@ -564,31 +552,29 @@ for C in (1.0, 1e6):
 # %% [markdown]
 # ### In floating point
 #
-# Decimal data in one dimension whose sum is zero on paper: as stored, the sum is not zero, (3) holds and the maximum is
-# positive; computed it may be 0 all the same.
+# The next cell has decimal data in one dimension whose sum is zero. The sum of the stored binary numbers is not zero, so
+# by (3) the maximum is positive. The computed maximum may still be 0.
 
 # %%
 for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
     computed = max(sum(u * v for v in z) for u in z)
     exact = max(Fraction(u) * sum(map(Fraction, z)) for u in z)
-    print(
-        f"{z}: largest row sum {float(exact):.1e} as stored, {computed:.1e} as computed "
-        "(bound of both 1e-15)"
-    )
+    print(f"{z}: largest row sum {float(exact):.1e} as stored, {computed:.1e} as computed")
     assert 0 < exact < 1e-15 and abs(computed) < 1e-15
+print("bound of both: 1e-15")
 
 
 # %% [markdown]
 # ## Where references come from
 #
-# Three sources: $C_{\min}$, for nothing; the last solution of a path; a solution for a *larger* $C$, if there is one
-# from elsewhere. The printed tests of section IV speak of $C_{ref} < C$; ball 1 holds on both sides, with
-# $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$.
+# There are three sources: the solution at $C_{\min}$, which needs no solve; the last solution of a path; and a solution for
+# a *larger* $C$, if one is known. Section IV of the paper prints its tests for $C_{ref} < C$. Ball 1 is valid for smaller
+# and larger $C_{ref}$, with $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$.
 
 # %%
 def three_tests(C, star, shares):
-    """Share screened from each reference by BT1, IT and IT aimed again; every decision is held
-    against the solution."""
+    """Return the shares that BT1, IT and IT aimed again screen from each reference; check every
+    decision against the solution."""
     margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
     curves = {"BT1": [], "IT": [], "aimed again": []}
     for share in shares:
@@ -620,15 +606,14 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))
     print(f"C = {factor} C_min, IT: {low:.2f} from C_ref = 0.8 C, {high:.2f} from C_ref = 1.25 C")
 figures.show(
-    "Curves show the share of samples screened against C_ref over C, below and above "
-    "1, a panel for each "
-    f"C. Means: {'. '.join(means)}."
+    "Curves show the share of samples screened against C_ref over C, below and above 1. Each panel "
+    f"has one C. The means are {', then '.join(means)}."
 )
 
 # %% [markdown]
-# The rate falls on both sides as the reference moves away, from above more slowly: $r_1/\|w_0\| = \frac12|C/C_0 - 1|$
-# is $0.125$ for $C_0 = 0.8\,C$ and $0.1$ for $1.25\,C$, and never more than $\frac12$ from above. The reference that
-# costs nothing, at $C_{\min}$, serves for a factor of two or so:
+# The rate falls on both sides as the reference moves away, and more slowly for references above $C$. By the formula,
+# $r_1/\|w_0\| = \frac12|C/C_0 - 1|$ is $0.125$ for $C_0 = 0.8\,C$ and $0.1$ for $C_0 = 1.25\,C$, and is never more than
+# $\frac12$ for $C_0 > C$. The next cell shows how far the reference at $C_{\min}$, which needs no solve, decides samples:
 
 # %% tags=["nbval-ignore-output"]
 for factor in (1.05, 1.1, 1.25, 1.5, 2.0, 4.0):
@@ -640,15 +625,15 @@ for factor in (1.05, 1.1, 1.25, 1.5, 2.0, 4.0):
 # %% [markdown]
 # ## Exercise
 #
-# $\hat s$ depends on $C$. Can $\|m_1 - m_2\|^2 - r_2^2$ be negative at $\hat s$, and what is the test worth then?
+# $\hat s$ depends on $C$. Can $\|m_1 - m_2\|^2 - r_2^2$ be negative at $\hat s$, and what does the test decide then?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Put $\hat s$ into (1): the sum is the total loss at $m_1$, so the criterion is
-# $\langle m_1, m_1 - \tilde w\rangle + C(\xi(m_1) - \tilde\xi)$, the left side of the limit region above, at $m_1$.
-# Negative: $m_1$ itself satisfies all planes, and no $s$ cuts the center off. That happens in one of ten machines below. The test is still valid and may still cut, though not beyond the center. The identity is checked for every
-# machine.
+# Put $\hat s$ into (1). The sum is the total loss at $m_1$, so the criterion is
+# $\langle m_1, m_1 - \tilde w\rangle + C(\xi(m_1) - \tilde\xi)$. This is the left side of the limit set above, at $m_1$.
+# If it is negative, $m_1$ satisfies all planes, and no $s$ cuts off the center. The test is still valid and may still cut,
+# but not beyond the center. The cell below counts such machines, and checks the identity for every machine.
 #
 # </details>
 
@@ -663,9 +648,8 @@ for _ in range(300):
     w0 = ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-12).x
     m1, _, m2, square = two_balls(Z, w0, C0, C, best_s_printed(Z, w0, C0, C)[None])
     value = criterion(m1, m2, square)[0]
-    by_loss = m1 @ (m1 - w0) + C * (
-        np.maximum(1 - Z @ m1, 0).sum() - np.maximum(1 - Z @ w0, 0).sum()
-    )
+    loss_rise = np.maximum(1 - Z @ m1, 0).sum() - np.maximum(1 - Z @ w0, 0).sum()
+    by_loss = m1 @ (m1 - w0) + C * loss_rise
     assert abs(value - by_loss) <= 1e-9 * (1 + abs(value))
     negative += value < -1e-9
 print(f"criterion negative in {negative} of 300")
@@ -673,13 +657,13 @@ print(f"criterion negative in {negative} of 300")
 # %% [markdown]
 # ## Fine print
 #
-# * **Ties.** Where the margin at $m_1$ is exactly 1 either value of $s_i$ is a maximiser.
-# * **Along a path** `ss.path(..., screening=("MGB&BT2",))` builds both balls from the last solution. A second aim is
-#   not part of it: write the loop above, all parts of which are public.
-# * **Rounding.** $\hat s$ is chosen in plain floating point, a wrong choice costs rate and not safety. So does
-#   $C_{\min}$: the reference it gives is treated like any other, by its gap.
-# * **Two misprints.** The sentence before (25) writes the intersection of the balls as a union, and the proof of Lemma 9
-#   $f(x_i)$ for $y_i f(x_i)$; nothing depends on either.
+# * **Ties.** If the margin at $m_1$ is exactly 1, both values of $s_i$ are maximisers.
+# * **Along a path** `ss.path(..., screening=("MGB&BT2",))` builds both balls from the last solution. It does not aim
+#   again. The loop above does, and all functions in it are public.
+# * **Rounding.** The library computes $\hat s$ and $C_{\min}$ in plain floating point. A wrong choice of $\hat s$ costs
+#   rate, not safety. The library treats the reference from $C_{\min}$ like any other reference, by its gap.
+# * **Two misprints.** The sentence before (25) writes the intersection of the balls as a union. The proof of Lemma 9 writes
+#   $f(x_i)$ for $y_i f(x_i)$. No result depends on either misprint.
 #
 # ## References
 #

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # The dome test as SSS14 prints it, and a smaller region
 #
-# A screening test can fail in two ways. Its formula can be wrong, or its region can be larger than it has
-# to be. This notebook finds one of each. SSS14 repeats the dome test of SSS13 as its Theorem 11, to compare
-# its own tests with. In that display one symbol stands for two quantities, and a $\sqrt2$ too many makes
-# the test unsafe. And the dome itself, with the right formula, wastes what it knows: two balls made of the
-# same two solutions overlap in a region that lies inside it.
+# A screening test can have a wrong formula, or a region that is larger than necessary. This notebook shows one example of
+# each fault. SSS14 repeats the dome test of SSS13 as its Theorem 11, for a comparison with
+# its own tests. In the printed formula one symbol stands for two quantities, and an additional factor $\sqrt2$ makes
+# the test unsafe. And the dome, with the right formula, uses only a part of the available knowledge: two balls from the
+# same two solutions overlap in a region inside the dome.
 #
 # At the end you will have seen that
 #
-# * the printed test is right about R, the samples it is chiefly meant for, and not a bound for L;
+# * the printed test decides R correctly, which is its main purpose, but its bound for L is wrong;
 # * on two samples it leads to a machine whose objective is more than twice the optimal one;
-# * striking the $\sqrt2$ makes it exact;
-# * the overlap of two balls lies inside the dome and screens more than ten times as much, for the same interval
+# * without the factor $\sqrt2$ the test is exact;
+# * the overlap of two balls lies inside the dome and screens many more samples, for the same interval
 #   of $C$.
 
 # %%
@@ -24,17 +24,17 @@ from safescreen import rules, spheres, svm
 from safescreen_book import datasets, figures
 
 # %% [markdown]
-# ## The story in a picture
+# ## The idea in a picture
 #
-# [`36b-dome-test`](36b-dome-test.ipynb) derived the largest margin of a sample $z$ over a dome: the ball $\|w\| \le \|w_b\|$
-# beyond the plane through $w_a$. As $z$ turns away from $w_a$, two formulas take turns. While $z$ points
-# into the dome, the maximum is where the ball ends. Then it is on the rim, where ball and plane meet. The
-# printed theorem changes from one formula to the other at the wrong angle.
+# [`36b-dome-test`](36b-dome-test.ipynb) derived the largest margin of a sample $z$ over a dome, the ball $\|w\| \le \|w_b\|$
+# beyond the plane through $w_a$. The formula has two cases, and the angle between $z$ and $w_a$ selects one. For a small
+# angle the maximum is on the sphere, in the direction of $z$. For a larger angle the maximum is on the rim, where sphere
+# and plane meet. The printed theorem changes from one case to the other at the wrong angle.
 
 
 # %%
 def dome_bounds(Z, w_a, B):
-    """Smallest and largest <z, w> over |w|^2 <= B, <w_a, w> >= |w_a|^2, for every row z (36b)."""
+    """Return the bounds of <z, w> over |w|^2 <= B, <w_a, w> >= |w_a|^2, for every row z (36b)."""
     A, q, n = w_a @ w_a, Z @ w_a, np.linalg.norm(Z, axis=1)
     root = np.sqrt(np.maximum((B - A) / A * (A * n**2 - q**2), 0.0))
     low = np.where(-q * np.sqrt(B) >= A * n, -np.sqrt(B) * n, q - root)
@@ -43,7 +43,7 @@ def dome_bounds(Z, w_a, B):
 
 
 def printed(Z, w_a, B, half=False):
-    """SSS14 Theorem 11 as printed, with gamma = |w|^2 as it says, or with gamma = |w|^2/2."""
+    """Return the bounds of SSS14 Theorem 11 as printed, with gamma = |w|^2, or with |w|^2/2."""
     scale = 0.5 if half else 1.0
     gamma_a, gamma_b, q, n = scale * (w_a @ w_a), scale * B, Z @ w_a, np.linalg.norm(Z, axis=1)
     square = (gamma_b - gamma_a) / gamma_a * (gamma_a * n**2 - q**2)
@@ -62,13 +62,12 @@ labels = {"xlabel": "angle between z and $w_a$, degrees", "ylabel": "largest mar
 too_low = curves["printed"] < curves["corrected"] - 1e-9
 edges = np.degrees(angle)[np.flatnonzero(too_low)[[0, -1]]]
 figures.lines(curves, np.degrees(angle), title=r"$\|w_b\| = 1.7\,\|w_a\|$, $\|z\| = 1$", **labels)
+excess = curves["printed"][0] / curves["corrected"][0] - 1.0
 figures.show(
-    "Curves show the largest margin over a dome against the angle between z and w_a. The "
-    "corrected one is constant up to "
-    f"{edges[1]:.0f} degrees and falls from there. The printed one starts "
-    f"{curves['printed'][0] / curves['corrected'][0] - 1.0:.0%} higher, lies below "
-    "the corrected one "
-    f"from {edges[0]:.0f} degrees on, and joins it at {edges[1]:.0f}."
+    "Curves show the largest margin over a dome against the angle between z and w_a. The corrected "
+    f"margin is constant up to {edges[1]:.0f} degrees and falls for larger angles. The printed "
+    f"margin is {excess:.0%} higher at the start. It is lower than the corrected margin from "
+    f"{edges[0]:.0f} to {edges[1]:.0f} degrees, and equal to it for larger angles."
 )
 
 # %% [markdown]
@@ -85,9 +84,9 @@ figures.show(
 # >
 # > *Assumptions.* $w_a$ and $w_b$ are the solutions for $C_a \le C_b$, exactly.
 #
-# The right formula has no $\sqrt2$ anywhere. The value and the condition of the first case are right for
-# $\gamma = \frac12\|w\|^2$, the objective of SSS13's problem. The root is right for $\gamma = \|w\|^2$. It
-# looks as if two normalisations had met in one display. No single meaning of $\gamma$ makes all of it
+# The right formula has no $\sqrt2$. The value and the condition of the first case are right for
+# $\gamma = \frac12\|w\|^2$, the objective of SSS13's problem. The root is right for $\gamma = \|w\|^2$. The display seems
+# to mix two normalisations. No single meaning of $\gamma$ makes the whole display
 # right.
 #
 # <details>
@@ -107,8 +106,8 @@ figures.show(
 # %% [markdown]
 # ## What the printed formula says, angle by angle
 #
-# Take $\gamma = \|w\|^2$, as the theorem defines it. Divide the conditions by $\|w_a\|$: the right formula
-# takes the first case for $\tau \ge 1/\kappa$, the printed one only for $\tau \ge \sqrt2/\kappa$.
+# Let $\gamma = \|w\|^2$, as the theorem defines it, and divide the conditions by $\|w_a\|$. The right formula
+# has the first case for $\tau \ge 1/\kappa$, and the printed formula only for $\tau \ge \sqrt2/\kappa$.
 #
 # | angle | printed $u$ | right $u$ | verdict |
 # |---|---|---|---|
@@ -119,20 +118,20 @@ figures.show(
 # %% [markdown]
 # ### R is safe
 #
-# The lower bound $\ell$ is the mirror image. Printed and right $\ell$ differ only where
-# $\tau \le -1/\kappa$. There $q < 0$, both values are negative, and neither is above 1. So the printed test
-# puts exactly the same samples into R as the right one.
+# By symmetry the printed and the right $\ell$ differ only for
+# $\tau \le -1/\kappa$. For these $\tau$, $q < 0$ and both values are negative, so neither is above 1. The printed test
+# therefore puts exactly the same samples into R as the right test.
 
 # %% [markdown]
-# ### L is not safe, and by how much
+# ### L is not safe
 #
 # In the middle row the printed value over the right one is
 #
 # $$\frac{q + \sqrt{\ldots}}{\|w_b\|\,\|z\|} = \frac\tau\kappa + \sqrt{\Big(1 - \frac1{\kappa^2}\Big)(1 - \tau^2)} .$$
 #
-# With $\tau = \cos\theta$ and $1/\kappa = \cos\varphi$ this is $\cos(\theta - \varphi)$. At
-# $\tau = 1/\kappa$ it is 1, and it falls as $z$ turns toward $w_a$. The worst dome has $\kappa = \sqrt2$
-# and $z$ parallel to $w_a$: the printed bound is $1/\sqrt2$ of the truth.
+# With $\tau = \cos\theta$ and $1/\kappa = \cos\varphi$ this ratio is $\cos(\theta - \varphi)$. At
+# $\tau = 1/\kappa$ it is 1, and it falls as $z$ turns toward $w_a$. It is smallest for $\kappa = \sqrt2$
+# and $z$ parallel to $w_a$: the printed bound is $1/\sqrt2$ of the right one.
 
 # %%
 kappa, tau = sp.symbols("kappa tau", positive=True)
@@ -153,13 +152,13 @@ assert min(on_grid) >= float(worst) - 1e-12 and abs(min(on_grid) - float(worst))
 # %% [markdown]
 # ## Three readings, forty thousand samples
 #
-# The correction has two equivalent forms. Keep $\gamma = \|w\|^2$ and strike the $\sqrt2$, which is
-# `dome_bounds`. Or take $\gamma = \frac12\|w\|^2$ and put the missing 2 into the root:
+# The correction has two equivalent forms. The function `dome_bounds` has $\gamma = \|w\|^2$ and no $\sqrt2$. The next
+# function has $\gamma = \frac12\|w\|^2$ and the missing factor 2 in the root:
 
 
 # %%
 def corrected(Z, w_a, B):
-    """The theorem with gamma = |w|^2/2 throughout, which puts a 2 into the root."""
+    """Return the bounds with gamma = |w|^2/2 everywhere, and a factor 2 in the root."""
     gamma_a, gamma_b, q, n = 0.5 * (w_a @ w_a), 0.5 * B, Z @ w_a, np.linalg.norm(Z, axis=1)
     root = np.sqrt(np.maximum((gamma_b - gamma_a) / gamma_a * (2.0 * gamma_a * n**2 - q**2), 0.0))
     limit = np.sqrt(2.0) * gamma_a / np.sqrt(gamma_b)
@@ -168,14 +167,14 @@ def corrected(Z, w_a, B):
 
 
 # %% [markdown]
-# Random domes and samples in two to five dimensions. An upper bound that is too low is an error, one that
-# is too high is a waste. A root of a negative number is counted too.
+# The next cells draw random domes and samples in two to five dimensions. They count the upper bounds that are too low,
+# which are errors, and the upper bounds that are too high, which are valid but not tight. They also count roots of negative
+# numbers.
 
 
 # %%
 def judged(bounds, low, high):
-    """How often bounds err against the right ones, and how many samples they put into R without
-    proof."""
+    """Count the bounds that are wrong or not tight, and the samples in R without proof."""
     low_, high_ = bounds
     real = ~(np.isnan(low_) | np.isnan(high_))
     return np.array([
@@ -188,8 +187,6 @@ def judged(bounds, low, high):
 
 
 # %%
-
-
 rng = np.random.default_rng(5)
 errors = {name: np.zeros(5, dtype=int) for name in ("as defined", "halves", "corrected")}
 for _ in range(400):
@@ -203,9 +200,8 @@ for _ in range(400):
     errors["corrected"] += judged(corrected(Z, w_a, B), *right)
 
 # %% tags=["SSS14-T11"]
-print(
-    f"{'of 40000':12}{'u too low':>11}{'u too high':>12}{'l too high':>12}{'not real':>10}{'unproved R':>12}"
-)
+heads = f"{'u too low':>11}{'u too high':>12}{'l too high':>12}{'not real':>10}{'unproved R':>12}"
+print(f"{'of 40000':12}{heads}")
 for name, (u_low, u_high, l_high, not_real, unproved) in errors.items():
     print(f"{name:12}{u_low:11}{u_high:12}{l_high:12}{not_real:10}{unproved:12}")
 assert errors["as defined"][0] > 1000
@@ -215,18 +211,18 @@ assert errors["halves"][4] > 0
 assert not np.any(errors["corrected"])
 
 # %% [markdown]
-# So: as defined, the theorem is *safe for R*, *unsafe for L*, and *not tight*. With halves it is unsafe for
-# both. Corrected it is exact.
+# As defined, the theorem is *safe for R*, *unsafe for L*, and *not tight*. With $\gamma = \frac12\|w\|^2$ (*halves*) it is
+# unsafe for R and L. The corrected theorem is exact.
 #
 # ## The counter-example: two samples on a line
 #
-# A bound that fails is not yet a wrong answer, because the solution need not be where it fails. Here it is.
-# Take $z_1 = 1$ and $z_2 = 0.8$, the machine of [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), with $w_a = 0.95$ and
+# A bound that is too low need not lead to a wrong decision, because the solution may have a smaller margin. This example
+# has a wrong decision. It is the machine of [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), $z_1 = 1$ and $z_2 = 0.8$, with $w_a = 0.95$ and
 # $C_b = 2$, where $w_b = 1.25$.
 #
-# Everything is parallel to $w_a$. The rim is $w_a$ itself, so the printed upper bound of the margin of
-# sample 1 is its margin at $w_a$, 0.95. That is below 1: "L, for every $C$ up to 2". In truth sample 1 has
-# margin 1.25 at $C_b$ and is in R.
+# Both samples are parallel to $w_a$. The rim is the point $w_a$, so the printed upper bound of the margin of
+# sample 1 is its margin at $w_a$, 0.95. This bound is below 1, so the printed test decides L for every $C$ up to 2. But
+# sample 1 has margin 1.25 at $C_b$ and is in R.
 
 
 # %% tags=["SSS14-T11"]
@@ -240,17 +236,15 @@ C_a, C_b = 0.95 / 1.8, 2.0
 a, b = solve(pair, C_a), solve(pair, C_b)
 u_printed, u_right = printed(line, a.x, b.x @ b.x)[1], dome_bounds(line, a.x, b.x @ b.x)[1]
 print(f"w_a = {a.x[0]:.4f}, w_b = {b.x[0]:.4f}")
-print(
-    f"sample 1: margin at C_b {line[0] @ b.x:.4f}, printed bound {u_printed[0]:.4f}, right bound "
-    f"{u_right[0]:.4f}"
-)
+bounds = f"printed bound {u_printed[0]:.4f}, right bound {u_right[0]:.4f}"
+print(f"sample 1: margin at C_b {line[0] @ b.x:.4f}, {bounds}")
 assert u_printed[0] < 1.0 < line[0] @ b.x <= u_right[0] + 1e-6
 
 # %% [markdown]
-# ### What the wrong decision costs
+# ### The result of the wrong decision
 #
-# Believe the printed test: hold sample 1 in L and train what is left. The objective at $C_b$ is more than
-# twice the optimal one.
+# Suppose that a program fixes sample 1 in L, as the printed test says, and trains the reduced problem. The objective at
+# $C_b$ is then more than twice the optimal one.
 
 
 # %% tags=["SSS14-T11"]
@@ -258,9 +252,9 @@ def objective(w, C):
     return 0.5 * float(w @ w) + C * float(np.maximum(1.0 - line @ w, 0.0).sum())
 
 
-held_in_L = pair.reduce(np.array([True, False]), np.array([False, False]))
-w_wrong = ss.solve(held_in_L, 1.0 / C_b, tol=1e-12, screening=()).x
-print(f"solution with sample 1 held in L: {w_wrong[0]:.4f} in place of {b.x[0]:.4f}")
+fixed_in_L = pair.reduce(np.array([True, False]), np.array([False, False]))
+w_wrong = ss.solve(fixed_in_L, 1.0 / C_b, tol=1e-12, screening=()).x
+print(f"solution with sample 1 fixed in L: {w_wrong[0]:.4f} in place of {b.x[0]:.4f}")
 print(f"objective: {objective(w_wrong, C_b):.4f} in place of {objective(b.x, C_b):.4f}")
 assert objective(w_wrong, C_b) > 2.0 * objective(b.x, C_b)
 
@@ -272,7 +266,7 @@ assert objective(w_wrong, C_b) > 2.0 * objective(b.x, C_b)
 
 # %% tags=["SSS14-T11"]
 def contradictions(screened, at):
-    """Decisions that a solution contradicts, by a margin or by a dual variable."""
+    """Count the decisions that a solution contradicts, by a margin or by a dual variable."""
     margins, alpha = at.problem.terms.margins(at.x), at.alpha
     in_R = screened.in_R & ((margins < 1.0 - 1e-6) | (alpha > 1e-6))
     in_L = screened.in_L & ((margins > 1.0 + 1e-6) | (alpha < 1.0 - 1e-6))
@@ -281,19 +275,15 @@ def contradictions(screened, at):
 
 by_library = svm.dome_test(pair.terms, a, b)
 assert np.allclose(corrected(line, a.x, b.x @ b.x), dome_bounds(line, a.x, b.x @ b.x))
-print(
-    "the library puts sample 1 into L:",
-    bool(by_library.in_L[0]),
-    "  contradictions:",
-    contradictions(by_library, b),
-)
+print("sample 1 put into L by the library:", int(by_library.in_L[0]), "(allowed: 0)")
+print("decisions that the solution contradicts:", contradictions(by_library, b), "(allowed: 0)")
 assert not by_library.in_L[0] and contradictions(by_library, b) == 0
 
 # %% [markdown]
 # ### On breast cancer
 #
-# On real data the printed test decides too much as well: it puts a few samples into L that the right bound
-# does not. Here they happen to be in L. The masks of the library are those of the right bound.
+# On breast cancer the printed test decides too many samples: it puts a few samples into L that the right bound
+# does not. These samples happen to be in L. The library's masks are the masks of the right bound.
 
 # %% tags=["SSS14-T11", "nbval-ignore-output"]
 X, y = datasets.load("breast-cancer", return_X_y=True)
@@ -304,13 +294,10 @@ for factor, step in ((1.5, 1.3), (1.5, 2.0), (3.0, 1.3), (30.0, 1.1)):
     C_a = factor * svm.c_min(cancer.terms)
     a, b = solve(cancer, C_a), solve(cancer, step * C_a)
     (low_p, high_p), (low, high) = printed(Z, a.x, b.x @ b.x), dome_bounds(Z, a.x, b.x @ b.x)
-    found, sure = (
-        svm.dome_test(cancer.terms, a, b),
-        np.minimum(np.abs(low - 1), np.abs(high - 1)) > 2e-3,
-    )
-    assert np.array_equal(found.in_R[sure], low[sure] > 1) and np.array_equal(
-        found.in_L[sure], high[sure] < 1
-    )
+    found = svm.dome_test(cancer.terms, a, b)
+    sure = np.minimum(np.abs(low - 1), np.abs(high - 1)) > 2e-3
+    assert np.array_equal(found.in_R[sure], low[sure] > 1)
+    assert np.array_equal(found.in_L[sure], high[sure] < 1)
     assert not np.any(found.in_R & (low <= 1) | found.in_L & (high >= 1))
     assert contradictions(found, b) == 0
     assert np.array_equal(low_p > 1, low > 1) and np.all((Z @ b.x)[high_p < 1] < 1)
@@ -324,36 +311,33 @@ print(f"breast cancer: {n_unproved} unproved decisions of the printed test, all 
 # %% [markdown]
 # ## A smaller region: two balls inside the dome
 #
-# The dome uses that $w_a$ is optimal for *some* $C$. It does not ask which. Ball test 1
-# ([`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb)) does.
+# The dome uses that $w_a$ is optimal for *some* $C$. Ball test 1
+# ([`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb)) also uses the value of this $C$.
 #
-# *From $w_a$.* Its ball for $C > C_a$ has the segment from $w_a$ to $\frac C{C_a}w_a$ for a diameter and
-# contains $w(C)$. All these balls touch the plane of the dome in $w_a$, from the far side, and a larger $C$
-# makes a larger ball around the smaller ones. So the ball for $C_b$ contains $w(C)$ for *every* $C$
+# *From $w_a$.* The ball of ball test 1 for $C > C_a$ has the segment from $w_a$ to $\frac C{C_a}w_a$ as a diameter, and
+# contains $w(C)$. All these balls touch the plane of the dome in $w_a$, from the far side. The ball for a larger $C$
+# contains the balls for smaller $C$. So the ball for $C_b$ contains $w(C)$ for *every* $C$
 # between, and it lies in the half-space.
 #
-# *From $w_b$.* Its ball for $C_a$ has the segment from $\frac{C_a}{C_b}w_b$ to $w_b$ for a diameter. By the
-# same argument it contains every $w(C)$ between, and it lies in the ball of the dome, which it touches in
+# *From $w_b$.* The ball for $C_a$ has the segment from $\frac{C_a}{C_b}w_b$ to $w_b$ as a diameter. By the
+# same argument it contains every $w(C)$ between. It lies in the ball of the dome, and touches its surface in
 # $w_b$.
 #
-# > **Both balls contain every $w(C)$ between, and their intersection lies inside the dome.** Whatever the
-# > dome test decides, the intersection test of the two balls decides.
+# > **Both balls contain every $w(C)$ between, and their intersection lies inside the dome.** So the intersection test of
+# > the two balls decides every sample that the dome test decides.
 
 # %%
 v1, v2, w1, w2, k = sp.symbols("v1 v2 w1 w2 k", real=True)
 v, w = sp.Matrix([v1, v2]), sp.Matrix([w1, w2])
 in_ball = (w - v).dot(w - k * v)  # at most 0 in the ball over the segment from v to k v
 assert sp.expand(in_ball - ((w - v).dot(w - v) - (k - 1) * v.dot(w - v))) == 0
-print(
-    "in the ball over [v, k v]:  |w - v|^2 <= (k - 1) <v, w - v>,  so  <v, w> >= |v|^2,  and a "
-    "larger k asks for less"
-)
+print("in the ball over [v, k v]: |w - v|^2 <= (k - 1) <v, w - v>")
+print("so <v, w> >= |v|^2, and a ball with a larger k contains a ball with a smaller k")
 
 # %%
 rng = np.random.default_rng(4)
-points = np.vstack(
-    [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
-)
+clouds = [rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])]
+points = np.vstack(clouds)
 toy = ss.Problem(ss.Samples(points, np.repeat([1, -1], 300)), ss.Hinge())
 a, b, at = (solve(toy, C) for C in (0.1, 0.2, 0.14))
 from_a, from_b = spheres.path_bound(a.x, a.lam, b.lam), spheres.path_bound(b.x, b.lam, a.lam)
@@ -362,36 +346,40 @@ named = {"ball from $w_a$": from_a, "ball from $w_b$": from_b}
 figures.domes(a.x, np.linalg.norm(b.x), named, marks, title="C from 0.1 to 0.2")
 assert all(np.linalg.norm(at.x - ball.center) <= ball.radius for ball in named.values())
 figures.show(
-    f"The dome of the {len(points)} points is a slice between a straight edge and an arc. A ball "
-    "touches the edge in w_a, another touches the arc in w_b. "
-    "The region in which the balls overlap is a lens in the middle of the slice; the solution for "
-    "a C between lies in it."
+    f"The dome of the {len(points)} points lies between a straight edge and an arc. One ball "
+    "touches the edge in w_a, and the other ball touches the arc in w_b. The balls overlap in a "
+    "lens inside the dome, and the solution for a C between lies in the lens."
 )
 
 # %% [markdown]
-# ### How much more they screen
+# ### How many more samples the two balls decide
 #
-# Exact solutions are not to be had, so each ball is the relaxed path bound, which contains the exact one
+# No program has exact solutions, so each ball is the relaxed path bound, which contains the ball of the exact solution
 # ([`14-path-bounds`](14-path-bounds.ipynb)).
 
 # %%
+def dome_and_balls(prob, C_a, C_b):
+    """Return the shares that the dome and the two balls decide; assert that the balls decide all
+    that the dome decides, and nothing that a solution between contradicts."""
+    a, b = solve(prob, C_a), solve(prob, C_b)
+    dome = svm.dome_test(prob.terms, a, b)
+    from_a = spheres.relaxed_path_bound(a.x, a.eps, a.lam, b.lam)
+    from_b = spheres.relaxed_path_bound(b.x, b.eps, b.lam, a.lam)
+    both = rules.intersection(prob, from_a, from_b)
+    assert np.all(both.in_L >= dome.in_L) and np.all(both.in_R >= dome.in_R)
+    for C in np.linspace(C_a, C_b, 5):
+        assert contradictions(both, solve(prob, C)) == 0
+    return dome.rate, both.rate
+
+
+# %%
 rows = []
-for name, prob, factors in (
-    ("600 points", toy, (100.0, 1000.0)),
-    ("breast cancer", cancer, (3.0, 30.0, 300.0)),
-):
-    for factor, step in [(factor, step) for factor in factors for step in (1.05, 1.3, 2.0)]:
+sets = ("600 points", toy, (100.0, 1000.0)), ("breast cancer", cancer, (3.0, 30.0, 300.0))
+for name, prob, factors in sets:
+    for factor in factors:
         C_a = factor * svm.c_min(prob.terms)
-        a, b = solve(prob, C_a), solve(prob, step * C_a)
-        dome = svm.dome_test(prob.terms, a, b)
-        from_a = spheres.relaxed_path_bound(a.x, a.eps, a.lam, b.lam)
-        from_b = spheres.relaxed_path_bound(b.x, b.eps, b.lam, a.lam)
-        both = rules.intersection(prob, from_a, from_b)
-        assert np.all(both.in_L >= dome.in_L) and np.all(both.in_R >= dome.in_R)
-        assert all(
-            contradictions(both, solve(prob, C)) == 0 for C in np.linspace(C_a, step * C_a, 5)
-        )
-        rows.append((name, factor, step, dome.rate, both.rate))
+        for step in (1.05, 1.3, 2.0):
+            rows.append((name, factor, step, *dome_and_balls(prob, C_a, step * C_a)))
 
 # %% tags=["nbval-ignore-output"]
 print("                C_a/C_min  C_b/C_a    dome   two balls")
@@ -402,32 +390,32 @@ assert sum(row[4] for row in rows) > 1.5 * sum(row[3] for row in rows)
 # %% [markdown]
 # ## Exercise
 #
-# The printed bound is a valid upper bound for some domes whatever $z$ is. For which $\kappa$?
+# For some $\kappa$ the printed bound is a valid upper bound for every $z$. For which $\kappa$?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# It fails for $1/\kappa < \tau < \sqrt2/\kappa$, with $\tau \le 1$. That range is empty only for
-# $\kappa = 1$, when $w_a = w_b$ and the dome is a point. So for every dome that is not a point there are
-# samples for which it fails; most of all for $\kappa = \sqrt2$.
+# The printed bound fails for $1/\kappa < \tau < \sqrt2/\kappa$, with $\tau \le 1$. These inequalities have no solution
+# only if $\kappa = 1$, when $w_a = w_b$ and the dome is a point. So for every other dome it fails for some
+# samples. The error is largest for $\kappa = \sqrt2$.
 #
 # </details>
 
 # %%
 for kappa_ in (1.0, 1.01, 1.4, 3.0):
     fails = printed(fan, e1, kappa_**2)[1] < dome_bounds(fan, e1, kappa_**2)[1] - 1e-9
-    print(f"kappa = {kappa_}: printed bound too low at some angle: {bool(fails.any())}")
+    print(f"kappa = {kappa_}: printed bound too low at {fails.mean():.0%} of the angles")
     assert fails.any() == (kappa_ > 1.0)
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Fairness.** The theorem recalls SSS13's for a comparison; SSS14 does not screen with it. SSS13's own
+# * **Fairness.** The theorem recalls SSS13's theorem for a comparison, and SSS14 does not screen with it. SSS13's own
 #   formulas, its supplement with the proof and the authors' code were not at hand.
-# * **A merely feasible $\hat w$** in place of $w_b$ gives no second ball. The first ball cut with
-#   $\|w\| \le \|\hat w\|$ still lies inside the dome.
-# * **Widths.** The dome is as wide as $\sqrt{(B - A)/A}$, the square root of the step from $C_a$ to $C_b$;
-#   the balls are as wide as the step. Figure 6 of SSS14 shows the effect.
+# * **A feasible $\hat w$ that is not optimal**, in place of $w_b$, gives no second ball. The intersection of the first ball
+#   with $\|w\| \le \|\hat w\|$ still lies inside the dome.
+# * **Widths.** The width of the dome is $\sqrt{(B - A)/A}$, which grows like the square root of the step from $C_a$ to
+#   $C_b$. The width of the balls is proportional to the step. Figure 6 of SSS14 shows the effect.
 #
 # Next: [`36d-path-of-the-s-form`](36d-path-of-the-s-form.ipynb).
 #
