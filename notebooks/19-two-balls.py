@@ -78,9 +78,9 @@ ax.annotate("", [-0.9, 0.6] + 0.5 * triplet, (-0.9, 0.6), arrowprops={"arrowstyl
 ax.text(-1.02, 0.9, "$H$")
 ax.set(xlim=(-1.1, 2.15), ylim=(-1.15, 1.25), xticks=[], yticks=[], xlabel="", ylabel="")
 figures.show(
-    "Two discs overlap. A hollow point marks the lowest point of each disc and lies outside the "
-    "other disc. A star marks the lowest point of the lens and lies higher. A dotted circle passes "
-    "through the two points where the edges of the discs meet, and the star is its lowest point."
+    "Discs overlap. A hollow point marks the lowest point of each disc and lies outside the other "
+    "disc. A star marks the lowest point of the lens and lies higher. A dotted circle passes "
+    "through the points where the edges of the discs meet, and the star is its lowest point."
 )
 
 # %% [markdown]
