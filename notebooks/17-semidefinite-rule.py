@@ -75,8 +75,8 @@ figures.show(
 #
 # > **As printed** (STS19 section 4.2). Choose any $X_0$ in the ball and in the cone. If
 # > $\langle H, X_0\rangle \le C$ the triplet is not certain. Otherwise solve the *semidefinite least-squares* problem
-# > $\min \|X - Q\|^2$ subject to $\langle H, X\rangle = C$, $X \succeq 0$; if its value exceeds $r^2$, the triplet is
-# > in R. Its dual is
+# > $\min \|X - Q\|^2$ subject to $\langle H, X\rangle = C$, $X \succeq 0$. If the minimum exceeds $r^2$, the
+# > triplet is in R. The dual of this problem is
 # >
 # > $$\max_y\ D(y) = -\|[Q + yH]_+\|^2 + 2Cy + \|Q\|^2, \tag{1}$$
 # >
@@ -122,7 +122,7 @@ figures.show(
 #
 # Let $Z = Q - zH$. Since $X$ is in the cone, $\|X - Z\|^2 \ge \|[Z]_-\|^2$. With
 # $\|Z\|^2 = \|[Z]_+\|^2 + \|[Z]_-\|^2$ the right side is at least $D(-z)$. For L, the rule must exclude the points
-# with $\langle H, X\rangle \ge 1 - \gamma$. There the bracket changes its sign, and $y = +z$.
+# with $\langle H, X\rangle \ge 1 - \gamma$. For these points the bracket has the opposite sign, and $y = +z$.
 #
 # The derivation takes two lines and solves no optimisation problem. It is valid for any $z \ge 0$.
 
@@ -151,8 +151,8 @@ print("completed square, left side minus right side:", sp.expand(first - second)
 #
 # At $y = 0$ the slope compares the threshold with $\langle H, [Q]_+\rangle$. For R only negative $y$ are allowed. If
 # $\langle H, [Q]_+\rangle \le 1$, then $D$ decreases as $y$ decreases from 0. So the maximum over $y \le 0$ is
-# $D(0) = \|[Q]_-\|^2 \le r^2$, and the rule decides nothing. This *is* the first step of the paper with
-# $X_0 = [Q]_+$: the condition on the sign of $y$ contains the paper's test.
+# $D(0) = \|[Q]_-\|^2 \le r^2$, and the rule decides nothing. This case *is* the first step of the paper
+# with $X_0 = [Q]_+$: the condition on the sign of $y$ contains the paper's test.
 #
 # ## Ten lines of numpy
 #
@@ -381,7 +381,7 @@ assert not np.any(with_sign & not_in_R) and np.sum(without & not_in_R) > 50
 assert np.all(with_X0 == with_sign)
 
 # %% [markdown]
-# The paper's procedure and the right sign make the same decisions. The sign needs one product less.
+# The paper's procedure and the right sign make the same decisions. The right sign needs one inner product less.
 #
 # ## At most one negative eigenvalue
 #
@@ -390,8 +390,8 @@ assert np.all(with_X0 == with_sign)
 # $$Q + yH = \underbrace{(Q + y\,uu')}_{\succeq 0} - y\,vv' .$$
 #
 # This is a positive semidefinite matrix minus a matrix of rank one. Its quadratic form is non-negative on the hyperplane
-# $v^\perp$. Two negative eigenvalues would need a plane on which the form is negative, and every plane meets
-# $v^\perp$. The rule for **R** uses $y < 0$, and then the *positive* part of $H$ is subtracted:
+# $v^\perp$. Two negative eigenvalues would need a plane on which the form is negative, and every plane contains
+# a line of $v^\perp$. The rule for **R** uses $y < 0$, and then the *positive* part of $H$ is subtracted:
 #
 # $$Q + yH = (Q + |y|\,vv') - |y|\,uu' .$$
 #

@@ -40,7 +40,7 @@ plt.rcParams.update(figures.STYLE)
 # star than at the hollow point. So the cap decides triplets for R that the ball leaves undecided.
 #
 # The right panel shows by how much. Over the ball the smallest margin is $r\|H\|$ below the margin of the center. Over
-# the cap the distance to the margin of the center is a share of $r\|H\|$. The curves show this share against the angle
+# the cap it is below the margin of the center by a share of $r\|H\|$. The curves show this share against the angle
 # $\varphi$ between $H$ and the plane, for five depths $\sin\theta$ of the plane. A deep cut can make the share negative:
 # then the smallest margin is *above* the margin of the center.
 
@@ -155,7 +155,7 @@ figures.show(
 # | GB | its own center $Q$, outside the cone | $\langle P, Q\rangle = -\lVert P\rVert^2$: the plane cuts off the center, $\theta > 0$ |
 # | DGB, MGB | $H(\alpha)$, projected for the dual value | $\langle P, x(\alpha)\rangle = 0$, so $\langle P, Q\rangle = \langle P, x\rangle \ge 0$ for DGB and half of $\langle P, x\rangle$ for MGB: $\theta \le 0$ |
 # | CDGB | $H(\alpha)$ with the slopes at $x(\alpha)$ | $\langle P, Q\rangle \ge 0$, since $Q$ is in the cone |
-# | PGB, RRPB along a path | none: PGB is the ball around the part of GB that the plane leaves; the center of RRPB is a multiple of a point of $K$ | |
+# | PGB, RRPB along a path | none: PGB is the ball around the part of GB in the half-space; the center of RRPB is a multiple of a point of $K$ | |
 #
 # At the optimum $x^\star = [H(\alpha^\star)]_K/\lambda$, so $\langle P, x^\star\rangle = 0$: the plane of
 # $H(\alpha^\star)$ touches the solution. The library keeps $P$ in `Sphere.normal`, and `rules.cone_halfspace` uses it.
@@ -255,7 +255,7 @@ for name, (least, depth, more, wrong, lost) in seen.items():
 #
 # $$n = \|H\|, \quad s = \langle H, p\rangle = n \sin\varphi, \quad \delta = -\langle p, Q\rangle = r\sin\theta .$$
 #
-# $\delta$ is the distance of the plane from the center. It is positive when the plane cuts off the center.
+# $\delta$ is the signed distance of the plane from the center, positive when the plane cuts off the center.
 #
 # ### Step 1: a bound for every multiplier
 #
@@ -667,7 +667,7 @@ with np.errstate(all="ignore"):
 assert np.isclose(minimum(H, Q, 1.0, P), H @ [0.3, 0.2, 0.0])
 
 # %% [markdown]
-# A ball that touches the half-space (third line) has a single point in common with it, where
+# A ball that touches the half-space (third line) has a single common point with the half-space, where
 # $\langle H, X\rangle = 0.4$. The formula with the angles gives this value, and the printed quotient does not. A ball
 # outside the half-space (last line) cannot contain the solution. The value is NaN, and a rule must decide nothing by a
 # NaN. The library uses the ball alone in both cases. This loses some decisions and is never wrong.
