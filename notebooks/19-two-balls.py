@@ -588,7 +588,7 @@ assert max(steps.mean() for steps in gains.values()) < 0.01
 # * MGB always lies inside DGB;
 # * after some iterations the ball of the iterate is much smaller than the ball of the path, and lies well inside it.
 #
-# All these balls are built from the same reference. A useful second ball must come from *another reference*.
+# All these balls are built from the same reference. A useful second ball must be built *differently*.
 #
 # ## A ball that is aimed
 #
@@ -752,8 +752,8 @@ for name, problem in problems.items():
 # evaluation of the problem without reduction. This evaluation costs as much as an iteration, and a solve needs only a few
 # iterations on these data. On data of this size RRPB costs more time than it saves, and so does each of the refinements.
 #
-# **Verdict.** *Intersecting the triplet papers' own balls is not worth its cost*: its share of screened terms is within
-# one percentage point of the share that the two balls screen separately. An aimed second ball is useful if screening
+# **Verdict.** *Intersecting the triplet papers' own balls is not worth its cost*: the share that the intersection screens is
+# within one percentage point of the share that the two balls screen separately. An aimed second ball is useful if screening
 # *before* the first iteration matters, for example because the kept terms must be fetched or built. The PGB
 # of the second iterate screens more than RRPB and the aimed ball.
 

@@ -114,12 +114,12 @@ figures.show(
 # ### Step 1: stationarity is a projection
 #
 # The Lagrangian is $h'x - \alpha(r^2 - \|x - q\|^2) - \beta'x$. For a fixed $\alpha > 0$ the coordinates separate: each
-# $x_k \ge 0$ minimises $h_k x_k + \alpha (x_k - q_k)^2$. This is a parabola with its vertex at $q_k - h_k/2\alpha$. If
+# $x_k \ge 0$ minimises $h_k x_k + \alpha (x_k - q_k)^2$. This expression is a parabola with its vertex at $q_k - h_k/2\alpha$. If
 # the vertex is negative, the minimiser is 0. With $y = 1/2\alpha$
 #
 # $$x(y) = [q - y h]_+ . \tag{1}$$
 #
-# This is Theorem 11 in one line: "$h_k - 2\alpha q_k \le 0$" says that the vertex is not negative.
+# Equation (1) is Theorem 11 in one line: "$h_k - 2\alpha q_k \le 0$" says that the vertex is not negative.
 
 # %%
 h_k, q_k, x_k = sp.symbols("h_k q_k x_k", real=True)
@@ -639,7 +639,7 @@ assert least >= -1e-9
 #   contain a single $\alpha$. There $x$ is the same from both neighbouring intervals.
 # * **In print.** STS19's appendix N calls the theorems 12 and 13. Its "$k = 1, \dots, d'$" must be read with $k$ from 0.
 #   Read literally, no piece contains the solution of the instances counted above under $S_0$. STS18's appendix B has
-#   $\|x - q\|^2 = r$ in one line. This is a slip for $r^2$, as in its conditions (15) and in STS19.
+#   $\|x - q\|^2 = r$ in one line. This is a slip for $r^2$: its conditions (15) and STS19 have $r^2$.
 #
 # ## References
 #

@@ -962,25 +962,31 @@ def slope(x, h, tau, lam, width):
     return lam * x - dot(alpha, h)
 
 
+def positive_kinks(h, tau, width):
+    """The positive x at which the slope has a kink, sorted."""
+    kinks = set()
+    for a, t in zip(h, tau, strict=True):
+        if a:
+            kinks |= {t / a, (t - width) / a}
+    return sorted(x for x in kinks if x > 0)
+
+
+# %%
 def exact_optimum(h, tau, lam, width):
     """The root of the slope on x >= 0, in fractions."""
     problem = h, tau, lam, width
     if slope(Fraction(0), *problem) >= 0:
         return Fraction(0)
-    edges = set()
-    for a, t in zip(h, tau, strict=True):
-        if a:
-            edges |= {t / a, (t - width) / a}
-    edges = sorted(e for e in edges if e > 0)
-    low, high = 0, len(edges)  # the root is below edges[high] and not below edges[low - 1]
+    kinks = positive_kinks(h, tau, width)
+    low, high = 0, len(kinks)  # the root is below kinks[high] and not below kinks[low - 1]
     while low < high:
         middle = (low + high) // 2
-        if slope(edges[middle], *problem) > 0:
+        if slope(kinks[middle], *problem) > 0:
             high = middle
         else:
             low = middle + 1
-    left = edges[low - 1] if low else Fraction(0)
-    right = edges[low] if low < len(edges) else left + 1
+    left = kinks[low - 1] if low else Fraction(0)
+    right = kinks[low] if low < len(kinks) else left + 1
     middle = (left + right) / 2
     at_left, at_middle = slope(left, *problem), slope(middle, *problem)
     return left - at_left * (middle - left) / (at_middle - at_left)
