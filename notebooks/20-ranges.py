@@ -183,7 +183,7 @@ print("lam >= lam0:", sp.collect(above, [lam, at]))
 #
 # ### Step 2: either both ends are right or the range is empty
 #
-# The first line is valid only for $\lambda \le \lambda_0$, and the second only for $\lambda \ge \lambda_0$. The theorem
+# The first inequality is valid only for $\lambda \le \lambda_0$, and the second only for $\lambda \ge \lambda_0$. The theorem
 # joins both into $(\lambda_a, \lambda_b)$. Suppose $\lambda_a > \lambda_0$, so that no $\lambda \le \lambda_0$ satisfies
 # the rule. Could some $\lambda \ge \lambda_0$ satisfy it? Then the printed interval would be wrong.
 
