@@ -269,7 +269,7 @@ for trial in range(300):
     fast, slow = product_sums(a_, b_, 1.0, width), every_pair(a_, b_, 1.0, width)
     for ours, definition in zip(fast, slow, strict=True):
         assert np.allclose(ours, definition, rtol=1e-11, atol=1e-11)
-print("300 pairs of lists: loss, alpha^2 and all weights differ by 1e-11 or less, relatively")
+print("300 pairs of lists: loss, alpha^2 and all weights agree to 1e-11, absolute plus relative")
 
 # %% [markdown]
 # ## The library call
