@@ -1,20 +1,21 @@
 # %% [markdown]
 # # One problem, three cones
 #
-# Safe triplet screening learns a metric. Safe sample screening trains a support vector machine. The papers share
-# authors, but their formulas look different: they have other letters, another constant in front, and other names. This
-# notebook shows that both solve one problem, and that several results on metrics *are* results on samples.
+# Safe triplet screening learns a metric. Safe sample screening trains a support vector machine. The two lines of papers share
+# authors, but their formulas differ in letters, in names and in a constant factor. This
+# notebook shows that both lines solve one problem, and that several results on metrics *are* results on samples.
 #
 # At the end you will have seen that
 #
-# * metric, diagonal metric and support vectors differ in the cone and in nothing else, and the same code runs on all
+# * metric, diagonal metric and support vector machine differ only in the cone, and the same code runs on all
 #   three;
 # * the path bound RPB of the triplets, ball test 1 of the samples (in the case of a path) and the DVI test of Wang et
 #   al. are one ball;
-# * the dome test of the samples is the linear rule of the triplets, and holds in any cone;
-# * the trivial start of the samples' path, $C_{\min}$, is where the last triplet becomes linear;
-# * how the radii grow as $\lambda \to 0$, if the reference is kept, and if each $\lambda$ takes the solution for the one before;
-# * and what does *not* carry over: kernels.
+# * the dome test of the samples is the linear rule of the triplets, and it is valid in any cone;
+# * the start of the samples' path, $1/C_{\min}$, is the smallest $\lambda$ at which all triplets lie on the linear piece;
+# * the radii grow as $\lambda \to 0$ if one reference is kept, and they stay in proportion to the solution if each $\lambda$ takes the solution for the previous
+#   $\lambda$ as its reference;
+# * kernels do *not* carry over to a cone.
 
 # %%
 import numpy as np
@@ -26,56 +27,61 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# Twelve points of the plane in two classes can be asked three questions: for a full metric, for one weight a feature, for a separating
-# line. The first answer is a semidefinite matrix, the second a pair of non-negative numbers, the third any vector. These are the three
-# cones, shaded (on the left: a plane of matrices). Everything else is the same, and so is the code below: it builds the gradient
-# bound (GB) and the projected gradient bound (PGB) from one evaluation and draws them.
+# Twelve points of the plane in two classes define three problems: learn a full metric, learn one weight for each feature, find a separating
+# line. The first solution is a semidefinite matrix, the second a pair of non-negative numbers, the third any vector. The picture shades these
+# three cones (on the left it shows a plane of matrices). The same code builds the balls of all three problems: the gradient
+# bound (GB) and the projected gradient bound (PGB) from one evaluation.
 #
-# Without a cone the two balls are one. The more of GB the cone cuts away, the smaller is PGB.
+# Without a cone the two balls are equal. PGB is smaller the more of GB lies outside the cone.
 
 # %%
 points = np.random.default_rng(3).standard_normal((12, 2)) * [1.0, 0.6]
 points[6:, 0] += 1.2
-halves, smooth = np.repeat([0, 1], 6), ss.SmoothedHinge(gamma=0.05)
+halves = np.repeat([0, 1], 6)
 asked = {
     "metric": ss.Triplets.from_labels(points, halves, k=3),
     "diagonal metric": ss.Triplets.from_labels(points, halves, k=3, diagonal=True),
     "support vectors": ss.Samples(points, 2 * halves - 1),
 }
+small = {name: ss.Problem(terms, ss.SmoothedHinge(gamma=0.05)) for name, terms in asked.items()}
+
+
+# %%
+def draw_balls(problem, ax, title):
+    """Draw GB and PGB of a point near the optimum, and return the ratio of their radii."""
+    lam = 0.1 * problem.lam_max()
+    best = ss.solve(problem, lam, tol=1e-11).x
+    direction = np.eye(2) if best.ndim == 2 else np.eye(2)[1]
+    start = 0.8 * best + 0.2 * np.linalg.norm(best) * direction
+    gb = ss.spheres.gradient_bound(problem, start, lam)
+    pgb = ss.spheres.projected_gradient_bound(problem, start, lam)
+    assert all(np.linalg.norm(ball.center - best) <= ball.radius for ball in (gb, pgb))
+    plane = (pgb.center, gb.center, best) if best.ndim == 2 else None
+    discs, marks = {"GB": gb, "PGB": pgb}, {"x": start, "optimum": best}
+    figures.balls(problem.cone, discs, marks, plane=plane, ax=ax, title=title)
+    return pgb.radius / gb.radius
+
+
+# %%
 figure, axes = figures.panels(3, width=10.4, height=3.8)
 narrower = {}
-for ax, (name, terms) in zip(axes, asked.items(), strict=True):
-    small = ss.Problem(terms, smooth)
-    level = 0.1 * small.lam_max()
-    best = ss.solve(small, level, tol=1e-11).x
-    start = 0.8 * best + 0.2 * np.linalg.norm(best) * (
-        np.eye(2) if best.ndim == 2 else np.eye(2)[1]
-    )
-    pair = {
-        "GB": ss.spheres.gradient_bound(small, start, level),
-        "PGB": ss.spheres.projected_gradient_bound(small, start, level),
-    }
-    narrower[name] = pair["PGB"].radius / pair["GB"].radius
-    plane = (pair["PGB"].center, pair["GB"].center, best) if best.ndim == 2 else None
-    assert all(np.linalg.norm(ball.center - best) <= ball.radius for ball in pair.values())
-    figures.balls(small.cone, pair, {"x": start, "optimum": best}, plane=plane, ax=ax, title=name)
+for ax, (name, problem) in zip(axes, small.items(), strict=True):
+    narrower[name] = draw_balls(problem, ax, name)
 figures.show(
-    "Planes with the cone shaded: the first is a plane through semidefinite "
-    "matrices, the second the "
-    "quarter plane of diagonal metrics, the last the whole plane of support vectors. "
-    "The radius of PGB "
-    f"divided by the radius of GB is {figures.listed(narrower)}. All discs hold the optimum."
+    "The panels show planes with the cone shaded: a plane through semidefinite matrices, the "
+    "quarter plane of diagonal metrics, and the whole plane of support vectors. The radius of PGB "
+    f"divided by the radius of GB is {figures.listed(narrower)}. All discs contain the optimum."
 )
 
 # %% [markdown]
 # ## The claim
 #
-# > **One problem.** All of them are $\min_{x \in K} \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\|x\|^2$:
+# > **One problem.** The three problems are $\min_{x \in K} \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\|x\|^2$:
 #
 # | | metric (STS) | diagonal metric (STS19, 6.2) | support vectors (SSS) |
 # |---|---|---|---|
 # | unknown $x$ | matrix $M$ | weights $m$ | normal $w$ |
-# | space, $\langle\cdot,\cdot\rangle$ | symmetric, Frobenius | $\mathbb R^d$ | $\mathbb R^d$, or that of a kernel |
+# | space, $\langle\cdot,\cdot\rangle$ | symmetric, Frobenius | $\mathbb R^d$ | $\mathbb R^d$, or the space of a kernel |
 # | cone $K$ | $M \succeq 0$ | $m \ge 0$ | everything |
 # | $[H]_K$ | drop negative eigenvalues | drop negative entries | $H$ |
 # | term $a_t$ | $uu^\top - vv^\top$ | $u \circ u - v \circ v$ | $z_i = y_i x_i$ |
@@ -83,12 +89,12 @@ figures.show(
 # | dual variable | $\alpha_t \in [0, 1]$ | $\alpha_t$ | $C\alpha_i \in [0, C]$ |
 # | screened | $L$, $R$ | $L$, $R$ | $\mathcal L$, $\mathcal R$ |
 #
-# with $u = x_i - x_l$, $v = x_i - x_j$. SSS minimizes $\frac12\|w\|^2 + C\,\xi$,
-# $\xi = \sum_i \ell(z_i^\top w)$: $C$ times ours. A ball that contains $x^\star$ knows nothing of such
-# constants.
+# with $u = x_i - x_l$, $v = x_i - x_j$. SSS minimizes $\frac12\|w\|^2 + C\,\xi$ with
+# $\xi = \sum_i \ell(z_i^\top w)$, which is $C$ times our objective. The factor does not move $x^\star$, so a ball that contains $x^\star$
+# does not depend on it.
 #
-# Three problems of real data to carry along: random triplets of wine, with four columns of noise added, so that
-# there is something for the cones to forbid; and the two classes of breast cancer.
+# This notebook uses three problems with real data. Two have random triplets of wine, with four columns of noise added so that
+# the cones constrain the solutions. The third has the two classes of breast cancer.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -105,8 +111,7 @@ figures.show(
 
 # %%
 def random_triplets(y, n, rng):
-    """Anchors, a point of the class of each, a point of another class; drawn at random: roughly
-    n triplets."""
+    """Draw roughly n triplets: an anchor, another point of its class, a point of another class."""
     i = rng.integers(0, len(y), 4 * n)
     j, other = rng.integers(0, len(y), (2, 4 * n))
     good = (i != j) & (y[i] == y[j]) & (y[i] != y[other])
@@ -129,7 +134,7 @@ problems = {
 
 # %%
 def plain(problem, X):
-    """The terms one a row, and the projection onto the cone, in plain numpy."""
+    """Return the terms as rows of a matrix and the projection onto the cone, in plain numpy."""
     kind = type(problem.terms).__name__
     if kind == "Samples":
         return X, lambda h: h
@@ -154,9 +159,9 @@ for name, problem in problems.items():
 # %% [markdown]
 # ## Only the cone differs
 #
-# Take the diagonal triplets and hand their vectors $a_t$ to the support vector machine as if they were samples.
-# At any $m \ge 0$ the two objectives agree to rounding. The solutions agree exactly if the machine's own
-# solution happens to be non-negative; else the cone makes the difference.
+# The next cell gives the vectors $a_t$ of diagonal triplets to the support vector machine as if they were samples.
+# At any $m \ge 0$ the two objectives agree up to rounding. The two solutions agree if the solution of the machine
+# is non-negative; otherwise the cone of the diagonal metric changes the solution.
 
 # %%
 rng = np.random.default_rng(0)
@@ -172,7 +177,8 @@ same_at = []
 for lam in (30.0, 300.0, 10_000.0):
     m = rng.uniform(0.0, 1.0, 3)
     assert abs(diagonal.primal(m, lam) / machine.primal(m, lam) - 1.0) < 1e-12
-    constrained, free = ss.solve(diagonal, lam, tol=1e-10).x, ss.solve(machine, lam, tol=1e-10).x
+    constrained = ss.solve(diagonal, lam, tol=1e-10).x
+    free = ss.solve(machine, lam, tol=1e-10).x
     same = np.linalg.norm(constrained - free) < 1e-4
     assert same == bool(free.min() >= 0.0)
     same_at.append(same)
@@ -183,18 +189,17 @@ for lam in (30.0, 300.0, 10_000.0):
 assert set(same_at) == {True, False}
 
 # %% [markdown]
-# ## Where the path begins: $C_{\min}$ is the all-linear $\lambda$ (SSS14 Lemma 9)
+# ## The start of the path: $1/C_{\min}$ is the all-linear $\lambda$ (SSS14 Lemma 9)
 #
-# For large $\lambda$ the solution is short, all margins are small, all terms on the linear piece: $\alpha = 1$,
-# and then $x^\star = \frac1\lambda [c + \sum_t a_t]_K$. It stays so while every margin is at most $1 - \gamma$,
+# For large $\lambda$ the solution is short, all margins are small and all terms lie on the linear piece. Then $\alpha = 1$
+# and $x^\star = \frac1\lambda [c + \sum_t a_t]_K$. This is the solution as long as every margin is at most $1 - \gamma$,
 # that is for
 #
 # $$\lambda \ge \lambda_{\text{all-linear}} = \max_t \frac{\langle a_t, [c + \sum_s a_s]_K\rangle}{1 - \gamma} .$$
 #
 # Without a cone, and with the hinge, $\langle z_i, \sum_s z_s\rangle = (Q\mathbf 1)_i$ for
-# $Q_{is} = z_i^\top z_s$: this is $1/C_{\min}$ with SSS14's $C_{\min} = 1/\max_i (Q\mathbf 1)_i$. It is
-# `problem.lam_max()` here. (STS19's $\lambda_{\max}$ is another number: where the first triplet reaches $R$,
-# margin 1 instead of $1 - \gamma$.)
+# $Q_{is} = z_i^\top z_s$: the all-linear $\lambda$ is $1/C_{\min}$ with SSS14's $C_{\min} = 1/\max_i (Q\mathbf 1)_i$. The library computes it as
+# `problem.lam_max()`. (STS19's $\lambda_{\max}$ is a different number: there the largest margin is 1 instead of $1 - \gamma$, and the first triplet enters $R$.)
 
 # %%
 hinge = ss.Problem(ss.Samples(cells, diagnosis), ss.Hinge())
@@ -203,6 +208,10 @@ C_min = 1.0 / (Z @ Z.T).sum(axis=1).max()
 print("C_min times lam_max():", round(C_min * hinge.lam_max(), 9))
 assert abs(C_min * hinge.lam_max() - 1.0) < 1e-9
 
+# %% [markdown]
+# Just above the all-linear $\lambda$ the closed form is the solution; just below it, some term has left the linear piece:
+
+# %%
 for name, problem in problems.items():
     edge = problem.lam_max()
     above, below = (ss.solve(problem, f * edge, tol=0.0, rtol=1e-12) for f in (1.001, 0.98))
@@ -212,8 +221,8 @@ for name, problem in problems.items():
     assert error < 1e-4
     last = np.min(problem.alpha(below.x))
     print(
-        f"{name:16} above: the closed form is the solution to 1e-4;  below: "
-        f"smallest slope {last:.2f}"
+        f"{name:16} above: the closed form differs from the solution by less than 1e-4;  below: "
+        f"smallest alpha {last:.2f}"
     )
 
 # %% [markdown]
@@ -221,10 +230,10 @@ for name, problem in problems.items():
 #
 # ### Ball test 1 (SSS14 Theorem 6)
 #
-# It is made of a feasible $\tilde w$ with loss $\tilde\xi$ and the solution $w_0^\star$, $\xi_0^\star$ for
-# $C_0$: center $m = \frac12(\tilde w + \frac{C}{C_0} w_0^\star)$ and
-# $r^2 = \|m\|^2 - \frac{C}{C_0}\|w_0^\star\|^2 + C(\tilde\xi - \xi_0^\star)$. On a path $\tilde w = w_0^\star$
-# is what one has. Then the losses cancel, and with $C = 1/\lambda_1$, $C_0 = 1/\lambda_0$:
+# Ball test 1 uses a feasible $\tilde w$ with loss $\tilde\xi$, and the solution $w_0^\star$ with loss $\xi_0^\star$ for
+# $C_0$. Its ball has the center $m = \frac12(\tilde w + \frac{C}{C_0} w_0^\star)$ and the squared radius
+# $r^2 = \|m\|^2 - \frac{C}{C_0}\|w_0^\star\|^2 + C(\tilde\xi - \xi_0^\star)$. On a path the feasible point is $\tilde w = w_0^\star$. Then the losses cancel. The next cell
+# sets $C = 1/\lambda_1$, $C_0 = 1/\lambda_0$ and compares the ball with RPB:
 
 # %%
 C, C0, l0, l1 = sp.symbols("C C0 lambda0 lambda1", positive=True)
@@ -233,43 +242,45 @@ w0 = sp.Matrix([w1, w2])
 m = (w0 + C / C0 * w0) / 2
 r_squared = m.dot(m) - C / C0 * w0.dot(w0)
 in_lambda = {C: 1 / l1, C0: 1 / l0}
-rpb_center, rpb_squared = (l0 + l1) / (2 * l1) * w0, ((l0 - l1) / (2 * l1)) ** 2 * w0.dot(w0)
-assert sp.simplify(m.subs(in_lambda) - rpb_center) == sp.zeros(2, 1)
-assert sp.simplify(r_squared.subs(in_lambda) - rpb_squared) == 0
-print("ball test 1 with w~ = w0* minus RPB: center",
-      list(sp.simplify(m.subs(in_lambda) - rpb_center)), " squared radius", end=" ")
-print(sp.simplify(r_squared.subs(in_lambda) - rpb_squared))
+rpb_center = (l0 + l1) / (2 * l1) * w0
+rpb_squared = ((l0 - l1) / (2 * l1)) ** 2 * w0.dot(w0)
+center_off = sp.simplify(m.subs(in_lambda) - rpb_center)
+squared_off = sp.simplify(r_squared.subs(in_lambda) - rpb_squared)
+print("ball test 1 with w~ = w0* minus RPB")
+print(f"    center {list(center_off)}  squared radius {squared_off}")
+assert center_off == sp.zeros(2, 1)
+assert squared_off == 0
 
 # %% [markdown]
 # ### The DVI test (Wang, Wonka, Ye 2014; SSS14 equation 34)
 #
-# DVI stands for "dual variational inequality". Two dual solutions, each optimal for its own $C$ and feasible
-# for the other, two inequalities, added:
+# DVI stands for "dual variational inequality". Each of two dual solutions is optimal for its own $C$ and feasible
+# for the other $C$. This gives two inequalities, and their sum is
 #
 # $$\langle C_0 Z^\top\theta_0 - C Z^\top\theta,\; Z^\top(\theta - \theta_0)\rangle \ge 0 \qquad (\theta = \alpha) .$$
 #
-# This is a ball for $Z^\top\theta$, and $w = C Z^\top\theta$. It is word for word the proof of RPB in appendix
-# G of STS19 ([`14-path-bounds`](14-path-bounds.ipynb)), which adds the multiplier of the cone. In terms of the kernel matrix $Q$ and
-# the dual solution $a = C_0\theta_0$ alone, the lower bound of a margin is
+# The sum describes a ball for $Z^\top\theta$, and $w = C Z^\top\theta$. The proof of RPB in appendix
+# G of STS19 ([`14-path-bounds`](14-path-bounds.ipynb)) is the same proof with the multiplier of the cone added. The lower bound of a margin needs only the kernel matrix $Q$ and
+# the dual solution $a = C_0\theta_0$:
 #
 # $$\ell_i = \tfrac{C + C_0}{2 C_0} (Q a)_i - \tfrac{|C - C_0|}{2 C_0} \sqrt{a^\top Q a\;\, Q_{ii}} .$$
 #
-# ## Ten lines of numpy
+# ## Both tests in plain numpy
 
 
 # %%
 def ball_test_1(w_tilde, xi_tilde, w0, xi0, C0, C):
-    """SSS14 Theorem 6, in its own letters."""
+    """Return center and radius of SSS14 Theorem 6, in the paper's letters."""
     m = (w_tilde + C / C0 * w0) / 2
-    return m, np.sqrt(max(m @ m - C / C0 * w0 @ w0 + C * (xi_tilde - xi0), 0.0))
+    r_squared = m @ m - C / C0 * w0 @ w0 + C * (xi_tilde - xi0)
+    return m, np.sqrt(max(r_squared, 0.0))
 
 
 def dvi(Q, a, C0, C):
-    """Bounds of the margins by SSS14 equation 34, from the kernel matrix and the dual solution
-    (0 <= a <= C0)."""
+    """Return the bounds of the margins by SSS14 equation 34, for the dual solution 0 <= a <= C0."""
     middle = (C + C0) / (2 * C0) * (Q @ a)
-    reach = abs(C - C0) / (2 * C0) * np.sqrt(a @ Q @ a * np.diag(Q))
-    return middle - reach, middle + reach
+    half_width = abs(C - C0) / (2 * C0) * np.sqrt(a @ Q @ a * np.diag(Q))
+    return middle - half_width, middle + half_width
 
 
 C0_, C_ = 3.0 * C_min, 4.0 * C_min
@@ -281,19 +292,20 @@ low, high = dvi(Z @ Z.T, C0_ * at0.alpha, C0_, C_)
 # %% [markdown]
 # ## The library, and does it match?
 #
-# Ball test 1 and RPB are the same ball. The DVI bounds are the extreme margins over it, as exactly as the dual
-# solution reproduces the primal one.
+# Ball test 1 and RPB are the same ball. The DVI bounds are the extreme margins over this ball, as exactly as the dual
+# solution reproduces the primal solution.
 
 # %%
 rpb = ss.spheres.path_bound(w0_, 1 / C0_, 1 / C_)
 found = ss.rules.sphere(hinge, rpb)
-q, n = Z @ rpb.center, np.linalg.norm(Z, axis=1)
-off = max(np.max(np.abs(low - (q - rpb.radius * n))), np.max(np.abs(high - (q + rpb.radius * n))))
+middle, half_width = Z @ rpb.center, rpb.radius * np.linalg.norm(Z, axis=1)
+low_off, high_off = low - (middle - half_width), high - (middle + half_width)
+off = max(np.max(np.abs(low_off)), np.max(np.abs(high_off)))
 print(f"ball test 1: radius {radius:.4f};  RPB: radius {rpb.radius:.4f}")
 print(f"DVI: {np.sum(low > 1)} lower bounds above 1;  sphere rule: {found.n_R} in R")
 print(
-    "bounds of the margins by DVI and by RPB: within 0.01 of each other, they reach from "
-    f"{low.min():.2f} to {high.max():.2f}"
+    "bounds of the margins by DVI and by RPB differ by less than 0.01; the bounds lie between "
+    f"{low.min():.2f} and {high.max():.2f}"
 )
 assert np.linalg.norm(rpb.center - center) < 1e-12
 assert abs(rpb.radius / radius - 1.0) < 1e-9
@@ -304,31 +316,35 @@ assert np.array_equal((low > 1)[decided], found.in_R[decided])
 # %% [markdown]
 # ## The dome test is the linear rule
 #
-# SSS13 screens with two solutions, for $C_a < C_b$, every $C$ between them. Two facts, both true in any cone:
+# SSS13 uses the solutions for $C_a$ and $C_b > C_a$ and screens for every $C$ between them. Two facts are true in any cone:
 #
 # * *A ball around 0.* $\|x^\star\|$ does not fall as $C$ grows, so $\|x^\star\| \le \|x_b^\star\|$.
-# * *A half-space.* The loss $F = \sum_t \ell_t - \langle c, \cdot\rangle$ does not grow with $C$,
-#   $F(x^\star) \le F(x_a^\star)$, and the optimality of $x_a^\star$ says
+# * *A half-space.* The loss $F = \sum_t \ell_t - \langle c, \cdot\rangle$ does not grow with $C$, so
+#   $F(x^\star) \le F(x_a^\star)$. The optimality of $x_a^\star$ says
 #   $\lambda_a\langle x_a^\star, x - x_a^\star\rangle \ge F(x_a^\star) - F(x)$ for feasible $x$. So
 #   $\langle x_a^\star, x^\star\rangle \ge \|x_a^\star\|^2$.
 #
-# A ball cut by a plane: the "dome". STS19's linear rule (Theorem 9) is the extreme value of a linear function
-# over a ball cut by a plane, and `rules.halfspace` does it for any center and offset. SSS14's Theorem 11 is its
-# case $Q = 0$, $P = w_a$, $b = \|w_a\|^2$. With $\gamma = \frac12\|w\|^2$, as SSS13 has it:
+# The "dome" is this ball cut by this plane. STS19's linear rule (Theorem 9) computes the extreme value of a linear function
+# over a ball cut by a plane, and `rules.halfspace` computes it for any center and offset. SSS14's Theorem 11 is the
+# case $Q = 0$, $P = w_a$, $b = \|w_a\|^2$. The function below uses $\gamma = \frac12\|w\|^2$, as SSS13 does:
 
 
 # %%
 def dome(Z, w_a, norm_b):
-    """Bounds of the margins over {|w| <= norm_b, <w_a, w> >= |w_a|^2}; SSS14 Theorem 11 with
-    gamma = |w|^2/2."""
-    s, n, g_a, g_b = Z @ w_a, np.linalg.norm(Z, axis=1), w_a @ w_a / 2, norm_b**2 / 2
+    """Return the bounds of the margins over {|w| <= norm_b, <w_a, w> >= |w_a|^2}.
+
+    The formulas are SSS14 Theorem 11 with gamma = |w|^2/2.
+    """
+    s, n = Z @ w_a, np.linalg.norm(Z, axis=1)
+    g_a, g_b = w_a @ w_a / 2, norm_b**2 / 2
     root = np.sqrt(np.maximum((g_b - g_a) / g_a * (2 * g_a * n**2 - s**2), 0.0))
     limit = np.sqrt(2) * g_a / np.sqrt(g_b) * n
-    return np.where(-s >= limit, -np.sqrt(2 * g_b) * n, s - root), np.where(
-        s >= limit, np.sqrt(2 * g_b) * n, s + root
-    )
+    lower = np.where(-s >= limit, -np.sqrt(2 * g_b) * n, s - root)
+    upper = np.where(s >= limit, np.sqrt(2 * g_b) * n, s + root)
+    return lower, upper
 
 
+# %%
 at_a, at_b = (ss.solve(hinge, 1 / C, tol=0.0, rtol=1e-10).x for C in (3 * C_min, 4 * C_min))
 dome_low, dome_high = dome(Z, at_a, np.linalg.norm(at_b))
 cap = ss.Sphere(np.zeros_like(at_a), np.linalg.norm(at_b))
@@ -343,23 +359,21 @@ print(
 assert by_rule.n_L + by_rule.n_R > 0
 
 # %% [markdown]
-# ## All of it, on all three
+# ## All tests on all three problems
 #
-# Now without a word about triplets or samples, applied to the three problems: the closed form of the start; the
-# path bound, ball test 1 (also for another feasible point) and the dome of the sample papers' own functions; every
-# ball; the intersection of two balls. We do it twice: by the library, and by hand from the terms written out. And the
-# safety of every decision, against a solution that is known to $\varepsilon$: a term is wrong in R if its margin
+# The functions below do not distinguish triplets and samples. They check on each of the three problems the closed form of the start, the
+# path bound, ball test 1 (also for another feasible point), the dome by the functions for samples, every
+# ball, and the intersection of two balls. The values come from the library and, a second time, from the terms written out in numpy. The
+# last check is the safety of every decision, with a solution that is known to $\varepsilon$: a term in R is wrong if its margin
 # at every point within $\varepsilon$ is below 1.
 
 
 # %%
 def every_way(problem, first, cap, offset, lam0, lam1):
-    """What each ball, the dome and their intersections decide, by name."""
+    """Return the decisions of each ball, of the dome and of their intersections, by name."""
     x, spheres, rules = first.x, ss.spheres, ss.rules
-    rrpb, mgb = (
-        spheres.relaxed_path_bound(x, first.eps, lam0, lam1),
-        spheres.midpoint_gap_bound(problem, x, lam1),
-    )
+    rrpb = spheres.relaxed_path_bound(x, first.eps, lam0, lam1)
+    mgb = spheres.midpoint_gap_bound(problem, x, lam1)
     return {
         "GB": rules.sphere(problem, spheres.gradient_bound(problem, x, lam1)),
         "PGB": rules.sphere(problem, spheres.projected_gradient_bound(problem, x, lam1)),
@@ -373,42 +387,35 @@ def every_way(problem, first, cap, offset, lam0, lam1):
 
 
 # %%
-def tour(problem, fraction=0.05, step=0.9):
-    """Screen one step of a path in every way there is; return the share screened by each, the
-    number of wrong decisions, and of decisions."""
+def count_wrong(problem, screened, truth):
+    """Return how many decisions contradict a solution that is known to its accuracy."""
+    margins, room = problem.terms.margins(truth.x), truth.eps * problem.terms.norms
+    below, above = margins + room < 1, margins - room > 1 - problem.loss.gamma
+    return int(np.sum(screened.in_R & below) + np.sum(screened.in_L & above))
+
+
+def one_step(problem, fraction=0.05, step=0.9):
+    """Screen one step of a path by all tests, and return their decisions with the solution."""
     lam0 = fraction * problem.lam_max()
     lam1 = step * lam0
     first, truth = (ss.solve(problem, lam, tol=0.0, rtol=1e-12) for lam in (lam0, lam1))
     last = ss.solve(problem, 0.95 * lam1, tol=0.0, rtol=1e-12)
     cap = ss.Sphere(problem.cone.zeros(), np.linalg.norm(last.x) + last.eps)
     offset = np.vdot(first.x, first.x) - 3 * first.eps * cap.radius
-    found = every_way(problem, first, cap, offset, lam0, lam1)
-    margin, unsure = problem.terms.margins(truth.x), truth.eps * problem.terms.norms
-    gamma = problem.loss.gamma
-    wrong = sum(
-        np.sum(f.in_R & (margin + unsure < 1)) + np.sum(f.in_L & (margin - unsure > 1 - gamma))
-        for f in found.values()
-    )
-    for at in (first, truth):  # the two facts of the dome
-        assert np.linalg.norm(at.x) <= cap.radius and np.vdot(first.x, at.x) >= offset
-    return {name: f.rate
-            for name, f in found.items()}, int(wrong), sum(f.n_L + f.n_R for f in found.values())
+    for solution in (first, truth):  # the two facts of the dome
+        assert np.linalg.norm(solution.x) <= cap.radius
+        assert np.vdot(first.x, solution.x) >= offset
+    return every_way(problem, first, cap, offset, lam0, lam1), truth
 
 
-def agree(mask, beyond, close):
-    """Whether a mask is `beyond > 0`, but for entries closer to 0 than that."""
-    return bool(np.all(mask[beyond > close]) and not np.any(mask[beyond < -close]))
+# %% [markdown]
+# The next three functions compare the library with the terms written out:
 
 
 # %%
 def same_problem(problem, A, project, x, lam0):
-    """Compare norms, margins, objective, dual value, gap and C_min of the library with the terms
-    written out."""
-    gamma, total, element = (
-        loss.gamma,
-        project(A.sum(axis=0)),
-        x.reshape(problem.cone.zeros().shape),
-    )
+    """Compare norms, margins, objective, dual value, gap and C_min."""
+    gamma, element = loss.gamma, x.reshape(problem.cone.zeros().shape)
     slope = np.clip((1.0 - A @ x) / gamma, 0.0, 1.0)
     primal = slope @ (1.0 - A @ x) - gamma / 2 * slope @ slope + lam0 / 2 * x @ x
     H = project(A.T @ slope)
@@ -419,20 +426,21 @@ def same_problem(problem, A, project, x, lam0):
     assert abs(problem.primal(element, lam0) / primal - 1) < 1e-9
     assert abs(problem.dual(slope, lam0) - dual) < 1e-9 * abs(primal)
     assert abs(problem.gap(element, lam0) / (primal - dual) - 1) < 1e-7
-    C_first = (1 - gamma) / np.max(A @ total)
+    C_first = (1 - gamma) / np.max(A @ project(A.sum(axis=0)))
     assert abs(C_first * problem.lam_max() - 1) < 1e-9
     assert abs(ss.svm.c_min(problem.terms, loss) / C_first - 1) < 1e-9
 
 
 # %%
 def same_ball_1(problem, A, reference, lam0):
-    """Compare ball test 1 in the papers' two notations, for the reference itself and for another
-    feasible point."""
+    """Compare ball test 1 of SSS14 with `svm.ball_1`, for two feasible points, and with RPB."""
     C0_, C_ = 1 / lam0, 1 / (0.9 * lam0)
-    x, losses_at = reference.x.ravel(), lambda x: loss.value(A @ x).sum()
+    x = reference.x.ravel()
+    xi0 = loss.value(A @ x).sum()
     rpb = ss.spheres.path_bound(reference.x, lam0, 0.9 * lam0)
     for feasible in (x, 0.8 * x):
-        center, radius = ball_test_1(feasible, losses_at(feasible), x, losses_at(x), C0_, C_)
+        xi = loss.value(A @ feasible).sum()
+        center, radius = ball_test_1(feasible, xi, x, xi0, C0_, C_)
         ball = ss.svm.ball_1(problem.terms, C_, reference, feasible.reshape(reference.x.shape))
         assert np.linalg.norm(ball.center.ravel() - center) < 1e-4 * radius
         assert abs(ball.radius / radius - 1) < 1e-4
@@ -442,22 +450,27 @@ def same_ball_1(problem, A, reference, lam0):
 
 
 # %%
+def agree(mask, beyond, close):
+    """Return whether a mask is `beyond > 0`, without regard to entries closer to 0 than `close`."""
+    return bool(np.all(mask[beyond > close]) and not np.any(mask[beyond < -close]))
+
+
 def same_dome(problem, A, reference):
-    """Compare the dome with the linear rule, its ball around 0; the papers' plane is moved by
-    the accuracy of the reference."""
+    """Compare the dome with the linear rule over a ball around 0."""
     x, gamma = reference.x.ravel(), loss.gamma
     big = 1.1 * np.linalg.norm(x)
     low, high = dome(A, x, big)
     rule = ss.rules.halfspace(problem, ss.Sphere(problem.cone.zeros(), big), reference.x, x @ x)
     assert agree(rule.in_R, low - 1, 1e-6) and agree(rule.in_L, 1 - gamma - high, 1e-6)
-    # their plane is moved by the accuracy of the reference
-    theirs = ss.svm.dome_test(problem.terms, reference, big)
-    assert not np.any((theirs.in_R & ~rule.in_R) | (theirs.in_L & ~rule.in_L))
-    assert theirs.rate > rule.rate - 0.02
+    # svm.dome_test moves its plane by the accuracy of the reference
+    moved = ss.svm.dome_test(problem.terms, reference, big)
+    assert not np.any((moved.in_R & ~rule.in_R) | (moved.in_L & ~rule.in_L))
+    assert moved.rate > rule.rate - 0.02
 
 
 # %% tags=["NEW-ONE"]
-results, wrong, decisions = {}, 0, 0
+results = {}
+wrong = decisions = 0
 for name, problem in problems.items():
     A, project = plains[name]
     total = project(A.sum(axis=0))
@@ -467,8 +480,11 @@ for name, problem in problems.items():
     reference = ss.solve(problem, lam0, tol=0.0, rtol=1e-12)
     same_ball_1(problem, A, reference, lam0)
     same_dome(problem, A, reference)
-    results[name], mistakes, n = tour(problem)
-    wrong, decisions = wrong + mistakes, decisions + n
+    by_test, truth = one_step(problem)
+    results[name] = {test: screened.rate for test, screened in by_test.items()}
+    for screened in by_test.values():
+        wrong += count_wrong(problem, screened, truth)
+        decisions += screened.n_L + screened.n_R
 width = max(len(name) for name in results["metric"])
 print(f"{'share screened':{width}}" + "".join(f"{name:>18}" for name in results))
 for key in results["metric"]:
@@ -479,64 +495,70 @@ assert np.ptp([results["support vectors"][key] for key in ("GB", "PGB", "MGB")])
 assert results["metric"]["GB"] < results["metric"]["PGB"]
 
 # %% [markdown]
-# Without a cone, GB, PGB, MGB and the path balls coincide (last column): they differ only in how they treat the part of
-# $H$ that the cone removes. With a cone GB falls behind, which is why the triplet papers project. The last rows combine
-# both lines of papers: the path ball of the triplets with the ball or the plane of the dome of the samples.
+# Without a cone, GB, PGB, MGB and the path balls coincide (last column), because they differ only in how they treat the part of
+# $H$ that the cone removes. With a cone GB screens fewer terms than PGB, which is why the triplet papers project. The last two rows combine
+# the path ball of the triplets with the ball or the plane of the samples' dome.
 #
 # ## Picture
 #
-# The share of terms that is screened before the first iteration, along a path with steps of 15 %, references of
-# relative gap $10^{-4}$: the same loop for each problem.
+# The picture shows the share of terms that is screened before the first iteration, along a path with steps of 15 % and references of
+# relative gap $10^{-4}$. The same loop treats each problem.
+
+# %% tags=["nbval-ignore-output"]
+relative = 0.85 ** np.arange(1, 16)
+
+
+def shares_along(problem):
+    """Return the share screened at each lam, with three balls around the previous solution."""
+    share, x = {"DGB": [], "RRPB": [], "MGB": []}, None
+    for lam0 in problem.lam_max() * relative:
+        solution = ss.solve(problem, lam0, tol=0.0, rtol=1e-4, x0=x, screening=())
+        x, lam1 = solution.x, 0.85 * lam0
+        balls = {
+            "DGB": ss.spheres.duality_gap_bound(problem, x, lam1),
+            "RRPB": ss.spheres.relaxed_path_bound(x, solution.eps, lam0, lam1),
+            "MGB": ss.spheres.midpoint_gap_bound(problem, x, lam1),
+        }
+        for key, ball in balls.items():
+            share[key].append(ss.rules.sphere(problem, ball).rate)
+    return share
+
 
 # %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(3, width=10.5, height=3.2)
+labels = {
+    "xlabel": r"$\lambda$ as a fraction of the all-linear one",
+    "ylabel": "share of terms screened",
+}
 means = []
 for ax, (name, problem) in zip(axes, problems.items(), strict=True):
-    relative, x = 0.85 ** np.arange(1, 16), None
-    share = {"DGB": [], "RRPB": [], "MGB": []}
-    for lam0 in problem.lam_max() * relative:
-        at = ss.solve(problem, lam0, tol=0.0, rtol=1e-4, x0=x, screening=())
-        x, lam1 = at.x, 0.85 * lam0
-        share["DGB"].append(
-            ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam1)).rate
-        )
-        share["RRPB"].append(
-            ss.rules.sphere(problem, ss.spheres.relaxed_path_bound(x, at.eps, lam0, lam1)).rate
-        )
-        share["MGB"].append(
-            ss.rules.sphere(problem, ss.spheres.midpoint_gap_bound(problem, x, lam1)).rate
-        )
-    labels = {
-        "xlabel": r"$\lambda$ as a fraction of the all-linear one",
-        "ylabel": "share of terms screened",
-    }
+    share = shares_along(problem)
     means.append(f"{name}: {figures.listed(share)}")
     figures.lines(share, 0.85 * relative, ax=ax, title=name, path=True, share=True, **labels)
 figures.show(
-    "Curves show the share of the terms screened along a path, on which lambda falls to the "
-    "right, a panel for each kind of term. "
-    f"Means: {'. '.join(means)}."
+    "Curves show the share of the terms that is screened along a path. Lambda falls to the right, "
+    f"and each panel shows one problem. Means: {'. '.join(means)}."
 )
 
 # %% [markdown]
 # ## As $\lambda \to 0$
 #
 # STS19 remarks in section 7.2 that for fixed $a, b, c$ the radius $r^2 = a + b/\lambda + c/\lambda^2$ of GB, DGB, RPB
-# and RRPB tends to infinity with $1/\lambda$, and that PGB's was seen to do the same. Both are right, in any cone, and
-# how fast can be said of PGB, too. With a reference $(x, \alpha)$ from $\lambda_0$ that is kept,
-# $Q_{\text{GB}} = \frac12(x + \frac1\lambda H)$ is $\frac{1}{2\lambda}H$ in the end, and
+# and RRPB tends to infinity with $1/\lambda$, and that the radius of PGB was observed to do the same. Both remarks are right in any cone, and
+# the rate of PGB can be derived as well. For one reference $(x, \alpha)$ from $\lambda_0$ that is kept for all $\lambda$,
+# the center $Q_{\text{GB}} = \frac12(x + \frac1\lambda H)$ approaches $\frac{1}{2\lambda}H$, and the limits are
 #
 # | ball | GB | PGB, MGB | DGB | RPB | RRPB |
 # |---|---|---|---|---|---|
 # | limit of $\lambda r$ | $\frac12\Vert H\Vert$ | $\frac12\Vert[H]_K\Vert$ | $\Vert[H]_K\Vert$ | $\frac12\lambda_0\Vert x_0\Vert$ | $\lambda_0(\frac12\Vert x_0\Vert + \varepsilon)$ |
 #
-# (Where $[H]_K = 0$ the leading part is missing, and the radius grows more slowly or not at all.) That is the fate of a
-# reference that is *kept*. On a path each $\lambda$ takes the solution for the one before: with $\lambda_0 = \lambda/\rho$ RPB has
-# $r = \frac{1-\rho}{2\rho}\|x_0\|$ at every $\lambda$, a fixed share of the solution's own length, and that length
-# stays finite where the total loss has a smallest value at a finite point of the cone. What does grow without bound is
-# the share of an *absolute* accuracy: a reference whose gap is at most $g$ has $\varepsilon = \sqrt{2g/\lambda_0}$. So
-# screening along a path need not vanish as $\lambda$ falls, if the absolute accuracy of the solutions becomes better
-# with it.
+# (If $[H]_K = 0$ the limit is 0, and the radius grows more slowly or not at all.) The table is about a reference that is *kept*.
+# On a path each $\lambda$ takes the solution for the previous $\lambda_0 = \lambda/\rho$. Then RPB has the radius
+# $r = \frac{1-\rho}{2\rho}\|x_0\|$ at every $\lambda$, a fixed share of the solution's length, and this length
+# stays finite if the total loss has a smallest value at a finite point of the cone. But the radius of RRPB also includes
+# $\varepsilon = \sqrt{2g/\lambda_0}$, and with an *absolute* gap $g$ this grows without bound. So
+# the share screened along a path need not vanish as $\lambda$ falls, if the absolute gap of the solutions falls with
+# $\lambda$.
 
 # %%
 families = {
@@ -547,17 +569,26 @@ families = {
 }
 
 
-def kept_reference(name, problem):
-    """Print lam times the radius over its limit, as lam falls, for each ball of one reference;
-    the last are at the limit."""
+def limits_of(name, x0, eps, lam0):
+    """Return the limit of lam r for each ball, by the table."""
     A, project = plains[name]
+    size = np.linalg.norm(x0)
+    H = A.T @ np.clip((1.0 - A @ x0.ravel()) / loss.gamma, 0.0, 1.0)
+    plus = np.linalg.norm(project(H))
+    limits = {"GB": np.linalg.norm(H) / 2, "PGB": plus / 2, "MGB": plus / 2, "DGB": plus}
+    return limits | {"RPB": lam0 * size / 2, "RRPB": lam0 * (size / 2 + eps)}
+
+
+# %%
+def kept_reference(name, problem):
+    """Print lam times the radius over its limit, as lam falls, for each ball of one reference.
+
+    For the smallest lam the ratio must be 1 within 0.001.
+    """
     lam0 = 0.1 * problem.lam_max()
     x0 = 1.02 * ss.solve(problem, lam0, tol=0.0, rtol=1e-11).x  # not quite the solution
     eps = ss.spheres.duality_gap_bound(problem, x0, lam0).radius
-    size, H = np.linalg.norm(x0), A.T @ np.clip((1.0 - A @ x0.ravel()) / loss.gamma, 0.0, 1.0)
-    plus = np.linalg.norm(project(H))
-    limits = {"GB": np.linalg.norm(H) / 2, "PGB": plus / 2, "MGB": plus / 2, "DGB": plus}
-    limits |= {"RPB": lam0 * size / 2, "RRPB": lam0 * (size / 2 + eps)}
+    limits = limits_of(name, x0, eps, lam0)
     print(
         f"{name}\n  lam r over its limit, kept reference   "
         + "".join(f"{key:>7}" for key in limits)
@@ -575,24 +606,23 @@ def kept_reference(name, problem):
 
 # %%
 def along_a_path(problem, powers, rho):
-    """At each lam: radius over the norm of the reference of lam / rho, and shares screened with
-    three balls."""
-    start, x, rows = ss.solve(problem, 0.1 * problem.lam_max(), tol=0.0, rtol=1e-12), None, []
-    gap = 1e-3 * start.primal
+    """Return for each lam a relative radius, and the shares screened with three balls.
+
+    The radius is the radius of MGB over the norm of its reference, the solution for lam / rho. The
+    balls are MGB of one kept reference, MGB of the solution for lam / rho, and RRPB of the same
+    solution as if its gap were a fixed number.
+    """
+    kept = ss.solve(problem, 0.1 * problem.lam_max(), tol=0.0, rtol=1e-12)
+    gap = 1e-3 * kept.primal
+    x, rows = None, []
     for lam in problem.lam_max() * 10.0**-powers:
-        at = ss.solve(problem, lam / rho, tol=0.0, rtol=1e-11, x0=x, screening=("MGB",))
-        x = at.x
+        x = ss.solve(problem, lam / rho, tol=0.0, rtol=1e-11, x0=x, screening=("MGB",)).x
+        far = ss.spheres.midpoint_gap_bound(problem, kept.x, lam)
+        near = ss.spheres.midpoint_gap_bound(problem, x, lam)
         rough = ss.spheres.relaxed_path_bound(x, np.sqrt(2 * gap * rho / lam), lam / rho, lam)
-        balls = (
-            ss.spheres.midpoint_gap_bound(problem, start.x, lam),
-            ss.spheres.midpoint_gap_bound(problem, x, lam),
-            rough,
-        )
-        rows.append([
-            balls[1].radius / np.linalg.norm(x), *(ss.rules.sphere(problem, b).rate for b in balls)
-        ])
-    rows = np.array(rows).T
-    return rows
+        rates = [ss.rules.sphere(problem, ball).rate for ball in (far, near, rough)]
+        rows.append([near.radius / np.linalg.norm(x), *rates])
+    return np.array(rows).T
 
 
 # %% tags=["STS19-D7.2"]
@@ -600,8 +630,12 @@ powers, rho = np.arange(1, 6), 0.9
 for name, problem in problems.items():
     kept_reference(name, problem)
     rows = along_a_path(problem, powers, rho)
-    words = ("radius over |x0|, reference of lam/0.9", "share screened, kept reference",
-             "  reference of lam/0.9", "  the same, absolute gap")
+    words = (
+        "radius over |x0|, reference of lam/0.9",
+        "share screened, kept reference",
+        "  reference of lam/0.9",
+        "  reference of lam/0.9, absolute gap",
+    )
     print(
         "  lam over the all-linear one            " + "".join(f"{10.0**-k:>7.0e}" for k in powers)
     )
@@ -615,9 +649,9 @@ for name, problem in problems.items():
 #
 # ### Kernels
 #
-# $w^\star = C\sum_i \alpha_i z_i$ lies in the span of the samples, so everything can be written with $Q$. With
-# a cone $x^\star = \frac1\lambda[\sum_t \alpha_t a_t]_K$, and the projection leaves the span. The distance of
-# the solution from the span of the terms, relative to its norm, for few points in a higher dimension:
+# $w^\star = C\sum_i \alpha_i z_i$ lies in the span of the samples, so all formulas can be written with $Q$. With
+# a cone $x^\star = \frac1\lambda[\sum_t \alpha_t a_t]_K$, and the projection leaves the span. The next cell prints the distance of
+# the solution from the span of the terms, relative to the norm of the solution, for few points in a higher dimension:
 
 # %%
 rng = np.random.default_rng(1)
@@ -626,16 +660,7 @@ few = {
     "metric": ss.Problem(ss.Triplets.from_labels(X6, labels6, k=1), loss),
     "support vectors": ss.Problem(ss.Samples(X6, 2 * labels6 - 1), loss),
 }
-i, j, other = few["metric"].terms.index.T
-spans = {
-    "metric": np.array(
-        [
-            np.outer(p, p) - np.outer(q, q)
-            for p, q in zip(X6[i] - X6[other], X6[i] - X6[j], strict=True)
-        ]
-    ).reshape(-1, 64),
-    "support vectors": X6,
-}
+spans = {"metric": plain(few["metric"], X6)[0], "support vectors": X6}
 for name, problem in few.items():
     x = ss.solve(problem, 0.5 * problem.lam_max(), tol=0.0, rtol=1e-12).x.ravel()
     coefficients = np.linalg.lstsq(spans[name].T, x, rcond=None)[0]
@@ -646,39 +671,34 @@ for name, problem in few.items():
 # %% [markdown]
 # ### The dome has an order
 #
-# $C_a < C < C_b$. With the roles exchanged (the plane of the larger $C$, the ball of the smaller) both facts
-# turn around, and the solution is lost.
+# The dome needs $C_a < C < C_b$. With the roles exchanged (the plane of the larger $C$, the ball of the smaller $C$) both inequalities
+# turn around, and the dome does not contain the solution.
 
 # %%
+def along(x, normal):
+    """Return <normal, x> / |normal|^2, which is at least 1 behind the plane of the dome."""
+    return np.vdot(normal, x) / np.vdot(normal, normal)
+
+
 for name, problem in problems.items():
     lam = 0.2 * problem.lam_max()
     small_C, here, large_C = (
         ss.solve(problem, f * lam, tol=0.0, rtol=1e-12).x for f in (1.2, 1.0, 0.8)
     )
-    right = np.linalg.norm(here) <= np.linalg.norm(large_C) and np.vdot(small_C, here) >= np.vdot(
-        small_C, small_C
-    )
-    swapped = np.linalg.norm(here) <= np.linalg.norm(small_C) or np.vdot(large_C, here) >= np.vdot(
-        large_C, large_C
-    )
-    sizes = np.array([np.linalg.norm(here), np.linalg.norm(large_C), np.linalg.norm(small_C)])
-    reach = np.array(
-        [
-            np.vdot(small_C, here) / np.vdot(small_C, small_C),
-            np.vdot(large_C, here) / np.vdot(large_C, large_C),
-        ]
-    )
+    norm, norm_large, norm_small = (np.linalg.norm(x) for x in (here, large_C, small_C))
+    plane, plane_exchanged = along(here, small_C), along(here, large_C)
     print(
-        f"{name:16} norm {sizes[0]:.4f} <= {sizes[1]:.4f}, exchanged {sizes[2]:.4f};  plane "
-        f"{reach[0]:.3f} >= 1, exchanged {reach[1]:.3f}"
+        f"{name:16} norm {norm:.4f} <= {norm_large:.4f}, exchanged {norm_small:.4f};  plane "
+        f"{plane:.3f} >= 1, exchanged {plane_exchanged:.3f}"
     )
-    assert right and not swapped
+    assert norm <= norm_large and plane >= 1
+    assert norm > norm_small and plane_exchanged < 1
 
 # %% [markdown]
 # ## Exercise
 #
-# SSS14 does not have DGB. Write it in its letters, from $P$ and $D$ with $C = 1/\lambda$ and $a = C\alpha$, and
-# check it against the library.
+# SSS14 does not have DGB. Write DGB in the letters of SSS14, from $P$ and $D$ with $C = 1/\lambda$ and $a = C\alpha$, and
+# compare it with the library.
 #
 # <details>
 # <summary><b>Solution</b></summary>
@@ -696,29 +716,28 @@ alpha_ = (Z @ w_ < 1).astype(float)
 a_ = C_ * alpha_
 square = w_ @ w_ + 2 * C_ * np.maximum(1 - Z @ w_, 0).sum() - 2 * a_.sum() + a_ @ Q @ a_
 dgb = ss.spheres.duality_gap_bound(hinge, w_, 1 / C_, alpha_)
-print("radius in the letters of SSS14:", round(float(np.sqrt(square)), 4), "  library:",
-      round(dgb.radius, 4))
+print(f"radius in the letters of SSS14: {np.sqrt(square):.4f}   library: {dgb.radius:.4f}")
 assert abs(np.sqrt(square) / dgb.radius - 1.0) < 1e-8
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Equation 34 of SSS14** has $C - C_0$ where DVI above has its modulus. Section IV works with $C_0 < C$, where
-#   the two are the same.
-# * **Theorem 11 of SSS14** is the dome above with $\gamma = \frac12\|w\|^2$; which of its factors need that and which
-#   $\gamma = \|w\|^2$ as printed is worked out in [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb).
-# * **Figures 1 and 4 of STS19** are drawings of ideas that notebooks compute: figure 1, the blue and green triplets on
-#   the two straight parts of the loss, is the first picture of [`00-start-here`](00-start-here.ipynb); figure 4, the half-space behind which
-#   the cone lies, is the normal of [`18-linear-rule`](18-linear-rule.ipynb) (and figure 3, the sphere rule, that of [`16-sphere-rule`](16-sphere-rule.ipynb)).
-# * **Losses.** SSS uses the hinge, STS the smoothed hinge; all statements here are for either. The hinge's $L$
-#   and $R$ meet at margin 1 ($\gamma = 0$).
-# * **No intercept.** The samples have none (SSS14, footnote 1: a constant column, which is then penalized).
+# * **Equation 34 of SSS14** has $C - C_0$ where DVI above has $|C - C_0|$. Section IV assumes $C_0 < C$, and then
+#   both expressions are the same.
+# * **Theorem 11 of SSS14** is the dome above with $\gamma = \frac12\|w\|^2$. The paper prints $\gamma = \|w\|^2$, and
+#   [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb) derives which factors of the theorem need which $\gamma$.
+# * **Figures 1, 3 and 4 of STS19** draw ideas that notebooks compute. Figure 1 shows the triplets on the
+#   two straight pieces of the loss, as the first picture of [`00-start-here`](00-start-here.ipynb) does. Figure 3 shows the sphere rule,
+#   as [`16-sphere-rule`](16-sphere-rule.ipynb) does. Figure 4 shows a half-space that contains the cone; [`18-linear-rule`](18-linear-rule.ipynb) computes its normal.
+# * **Losses.** SSS uses the hinge, STS the smoothed hinge. All statements of this notebook are true for both losses. The regions $L$
+#   and $R$ of the hinge ($\gamma = 0$) meet at margin 1.
+# * **No intercept.** The machine has no intercept. A constant column (SSS14, footnote 1) gives a penalized intercept.
 # * **More cases of the same problem**: quadruplets and pairs (other $a_t$, other thresholds), LMNN (a linear
 #   term $c$), reduced problems (a linear term again).
-# * **Dome in practice.** It needs a solution for a larger $C$, which a path has not reached yet; the offset and
-#   the radius above are widened by the accuracy of the solutions used, since exact ones do not exist.
+# * **Dome in practice.** The dome needs a solution for a larger $C$, which a path has not computed yet. The code above widens the offset and
+#   the radius by the accuracy of the two solutions, since no computed solution is exact.
 # * **Monotonicity** of $\|x^\star\|$ and $F(x^\star)$ in $C$: add the two optimality inequalities of two values
-#   of $\lambda$; no cone is mentioned.
+#   of $\lambda$; the proof does not use the cone.
 #
 # ## References
 #
