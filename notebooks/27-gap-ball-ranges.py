@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Ranges of the gap balls: a line against the root of a parabola
 #
-# The ranges of the path bound ([`20-ranges`](20-ranges.ipynb)) are two fractions. The balls that are built from one evaluation of the
-# problem, the gradient bound GB, the duality gap bound DGB and the midpoint gap bound MGB, have ranges too. Losses,
-# slopes and $H(\alpha)$ at $x$ do not depend on $\lambda$, so the same evaluation gives a ball for every $\lambda$.
+# Two fractions give the range of the path bound ([`20-ranges`](20-ranges.ipynb)). The gradient bound GB, the duality gap bound DGB and
+# the midpoint gap bound MGB have ranges too. These three balls are built from one evaluation of the problem. Losses,
+# slopes and $H(\alpha)$ at $x$ do not depend on $\lambda$, so one evaluation gives a ball for every $\lambda$.
 #
 # At the end you will have seen that
 #
 # * all these balls have a center $A + B/\lambda$ and a radius with $r^2 = a + b/\lambda + c/\lambda^2$;
-# * the rule then compares a straight line with the root of a parabola, and holds on one interval;
-# * a radius enlarged by $\sqrt{2\epsilon/\lambda}$, so that the ball holds *approximate* solutions as well, turns the
-#   ends into roots of a polynomial of degree four, and the one interval may become two.
+# * the rule then compares a straight line with the root of a parabola, and it decides on one interval of $\lambda$;
+# * with a radius enlarged by $\sqrt{2\epsilon/\lambda}$ the ball contains *approximate* solutions as well. The
+#   ends are then roots of a polynomial of degree four, and there may be two intervals instead of one.
 
 # %%
 import itertools
@@ -24,15 +24,16 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# The small problem of [`11-gradient-bound`](11-gradient-bound.ipynb): twelve points of the plane, 108 triplets, and a reference with a gap of at most
-# $10^{-3}$. A ball made at the reference is known for every $\lambda$, because it is a simple function of $\lambda$ with five
-# constants $A, B, a, b, c$: its center is $A + B/\lambda$, its squared radius $a + b/\lambda + c/\lambda^2$.
+# The picture uses the small problem of [`11-gradient-bound`](11-gradient-bound.ipynb): twelve points of the plane with their triplets, and a rough
+# reference. Five constants $A, B, a, b, c$ of the reference give the ball for every $\lambda$: its center is $A + B/\lambda$,
+# and its squared radius is $a + b/\lambda + c/\lambda^2$.
 
 # %%
 rng = np.random.default_rng(3)
 X = rng.standard_normal((12, 2)) * [1.0, 0.6]
 X[6:, 0] += 1.2
-y, loss = np.repeat([0, 1], 6), ss.SmoothedHinge(gamma=0.05)
+y = np.repeat([0, 1], 6)
+loss = ss.SmoothedHinge(gamma=0.05)
 problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
 lam0, u = 0.1 * problem.lam_max(), 1.0 - loss.gamma
 x0 = ss.solve(problem, 1.02 * lam0, tol=1e-11, screening=()).x  # a rough reference for lam0
@@ -47,7 +48,7 @@ RANGES = {"GB": ss.ranges.gradient, "DGB": ss.ranges.duality_gap, "MGB": ss.rang
 
 # %%
 def form(name, problem, x, alpha):
-    """The constants A, B, a, b, c of a ball."""
+    """Return the constants A, B, a, b, c of a ball."""
     H, margins = problem.terms.adjoint(alpha), problem.terms.margins(x)
     plus = problem.cone.project(H)
     phi = np.sum(problem.loss.value(margins) + problem.loss.conjugate(alpha) + alpha * margins)
@@ -59,73 +60,79 @@ def form(name, problem, x, alpha):
     }[name]
 
 
-def slack(lam, hA, hB, n, a, b, c, accuracy, limit):
-    """What the rule of R asks to be positive at lam: a line in 1/lam, less n times the
-    (enlarged) radius."""
+def excess(lam, hA, hB, n, a, b, c, accuracy, limit):
+    """Return by how much the line in 1/lam exceeds n times the (enlarged) radius.
+
+    The rule puts the term into R where this is positive.
+    """
     radius = np.sqrt(np.maximum(a + b / lam + c / lam**2, 0.0)) + np.sqrt(2.0 * accuracy / lam)
     return hA + hB / lam - limit - n * radius
 
 
 # %% [markdown]
-# The picture follows one triplet against $t = \lambda_0/\lambda$. The line is $\langle a_t, Q\rangle - \tau$: how far the margin at the
+# The picture shows one triplet against $t = \lambda_0/\lambda$. The line is $\langle a_t, Q\rangle - \tau$: how far the margin at the
 # center $Q$ is above the threshold $\tau$. The curve is $n r$, with the radius $r$ and the norm $n = \|a_t\|$: how far
-# the margin can fall below that of the center. It is the root of a parabola. Where the line lies above the curve, all
-# margins over the ball are above the threshold, and the triplet is in R. That is its range, shaded. Dashed is the curve
-# of a ball that is enlarged, so that it holds approximate solutions as well, with $\epsilon = 0.002$ of the objective.
+# a margin over the ball can fall below the margin at the center. The curve is the root of a parabola. Where the line lies above the curve, all
+# margins over the ball are above the threshold, and the triplet is in R. This range is shaded. The dashed curve belongs to
+# a ball that is enlarged for an accuracy $\epsilon$ of 0.002 times the objective, so that it contains approximate solutions as well.
 
 # %%
-t, grid = (
-    int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high)),
-    np.linspace(0.02, 3.0, 300),
-)
+t = int(np.nanargmax(ss.ranges.duality_gap(problem, x0, lam0).R_high))
 accuracy, alpha = 0.002 * problem.primal(x0, lam0), problem.alpha(x0)
-shaded = []
-figure, axes = figures.panels(3, width=9.6, height=3.1, sharey=True)
-for ax, name in zip(axes, SPHERES, strict=True):
-    A, B, a, b, c = form(name, problem, x0, alpha)
+grid = np.linspace(0.02, 3.0, 300)
+
+
+def draw_range(ax, name, low, high):
+    """Draw the line and the curves of triplet t, and shade its range of R from low to high."""
+    A, B, *abc = form(name, problem, x0, alpha)
     hA, hB, n = problem.terms.margins(A)[t], problem.terms.margins(B)[t], problem.terms.norms[t]
-    line, lams = hA + hB / lam0 * grid - 1.0, lam0 / grid
-    curve = line - slack(lams, hA, hB, n, a, b, c, 0.0, 1.0)
-    wide = line - slack(lams, hA, hB, n, a, b, c, accuracy, 1.0)
-    found = RANGES[name](problem, x0, lam0)
-    ends = lam0 / found.R_high[t], lam0 / found.R_low[t]
-    shaded.append(
-        f"for {name} from {ends[0]:.2f} "
-        + (f"to {ends[1]:.2f}" if ends[1] < grid[-1] else "on to beyond the picture")
-    )
-    ax.axvspan(*ends, color=figures.COLOURS["R"], alpha=0.12, linewidth=0)
+    line = hA + hB / lam0 * grid - 1.0
+    curve = line - excess(lam0 / grid, hA, hB, n, *abc, 0.0, 1.0)
+    wide = line - excess(lam0 / grid, hA, hB, n, *abc, accuracy, 1.0)
+    ax.axvspan(lam0 / high, lam0 / low, color=figures.COLOURS["R"], alpha=0.12, linewidth=0)
     ax.plot(grid, line, color="black", label=r"$\langle a_t, Q\rangle - \tau$")
     ax.plot(grid, curve, label="$n r$", **figures.style_of(name))
     ax.plot(grid, wide, "--", color=figures.style_of(name)["color"], label="enlarged")
-    ax.set(title=f"{name}: range of R shaded", xlabel=r"$t = \lambda_0/\lambda$", xlim=(0.0, 3.0),
-           ylim=(0.0, 5.0))
+    ax.set(xlabel=r"$t = \lambda_0/\lambda$", xlim=(0.0, 3.0), ylim=(0.0, 5.0))
+    ax.set_title(f"{name}: range of R shaded")
     ax.legend(loc="upper left", fontsize=8)
-    print(f"{name:3}: in R from {1 / ends[1]:.3f} to {1 / ends[0]:.3f} lam0")
+
+
+# %%
+shaded = []
+figure, axes = figures.panels(3, width=9.6, height=3.1, sharey=True)
+for ax, name in zip(axes, SPHERES, strict=True):
+    found = RANGES[name](problem, x0, lam0)
+    low, high = found.R_low[t], found.R_high[t]
+    draw_range(ax, name, low, high)
+    last = f"to {lam0 / low:.2f}" if lam0 / low < grid[-1] else "to beyond the picture"
+    shaded.append(f"for {name} from {lam0 / high:.2f} {last}")
+    print(f"{name:3}: in R from {low / lam0:.3f} to {high / lam0:.3f} lam0")
 figures.show(
-    "Each panel shows, against lambda zero over lambda, a line, the distance of a margin from its "
-    "threshold, and a curve, the half width over the ball. The range of R, "
-    "where the line lies above the curve, is shaded: "
+    "Each panel shows a line and a curve against lambda zero over lambda. The line is the margin "
+    "at the center minus the threshold, the curve is the half width of the margins over the ball. "
+    "The range of R is shaded; there the line lies above the curve: "
     f"{', '.join(shaded)}."
 )
 
 # %% [markdown]
 # ## The claims
 #
-# A term is put into R by a ball of center $Q$ and radius $r$ when $\langle a_t, Q\rangle - r\,\|a_t\| > \tau$, into L
-# when $\langle a_t, Q\rangle + r\,\|a_t\| < \tau - \gamma$; $\tau = 1$ in the papers.
+# The rule puts a term into R with a ball of center $Q$ and radius $r$ when $\langle a_t, Q\rangle - r\,\|a_t\| > \tau$, and into L
+# when $\langle a_t, Q\rangle + r\,\|a_t\| < \tau - \gamma$. In the papers $\tau = 1$.
 #
 # > **General form** (STS19 6.1.1, appendix L; STS18 appendix K). GB, DGB, RPB and RRPB have a center $A + B/\lambda$ and
-# > a radius with $r^2 = a + b/\lambda + c/\lambda^2$. So the $\lambda$ at which the rule holds solve a linear and a
+# > a radius with $r^2 = a + b/\lambda + c/\lambda^2$. So the $\lambda$ at which the rule decides a term solve a linear and a
 # > quadratic inequality.
 #
-# > **Enlarged radius** (STS19 6.1.2, appendix M). With the radius $r + \sqrt{2\epsilon/\lambda}$ the region holds every
-# > point with a duality gap of at most $\epsilon$. The $\lambda$ at which the rule holds solve a linear, a quadratic and
+# > **Enlarged radius** (STS19 6.1.2, appendix M). With the radius $r + \sqrt{2\epsilon/\lambda}$ the ball contains every
+# > point with a duality gap of at most $\epsilon$. The $\lambda$ at which the rule decides a term solve a linear, a quadratic and
 # > a quartic inequality.
 #
-# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$, and
+# For an evaluation at $x$ with a dual point $\alpha$ write $H = H(\alpha) = H_+ - H_-$ with $H_+ = [H]_K$. The sum
 # $\varphi = \sum_t \big(\ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t) + \alpha_t \langle a_t, x\rangle\big) \ge 0$
-# for the gaps of Fenchel's inequality, which are 0 for $\alpha = \alpha(x)$. With the linear part $c$ of the objective
-# zero,
+# of the Fenchel terms is 0 for $\alpha = \alpha(x)$. If the linear term $c$ of the objective is
+# zero, the constants are
 #
 # | ball | $A$ | $B$ | $a$ | $b$ | $c$ |
 # |---|---|---|---|---|---|
@@ -133,8 +140,8 @@ figures.show(
 # | DGB | $x$ | $0$ | $\lVert x\rVert^2$ | $2\sum_t(\ell + \ell^*)$ | $\lVert H_+\rVert^2$ |
 # | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
 #
-# The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
-# framework of Tran, Elvira, Dang and Herzet (2023); this notebook and [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) carry it over to cones,
+# The papers of this book do not contain MGB. For sparse regression the RYU framework of Tran, Elvira, Dang and Herzet (2023)
+# very likely contains such a ball. This notebook and [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) derive it for cones,
 # many terms and ranges.
 #
 # <details>
@@ -145,7 +152,7 @@ figures.show(
 # | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
 # | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
 # | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ for each term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
 # | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # </details>
@@ -154,13 +161,14 @@ figures.show(
 # ## Derivation of the general form
 #
 # The gradient at $x$ is $\Xi + \lambda x$ with $\Xi = -H(\alpha)$, which does not depend on $\lambda$. The duality
-# gap is $\sum_t (\ell + \ell^*) + \frac\lambda2\|x\|^2 + \frac{1}{2\lambda}\|H_+\|^2$. So everything is known in
-# $\lambda$; sympy multiplies out (vectors of three coordinates stand for elements of any space).
+# gap is $\sum_t (\ell + \ell^*) + \frac\lambda2\|x\|^2 + \frac{1}{2\lambda}\|H_+\|^2$. So centers and radii are explicit functions of
+# $\lambda$. The next cells write the squared radii and the constants down, and sympy multiplies out. Vectors of three coordinates
+# represent elements of any space.
 
 # %%
 lam, at, m, err = sp.symbols("lambda lambda_0 m varepsilon", positive=True)
 x_, H_, plus_ = (sp.Matrix(sp.symbols(f"{s}1:4", real=True)) for s in ("x", "h", "p"))
-# sum of losses and conjugates; with <alpha, margins>
+# S: sum of losses and conjugates; varphi: S plus <alpha, margins>
 total, phi_ = sp.symbols("S varphi", real=True)
 S = phi_ - x_.dot(H_)
 forms = {
@@ -180,7 +188,7 @@ forms = {
 }
 
 # %% [markdown]
-# RPB and RRPB have the same form, with a radius that is itself a line in $1/\lambda$:
+# RPB and RRPB have the same form. Their radius, not only its square, is linear in $1/\lambda$ on each side of $\lambda_0$:
 
 # %%
 forms |= {
@@ -201,32 +209,33 @@ for name, (square, (a, b, c)) in forms.items():
     print(f"{name:18} r^2 = a + b/lam + c/lam^2")
 
 # %% [markdown]
-# The centers: $x - \frac{1}{2\lambda}(\lambda x - H)$ for GB, $x$ for DGB, $\frac12(x + H_+/\lambda)$ for MGB and
-# $\frac{\lambda_0 + \lambda}{2\lambda} x_0$ for RPB and RRPB, whose radius has *different* constants on the two sides of
+# The centers are $x - \frac{1}{2\lambda}(\lambda x - H)$ for GB, $x$ for DGB, $\frac12(x + H_+/\lambda)$ for MGB and
+# $\frac{\lambda_0 + \lambda}{2\lambda} x_0$ for RPB and RRPB. The radius of RRPB has *different* constants on the two sides of
 # $\lambda_0$.
 #
 # ### One interval
 #
-# The set of $\lambda$ on which the rule holds is always **one** interval (or empty). In $t = 1/\lambda$ the rule is
-# linear $> n\sqrt{q(t)}$ with a quadratic $q$. A root $\sqrt q$ is convex or concave on $t > 0$. If it is convex, the
-# difference of both sides is concave and positive on an interval. If it is concave, the difference is convex, and
-# its slope at infinity, $\langle a_t, B\rangle - n\sqrt c$, is not positive for any of these balls because
-# $\sqrt c \ge \|B\|$: it falls everywhere, and is positive on an interval again.
+# The set of $\lambda$ at which the rule decides a term is always **one** interval (or empty). As a function of $t = 1/\lambda$ the rule compares a
+# line with $n\sqrt{q(t)}$, where $q$ is quadratic. The root $\sqrt q$ is convex or concave on $t > 0$. If the root is convex, the
+# line minus the curve is concave, and so it is positive on one interval. If the root is concave, the line minus the curve is convex, and
+# its slope at infinity is $\langle a_t, B\rangle - n\sqrt c$. This slope is not positive for any of these balls because
+# $\sqrt c \ge \|B\|$. So the line minus the curve falls everywhere, and is again positive on one interval.
 #
-# ## Does the library match, and is it true?
+# ## Does the library match, and are its decisions true?
 #
-# Random problems over three cones. References are rough, and every other one comes with a dual point that is *not*
-# $\alpha(x)$, so that neither the Fenchel terms $\varphi$ nor $\langle x, H_-\rangle$ is zero. Four questions:
+# The check uses random problems over three cones. The references are rough, and half of them have a dual point that is *not*
+# $\alpha(x)$, so that neither the Fenchel terms $\varphi$ nor $\langle x, H_-\rangle$ is zero. The check answers four questions:
 #
-# 1. Are the library's balls, at seven values of $\lambda$, those of the table?
-# 2. Does the rule hold all over each of the library's intervals, and fail one part in a million beyond its ends?
-# 3. Is every term, at the solutions for seven values of $\lambda$ and for some just inside the widest intervals, where
-#    its interval says?
-# 4. RPB and RRPB: are center and radius of the general form as well?
+# 1. Do the library's balls at seven values of $\lambda$ have the constants of the table?
+# 2. Does the rule decide a term on its whole interval in the library, and not one part in a million beyond the ends?
+# 3. Is every decided term in its region at the optimum, for several values of $\lambda$, some of them just inside the widest
+#    intervals?
+# 4. Do center and radius of RPB and RRPB have the general form as well?
 
 
 # %%
 def random_problem(kind, gamma, rng):
+    """Return a small problem over one of the three cones."""
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
     X[y == 1] += rng.uniform(0.0, 1.5, d)
@@ -237,94 +246,132 @@ def random_problem(kind, gamma, rng):
 
 
 def random_reference(kind, repeat, rng):
-    """A problem, lam0, a feasible x near its solution and a dual point that is alpha(x) only
-    every other time."""
-    gamma, factor, size = (
-        (0.05, 0.5)[repeat % 2],
-        (0.5, 0.1, 0.02)[repeat % 3],
-        (0.02, 0.003, 0.1)[repeat // 2 % 3],
-    )
+    """Return a problem, lam0, a feasible x near the solution and a dual point.
+
+    The dual point is alpha(x) for two of four repeats.
+    """
+    gamma = (0.05, 0.5)[repeat % 2]
+    factor = (0.5, 0.1, 0.02)[repeat % 3]
+    size = (0.02, 0.003, 0.1)[repeat // 2 % 3]
     problem = random_problem(kind, gamma, rng)
     lam0 = max(problem.lam_max(), 1.0) * factor
     x = ss.solve(problem, lam0, tol=0.0, rtol=1e-11, screening=()).x
     V = rng.standard_normal(x.shape)
-    x = problem.cone.project(x + size * np.linalg.norm(x) * (V + V.T if V.ndim == 2 else V))
+    if V.ndim == 2:
+        V = V + V.T
+    x = problem.cone.project(x + size * np.linalg.norm(x) * V)
     alpha = problem.alpha(x)
     if repeat % 4 < 2:
         alpha = np.clip(alpha + size * rng.uniform(-1.0, 1.0, alpha.size), 0.0, 1.0)
     return problem, lam0, x, alpha
 
 
+# %% [markdown]
+# Question 1: the balls of the library and the constants of the table.
+
+
+# %%
+def as_in_the_table(name, instance, weight, x, alpha):
+    """Compare the library's balls at several lam with the table, and return the differences.
+
+    A difference is the one of the squared radii over a + c/lam^2 + P/lam.
+    """
+    A, B, a, b, c = form(name, instance, x, alpha)
+    dual_point = () if name == "GB" else (alpha,)
+    differences = []
+    for other in weight * np.array([0.3, 0.7, 0.9, 1.0, 1.2, 2.0, 10.0]):
+        ball = SPHERES[name](instance, x, other, *dual_point)
+        assert np.linalg.norm(ball.center - A - B / other) <= 1e-12 * np.linalg.norm(ball.center)
+        scale = a + c / other**2 + instance.primal(x, other) / other
+        differences.append(abs(ball.radius**2 - (a + b / other + c / other**2)) / scale)
+    return differences
+
+
+# %% [markdown]
+# Question 2: the ends of the ranges.
+
+
+# %%
+def turning_ends(low, high, lam0, rule):
+    """Return the number of ends, after checking that the rule turns at each of them.
+
+    `rule` has the arguments of :func:`excess` after lam. The excess must be positive inside of the
+    range and negative one part in a million beyond it.
+    """
+    some = ~np.isnan(low)
+    assert np.all((excess(lam0, *rule) > 0.0) == some), "a range means a decision at lam0"
+    n_ends = 0
+    with np.errstate(invalid="ignore"):
+        first, last = np.maximum(low, 1e-9 * lam0), np.minimum(high, 1e9 * lam0)
+        for fraction in np.linspace(0.0, 1.0, 41):
+            inside = first ** (1 - fraction) * last**fraction
+            inside = np.clip(inside, low * (1 + 1e-9), high * (1 - 1e-9))
+            assert np.all(excess(inside, *rule)[some] > 0.0), "the rule decides inside"
+        for end, step in ((low, 1 - 1e-6), (high, 1 + 1e-6)):
+            proper = some & (end > 1e-6 * lam0) & (end < 1e6 * lam0)
+            assert np.all(excess(end * step, *rule)[proper] < 0.0), "it does not just outside"
+            n_ends += int(np.sum(proper))
+    return n_ends
+
+
 # %%
 def turning(found, lam0, fixed, limits, accuracy):
-    """Number of ends, at each of which the rule turns: it holds up to there, and not one part in
-    a million further."""
-    turned = 0
-    hA, hB, n, a, b, c = fixed
-    for side, sign, limit in (("R", 1.0, limits[1]), ("L", -1.0, -limits[0])):
-        low, high = getattr(found, f"{side}_low"), getattr(found, f"{side}_high")
-        fixed, some = (sign * hA, sign * hB, n, a, b, c, accuracy, limit), ~np.isnan(low)
-        assert np.all((slack(lam0, *fixed) > 0.0) == some), (
-            "decided at lam0 exactly where the rule holds"
-        )
-        with np.errstate(invalid="ignore"):
-            for part in np.linspace(0.0, 1.0, 41):
-                inside = (
-                    np.maximum(low, 1e-9 * lam0) ** (1 - part)
-                    * np.minimum(high, 1e9 * lam0) ** part
-                )
-                inside = np.clip(inside, low * (1 + 1e-9), high * (1 - 1e-9))
-                assert np.all(slack(inside, *fixed)[some] > 0.0), "the rule holds inside"
-            for end, step in ((low, 1 - 1e-6), (high, 1 + 1e-6)):
-                proper = some & (end > 1e-6 * lam0) & (end < 1e6 * lam0)
-                assert np.all(slack(end * step, *fixed)[proper] < 0.0), "it fails just outside"
-                turned += np.sum(proper)
-    return int(turned)
+    """Return the number of ends of L and R at which the rule turns."""
+    hA, hB, n, *abc = fixed
+    rule_R = (hA, hB, n, *abc, accuracy, limits[1])
+    rule_L = (-hA, -hB, n, *abc, accuracy, -limits[0])
+    n_R = turning_ends(found.R_low, found.R_high, lam0, rule_R)
+    return n_R + turning_ends(found.L_low, found.L_high, lam0, rule_L)
+
+
+# %% [markdown]
+# Question 3: the margins at the optimum.
 
 
 # %%
 def widest(found, lam0):
-    """Values of lam one part in a thousand inside the furthest ends."""
+    """Return values of lam that are one part in a thousand inside the furthest ends."""
     ends = [np.min(v[~np.isnan(v)], initial=np.inf) * 1.001 for v in (found.L_low, found.R_low)]
     ends += [np.max(v[~np.isnan(v)], initial=0.0) * 0.999 for v in (found.L_high, found.R_high)]
     return [lam for lam in ends if 1e-2 * lam0 < lam < 1e2 * lam0]
 
 
+def placed(found, margins, limits, lam):
+    """Return the numbers of terms that ranges put into L and R, after checking each margin."""
+    decided = found.at(lam)
+    assert np.all(margins[decided.in_R] > limits[1])
+    assert np.all(margins[decided.in_L] < limits[0])
+    return decided.n_L, decided.n_R
+
+
+# %% [markdown]
+# Question 4: RPB and RRPB, below and above the $\lambda$ of the reference.
+
+
 # %%
-def as_in_the_table(name, instance, weight, x, alpha):
-    """Compare balls of the library at several lam with the constants; return the largest
-    difference of squared radii and how many."""
-    A, B, a, b, c = form(name, instance, x, alpha)
-    worst = []
-    for other in weight * np.array([0.3, 0.7, 0.9, 1.0, 1.2, 2.0, 10.0]):
-        ball = SPHERES[name](instance, x, other, *(() if name == "GB" else (alpha,)))
-        assert np.linalg.norm(ball.center - A - B / other) <= 1e-12 * np.linalg.norm(ball.center)
-        scale = a + c / other**2 + instance.primal(x, other) / other
-        worst.append(abs(ball.radius**2 - (a + b / other + c / other**2)) / scale)
-    return max(worst), len(worst)
+constants_below = sp.lambdify((m, at, err), forms["RRPB, lam <= lam0"][1])
+constants_above = sp.lambdify((m, at, err), forms["RRPB, lam >= lam0"][1])
 
 
 def as_in_the_table_rrpb(x, weight):
     """Compare RRPB with its constants, below and above the lam of the reference."""
-    for other, e in ((0.6 * weight, 0.01), (weight, 0.01), (1.7 * weight, 0.01), (1.7 * weight,
-                                                                                  0.0)):
-        ball, size = ss.spheres.relaxed_path_bound(x, e, weight, other), np.linalg.norm(x)
-        a, b, c = constants[other <= weight](size, weight, e)
+    size = np.linalg.norm(x)
+    for factor, e in ((0.6, 0.01), (1.0, 0.01), (1.7, 0.01), (1.7, 0.0)):
+        other = factor * weight
+        ball = ss.spheres.relaxed_path_bound(x, e, weight, other)
+        constants = constants_below if factor <= 1.0 else constants_above
+        a, b, c = constants(size, weight, e)
         assert np.linalg.norm(ball.center - x / 2 - weight / (2 * other) * x) <= 1e-12 * size
         assert abs(ball.radius**2 - (a + b / other + c / other**2)) <= 1e-9 * (a + c / other**2)
 
 
+# %% [markdown]
+# The next function says whether an instance tests $\varphi$ and $\langle x, H_-\rangle$ at all.
+
+
 # %%
-def placed(found, margins, limits, lam):
-    """Check that every term that the ranges decide at lam is where they say; return how many in
-    L and in R."""
-    decided = found.at(lam)
-    assert np.all(margins[decided.in_R] > limits[1]) and np.all(margins[decided.in_L] < limits[0])
-    return decided.n_L, decided.n_R
-
-
-def parts_of_the_gap(instance, weight, x, alpha):
-    """Whether more than a hundredth of the gap is phi, and is <x, H_->."""
+def large_summands(instance, weight, x, alpha):
+    """Return whether phi is more than a hundredth of the gap, and whether <x, H_-> is."""
     H, margins = instance.terms.adjoint(alpha), instance.terms.margins(x)
     phi = np.sum(instance.loss.value(margins) + instance.loss.conjugate(alpha) + alpha * margins)
     gap = instance.primal(x, weight) - instance.dual(alpha, weight)
@@ -332,82 +379,82 @@ def parts_of_the_gap(instance, weight, x, alpha):
 
 
 # %%
-kinds = ("metric", "diagonal metric", "support vectors")
-rng, compared, worst = np.random.default_rng(20), 0, 0.0
-turned, extra = dict.fromkeys(SPHERES, 0), {"phi": 0, "<x, H_->": 0}
+turned = dict.fromkeys(SPHERES, 0)
 decisions = {name: np.zeros(2, dtype=int) for name in SPHERES}
-constants = {
-    side: sp.lambdify((m, at, err), forms[f"RRPB, lam {'<=' if side else '>='} lam0"][1])
-    for side in (True, False)
-}
+
+
+def check_ranges(instance, weight, x, alpha):
+    """Check the ends of all ranges and the margins of all decided terms, and count both."""
+    terms, limits = instance.terms, (1.0 - instance.loss.gamma, 1.0)
+    others = list(weight * np.array([0.3, 0.7, 1.0, 1.2, 2.0]))
+    found = {}
+    for name, around in RANGES.items():
+        A, B, *abc = form(name, instance, x, alpha)
+        fixed = (terms.margins(A), terms.margins(B), terms.norms, *abc)
+        found[name] = around(instance, x, weight, alpha=alpha)
+        turned[name] += turning(found[name], weight, fixed, limits, 0.0)
+        others += widest(found[name], weight)
+    for other in others:
+        margins = terms.margins(ss.solve(instance, other, tol=1e-12, rtol=1e-13).x)
+        for name in RANGES:
+            decisions[name] += placed(found[name], margins, limits, other)
+
+
+# %%
+kinds = ("metric", "diagonal metric", "support vectors")
+rng, differences = np.random.default_rng(20), []
+with_phi = with_H_minus = 0
 for kind, repeat in itertools.product(kinds, range(24)):
     instance, weight, x, alpha = random_reference(kind, repeat, rng)
-    terms, limits, nearby = instance.terms, (1.0 - instance.loss.gamma, 1.0), []
-    for key, large in zip(extra, parts_of_the_gap(instance, weight, x, alpha), strict=True):
-        extra[key] += large
-    for name, around in RANGES.items():
-        if name != "GB" or repeat % 4 >= 2:  # GB of the library is that of alpha(x)
-            off, n = as_in_the_table(name, instance, weight, x, alpha)
-            worst, compared = max(worst, off), compared + n
-        found, (A, B, *abc) = (
-            around(instance, x, weight, alpha=alpha),
-            form(name, instance, x, alpha),
-        )
-        turned[name] += turning(
-            found, weight, (terms.margins(A), terms.margins(B), terms.norms, *abc), limits, 0.0
-        )
-        nearby.append((name, found, widest(found, weight)))
-    for other in [
-        *weight * np.array([0.3, 0.7, 1.0, 1.2, 2.0]),
-        *(lam for _, _, ends in nearby for lam in ends),
-    ]:
-        margins = terms.margins(ss.solve(instance, other, tol=1e-12, rtol=1e-13).x)
-        for name, found, _ in nearby:
-            decisions[name] += placed(found, margins, limits, other)
+    large_phi, large_H_minus = large_summands(instance, weight, x, alpha)
+    with_phi += large_phi
+    with_H_minus += large_H_minus
+    for name in RANGES:
+        if name != "GB" or repeat % 4 >= 2:  # the library builds GB with alpha(x) only
+            differences += as_in_the_table(name, instance, weight, x, alpha)
+    check_ranges(instance, weight, x, alpha)
     as_in_the_table_rrpb(x, weight)
 
 # %% tags=["STS19-AppL"]
+print(f"problems in which phi is more than 1 % of the gap: {with_phi}; <x, H_->: {with_H_minus}")
 print(
-    f"problems in which more than 1 % of the gap is phi: {extra['phi']}, is <x, H_->: "
-    f"{extra['<x, H_->']}"
-)
-print(
-    f"{compared} balls as in the table: squared radii within a part in 1e9 of a + c/lam^2 + P/lam"
+    f"{len(differences)} balls as in the table: squared radii within 1e-9 of "
+    "a + c/lam^2 + P/lam"
 )
 for name in SPHERES:
-    ours, (n_L, n_R) = turned[name], decisions[name]
+    n_L, n_R = decisions[name]
     print(
-        f"{name:3}: the rule turns at all of some {round(ours, -2)} ends; decisions, all true: "
-        f"some {round(n_L, -2)} in L, {round(n_R, -2)} in R"
+        f"{name:3}: the rule turns at all of some {round(turned[name], -2)} ends; decisions, all "
+        f"true: some {round(n_L, -2)} in L, {round(n_R, -2)} in R"
     )
     assert turned[name] > 500 and decisions[name].min() > 300
-assert worst < 1e-9 and min(extra.values()) > 10
+assert max(differences) < 1e-9 and min(with_phi, with_H_minus) > 10
 
 # %% [markdown]
 # ### A sum that loses its digits
 #
-# Near the optimum $a$, $b/\lambda$ and $c/\lambda^2$ are large and their sum is nearly zero. The library writes the
-# same radius, with $w = H_+/\lambda_0$, $t = \lambda_0/\lambda$ and $e \ge 0$ for the Fenchel terms and
-# $\langle x, H_-\rangle$, as $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$ for DGB. For MGB a quarter of the
-# square takes its place, and for GB too, with $w = H/\lambda_0$ and $e$ for the Fenchel terms alone. Each part is small.
+# Near the optimum $a$, $b/\lambda$ and $c/\lambda^2$ are large and their sum is nearly zero. The library computes the
+# same radius as a sum of small summands. With $w = H_+/\lambda_0$, $t = \lambda_0/\lambda$ and $e \ge 0$ for the contribution of the Fenchel terms and
+# $\langle x, H_-\rangle$, DGB has $r^2 = \|(x - w) + (1 - t) w\|^2 + t e$. MGB has a quarter of the
+# square. GB has a quarter of the square too, with $w = H/\lambda_0$ and with $e$ for the Fenchel terms alone.
 
 # %%
 sharp = ss.solve(problem, lam0, tol=1e-11)
 lost = np.vdot(sharp.x, sharp.x) / ss.spheres.duality_gap_bound(problem, sharp.x, lam0).radius ** 2
-print("gap below 1e-11: more than 10 digits of a + b/lam0 + c/lam0^2 cancel")
+print("gap below 1e-11: the squared radius of DGB is below 1e-10 times a, so 10 digits cancel")
 assert lost > 1e10
 
 # %% [markdown]
 # ## The quartic (appendix M)
 #
-# Now the enlarged radius $R = \sqrt{a + b/\lambda + c/\lambda^2} + \sqrt{2\epsilon/\lambda}$. It has two roots in it, and
-# squaring twice removes them. With $d = \langle a_t, Q\rangle - \tau$, the rule $d > nR$ is equivalent to three
+# The enlarged radius is $R = \sqrt{a + b/\lambda + c/\lambda^2} + \sqrt{2\epsilon/\lambda}$. Squaring twice removes
+# its two roots. With $d = \langle a_t, Q\rangle - \tau$, the rule $d > nR$ is equivalent to three
 # inequalities,
 #
 # $$d > 0, \qquad d^2 - n^2 \big(r^2 + \tfrac{2\epsilon}\lambda\big) > 0, \qquad
 # \Big(d^2 - n^2 \big(r^2 + \tfrac{2\epsilon}\lambda\big)\Big)^2 > 4 n^4 r^2\, \tfrac{2\epsilon}\lambda ,$$
 #
-# and $\lambda^4$ times the last is a polynomial of degree four in $\lambda$.
+# and $\lambda^4$ times the difference of the sides of the last inequality is a polynomial of degree four in $\lambda$.
 
 # %%
 hA, hB, n, tau, a, b, c, tol_ = sp.symbols("h_A h_B n tau a b c epsilon", real=True)
@@ -423,18 +470,17 @@ assert quartic.degree() == 4 and sp.expand(twice - product) == 0
 print("its four factors:", product)
 
 # %% [markdown]
-# The factorisation shows why the second inequality must not be dropped: the product is also positive when *two* of
-# the factors are negative, for a very small $d$. In numpy, for R; L is the mirror image again:
+# The factorisation shows why the second inequality is needed: the product is also positive when *two* of
+# the factors are negative, for a very small $d$. The next function computes the intervals of R in numpy. The rule of L follows from
+# reversed signs:
 
 
 # %%
 def quartic_set(hA, hB, n, a, b, c, accuracy, tau):
-    """All lam > 0 in which the enlarged rule holds, as a list of intervals."""
-    n, D, square = (
-        float(n),
-        np.poly1d([hA - tau, hB]),
-        np.poly1d([a, b, c]),
-    )  # D = lam d, square = lam^2 r^2
+    """Return the intervals of lam > 0 on which the enlarged rule decides, as a list."""
+    n = float(n)
+    D = np.poly1d([hA - tau, hB])  # lam d
+    square = np.poly1d([a, b, c])  # lam^2 r^2
     extra = np.poly1d([2.0 * accuracy, 0.0])
     inner = D * D - n**2 * (square + extra)
     roots = np.concatenate([p.roots for p in (inner**2 - 4.0 * n**4 * square * extra, inner, D)])
@@ -452,29 +498,34 @@ def quartic_set(hA, hB, n, a, b, c, accuracy, tau):
 
 
 # %% [markdown]
-# The library finds the same ends in another way: it starts at $\lambda_0$, where the rule holds, and walks to the first
-# root from inside, without ever stepping over it; see the fine print. Both are compared on the 108 triplets. The random problems follow again. The enlarged rule turns at the ends of each interval, and with the enlargement no decision is wrong at a point that the solver may accept. For three values of
-# $\lambda$ a point is sought in a random direction from the optimum, as far as its gap stays within the tolerance: every
-# such point, not only the optimum, has each decided term in its category.
+# The library computes the same ends differently: it starts at $\lambda_0$, where the rule decides, and approaches the first
+# root from inside without stepping over it (see the fine print). The first check below compares the ends of the library with the roots in
+# numpy, on the triplets of the picture. The second check uses random problems again: the enlarged rule turns at the ends of each interval, and
+# each decided term is in its region at points that a solver may accept, not only at the optimum. The function `acceptable` computes such a point: it
+# goes from the optimum in a random direction as far as the gap stays within the tolerance.
 
 
 # %%
 def acceptable(problem, lam, tol, rng):
-    """A point of the cone with a gap of nearly tol, in a random direction from the optimum."""
+    """Return a point of the cone with a gap of nearly tol, in a random direction."""
     best = ss.solve(problem, lam, tol=0.0, rtol=1e-12, screening=()).x
-    V, low, high = rng.standard_normal(best.shape), 0.0, 1.0
-    V = V + V.T if V.ndim == 2 else V
+    V = rng.standard_normal(best.shape)
+    if V.ndim == 2:
+        V = V + V.T
+    low, high = 0.0, 1.0
     for _ in range(25):
         step = 0.5 * (low + high)
         near = problem.cone.project(best + step * np.linalg.norm(best) * V)
-        low, high = (step, high) if problem.gap(near, lam) <= 0.999 * tol else (low, step)
+        if problem.gap(near, lam) <= 0.999 * tol:
+            low = step
+        else:
+            high = step
     return problem.cone.project(best + low * np.linalg.norm(best) * V)
 
 
 # %%
 def sides_of(name, accuracy):
-    """Ends of the library and near intervals of the quartic, for every other term and both
-    sides."""
+    """Yield the library's ends and the intervals in numpy around lam0, for every second term."""
     A, B, *abc = form(name, problem, x0, alpha)
     hA, hB, n = problem.terms.margins(A), problem.terms.margins(B), problem.terms.norms
     ours = RANGES[name](problem, x0, lam0, accuracy)
@@ -486,7 +537,8 @@ def sides_of(name, accuracy):
 
 
 # %% tags=["STS19-AppM"]
-agree, alpha = dict.fromkeys(RANGES, 0), problem.alpha(x0)
+agree = dict.fromkeys(RANGES, 0)
+alpha = problem.alpha(x0)
 for name in RANGES:
     for accuracy in (1e-3, 0.03 * problem.primal(x0, lam0)):
         for low, high, near in sides_of(name, accuracy):
@@ -494,46 +546,58 @@ for name in RANGES:
             if near:
                 np.testing.assert_allclose((low, high), near[0], rtol=1e-5, atol=1e-6 * lam0)
                 agree[name] += 1
-print("intervals on which the roots in numpy and the library agree:", agree)
+counts = ", ".join(f"{name} {count}" for name, count in agree.items())
+print(f"intervals whose ends in numpy and in the library agree to 1e-5: {counts}")
 assert min(agree.values()) > 50
 
 # %% [markdown]
-# Over three cones, the enlarged rule turns at the ends that the library reports, and every decision is true at points
-# that a solver may accept.
+# The next cells check problems over three cones: the enlarged rule turns at the ends that the library reports, and every decision is
+# true at points that a solver may accept.
+
+# %%
+turned, refused = dict.fromkeys(RANGES, 0), dict.fromkeys(RANGES, 0)
+accepted = {name: np.zeros(2, dtype=int) for name in RANGES}
+
+
+def check_enlarged(instance, weight, x, alpha, tol, points):
+    """Check the ends of enlarged ranges and the decided terms at accepted points, and count."""
+    terms, limits = instance.terms, (1.0 - instance.loss.gamma, 1.0)
+    for name, around in RANGES.items():
+        A, B, *abc = form(name, instance, x, alpha)
+        fixed = (terms.margins(A), terms.margins(B), terms.norms, *abc)
+        found = around(instance, x, weight, tol, alpha)
+        turned[name] += turning(found, weight, fixed, limits, tol)
+        without = excess(weight, *fixed, 0.0, 1.0) > 0.0
+        refused[name] += np.sum(np.isnan(found.R_low) & without)
+        for other, point in points:
+            accepted[name] += placed(found, terms.margins(point), limits, other)
+
 
 # %% tags=["STS19-AppM"]
-rng, turned, refused = np.random.default_rng(5), dict.fromkeys(RANGES, 0), 0
-accepted = {name: np.zeros(2, dtype=int) for name in RANGES}
-for kind in kinds:
-    for repeat in range(16):
-        instance, weight, x, alpha = random_reference(kind, repeat, rng)
-        terms, limits = instance.terms, (1.0 - instance.loss.gamma, 1.0)
-        tol = (1e-5, 1e-3, 0.3)[repeat % 3] * instance.primal(x, weight)
-        others = weight * np.array([0.8, 1.0, 1.5])
-        points = [(other, terms.margins(acceptable(instance, other, tol, rng))) for other in others]
-        for name, around in RANGES.items():
-            A, B, a, b, c = form(name, instance, x, alpha)
-            fixed = (terms.margins(A), terms.margins(B), terms.norms, a, b, c)
-            found = around(instance, x, weight, tol, alpha)
-            turned[name] += turning(found, weight, fixed, limits, tol)
-            refused += np.sum(np.isnan(found.R_low) & (slack(weight, *fixed, 0.0, 1.0) > 0.0))
-            for other, margins in points:
-                accepted[name] += placed(found, margins, limits, other)
+rng = np.random.default_rng(5)
+for kind, repeat in itertools.product(kinds, range(16)):
+    instance, weight, x, alpha = random_reference(kind, repeat, rng)
+    tol = (1e-5, 1e-3, 0.3)[repeat % 3] * instance.primal(x, weight)
+    others = weight * np.array([0.8, 1.0, 1.5])
+    points = [(other, acceptable(instance, other, tol, rng)) for other in others]
+    check_enlarged(instance, weight, x, alpha, tol, points)
 for name in RANGES:
-    ours, (n_L, n_R) = turned[name], accepted[name]
+    n_L, n_R = accepted[name]
     print(
-        f"{name:3}: the enlarged rule turns at all of some {round(ours, -2)} ends; decisions, "
-        f"true at accepted points: some {round(n_L, -2)} in L, at least {10 * (n_R // 10)} in R"
+        f"{name:3}: the enlarged rule turns at all of some {round(turned[name], -2)} ends; "
+        f"decisions, true at accepted points: some {round(n_L, -2)} in L, at least "
+        f"{10 * (n_R // 10)} in R"
     )
     assert turned[name] > 200 and accepted[name].min() > 5
-print("ranges of R lost to the enlargement: some", round(refused, -1))
-assert refused > 20
+n_refused = sum(refused.values())
+print("terms that lose their range of R by the enlargement: some", round(n_refused, -1))
+assert n_refused > 20
 
 # %% [markdown]
 # ### One interval or two?
 #
-# The enlargement adds a $\sqrt t$ to the root of a parabola, and appendix M's "the range of $\lambda$" need not be one
-# interval any more. One feature, one triplet with $a = 1$, loss of width $1/2$, at its solution $x_0 = 0.249$ for
+# The enlargement adds a multiple of $\sqrt t$ to the root of a parabola, and then appendix M's "the range of $\lambda$" need not be one
+# interval. The example has one feature, one triplet with $a = 1$ and a loss of width $1/2$. The reference is the solution $x_0 = 0.249$ for
 # $\lambda_0 = 1/0.249$:
 
 # %%
@@ -552,15 +616,15 @@ for accuracy in (0.0, 0.0072):
     np.testing.assert_allclose((ours.L_low[0], ours.L_high[0]), sets[0], rtol=1e-5)
 
 # %% [markdown]
-# The rule holds up to $25\,\lambda_0$, fails, and holds again for very large $\lambda$. Whoever takes the smallest
-# and the largest root for the ends of "the range" claims more than the rule has shown. The library returns the
+# The enlarged rule decides the triplet on a first interval around $\lambda_0$, does not decide it beyond, and decides it again for very large $\lambda$. If the smallest
+# and the largest root were the ends of "the range", the range would contain $\lambda$ at which the rule decides nothing. The library returns the
 # interval that contains $\lambda_0$.
 #
-# ## What it is worth
+# ## How many triplets the ranges decide
 #
-# Iris with 15 000 triplets, one reference at $\lambda_0$, accepted at a gap of $10^{-6}$ or $10^{-3}$ times the
-# objective, and the share of all triplets in L or R at the true solution that its ranges decide at other values of
-# $\lambda$. The last curve is DGB with the radius enlarged for that gap.
+# The data are iris with ten neighbours. One reference at $\lambda_0$ is accepted at a gap of $10^{-6}$ or $10^{-3}$ times the
+# objective. The curves show what share of the triplets in L or R at the optimum the ranges decide at other values of
+# $\lambda$. The last curve is DGB with the radius enlarged for this gap.
 
 # %%
 iris = ss.Problem(ss.Triplets.from_labels(*datasets.load("iris", return_X_y=True), k=10), loss)
@@ -572,15 +636,29 @@ best = ss.solve(iris, at_lam0, tol=0.0, rtol=1e-11).x
 
 # %%
 def share_decided(found):
-    """Share of L and R that ranges decide at each lam of the grid; every decision is checked."""
+    """Return the share of L and R that ranges decide at each lam, after checking all decisions."""
     share = {name: [] for name in found}
     for at_lam, margins in zip(grid, solutions, strict=True):
         possible = np.sum((margins > 1.0) | (margins < u))
         for name, each in found.items():
             decided = each.at(at_lam)
-            assert np.all(margins[decided.in_R] > 1.0) and np.all(margins[decided.in_L] < u)
+            assert np.all(margins[decided.in_R] > 1.0)
+            assert np.all(margins[decided.in_L] < u)
             share[name].append((decided.n_L + decided.n_R) / possible)
     return share
+
+
+# %%
+def all_ranges(x, gap_tol):
+    """Return the ranges of a reference x of iris by name."""
+    eps = ss.spheres.duality_gap_bound(iris, x, at_lam0).radius
+    return {
+        "GB": ss.ranges.gradient(iris, x, at_lam0),
+        "MGB": ss.ranges.midpoint_gap(iris, x, at_lam0),
+        "RRPB": ss.ranges.relaxed_path(iris, x, eps, at_lam0),
+        "DGB": ss.ranges.duality_gap(iris, x, at_lam0),
+        "DGB, enlarged": ss.ranges.duality_gap(iris, x, at_lam0, gap_tol),
+    }
 
 
 # %% tags=["nbval-ignore-output"]
@@ -589,39 +667,30 @@ means = []
 for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
     gap_tol = rtol * iris.primal(best, at_lam0)
     x = acceptable(iris, at_lam0, gap_tol, np.random.default_rng(0))
-    eps = ss.spheres.duality_gap_bound(iris, x, at_lam0).radius
-    found = {
-        "GB": ss.ranges.gradient(iris, x, at_lam0),
-        "MGB": ss.ranges.midpoint_gap(iris, x, at_lam0),
-        "RRPB": ss.ranges.relaxed_path(iris, x, eps, at_lam0),
-        "DGB": ss.ranges.duality_gap(iris, x, at_lam0),
-        "DGB, enlarged": ss.ranges.duality_gap(iris, x, at_lam0, gap_tol),
-    }
-    share = share_decided(found)
-    title = f"iris, reference with gap {rtol:.0e} P"
+    share = share_decided(all_ranges(x, gap_tol))
     means.append(figures.listed(share))
-    figures.lines(
-        share, grid, ax=ax, ylabel="share of L and R decided", title=title, path=True, share=True
-    )
+    title = f"iris, reference with gap {rtol:.0e} P"
+    labels = {"title": title, "ylabel": "share of L and R decided"}
+    figures.lines(share, grid, ax=ax, path=True, share=True, **labels)
     print(f"gap {rtol:.0e} P      at 0.3, 1 and 3 lam0:")
     for name, values in share.items():
         print(f"    {name:14} {values[0]:8.0%} {values[7]:6.0%} {values[14]:6.0%}")
 figures.show(
-    "Curves show the share of L and R decided against lambda around a reference at "
-    f"{at_lam0:.0f}, left for an accurate and right for a rough reference. "
-    f"Means: {'. '.join(means)}."
+    "Curves show the share of L and R that is decided against lambda. The reference is at "
+    f"{at_lam0:.0f}; it is accurate in the left panel and rough in the right panel. "
+    f"Means, left: {means[0]}. Means, right: {means[1]}."
 )
 
 # %% [markdown]
-# Nothing is decided wrongly. MGB and GB are at least as good as RRPB, and better with a rough reference, because its
-# error does not enter twice. (They coincide here, because the solution has full rank and the cone constraint is
-# inactive.) DGB decides much less away from $\lambda_0$. The larger radius costs hardly any decision at a gap of
+# No decision is wrong. MGB and GB decide at least as much as RRPB, and more with a rough reference, because the error of the reference
+# does not enter twice. (MGB and GB coincide here, because the solution has full rank and the cone does not constrain it.)
+# DGB decides much less away from $\lambda_0$. The enlargement loses hardly any decision at a gap of
 # $10^{-6}$ and a few percent of the triplets at $10^{-3}$. So the paper's worry that it "may decrease the screening
 # rate" concerns rough solutions only.
 #
-# On the whole problem no enlargement is *needed*: ranges of GB, DGB and MGB are true as they stand, as the first tagged
-# cell has checked. It is needed when the evaluation at $x$ comes from a reduced problem, which is the story of
-# [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb).
+# Ranges of the complete problem *need* no enlargement: the check of the four questions above used ranges of GB, DGB and MGB without enlargement, and
+# all decisions were true. Ranges need the enlargement when the evaluation at $x$ comes from a reduced problem;
+# [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb) shows why.
 #
 # ## Exercise
 #
@@ -631,11 +700,11 @@ figures.show(
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Then $H_+ = \lambda_0 x$, $\varphi = 0$ and $\langle x, H_-\rangle = 0$. MGB: center $\frac12(1 + t)\,x$,
-# $r^2 = \frac14\|x - t x\|^2$ with $t = \lambda_0/\lambda$, which is RPB. So is GB when the cone does nothing,
-# $H_- = 0$; otherwise its center has the part $-\frac{1}{2\lambda} H_-$ and its radius the norm of that in it. DGB:
-# center $x$ and radius $|1 - t|\,m$, twice that of RPB; for R, $h - nm\,|1 - t| > \tau$, that is
-# $|1 - t| < (h - \tau)/(nm)$.
+# Then $H_+ = \lambda_0 x$, $\varphi = 0$ and $\langle x, H_-\rangle = 0$. With $t = \lambda_0/\lambda$ MGB has the center $\frac12(1 + t)\,x$
+# and $r^2 = \frac14\|x - t x\|^2$, so MGB is RPB. GB is RPB too if the cone is inactive,
+# $H_- = 0$; otherwise the center of GB has the summand $-\frac{1}{2\lambda} H_-$ and the radius is larger. Write $m = \|x\|$, $n = \|a_t\|$ and $h = \langle a_t, x\rangle$. DGB has
+# the center $x$ and the radius $|1 - t|\,m$, twice the radius of RPB. It puts a term into R when $h - nm\,|1 - t| > \tau$, that is
+# when $|1 - t| < (h - \tau)/(nm)$.
 #
 # </details>
 
@@ -645,25 +714,27 @@ path = ss.ranges.relaxed_path(problem, exact.x, 0.0, lam0)
 same = ss.ranges.midpoint_gap(problem, exact.x, lam0)
 dgb = ss.ranges.duality_gap(problem, exact.x, lam0)
 some = ~np.isnan(dgb.R_low)
-reach = (problem.terms.margins(exact.x) - 1.0) / (problem.terms.norms * np.linalg.norm(exact.x))
+half_width = (problem.terms.margins(exact.x) - 1.0)[some] / problem.terms.norms[some]
+half_width /= np.linalg.norm(exact.x)
 for end in ("L_low", "R_low", "R_high"):
     np.testing.assert_allclose(getattr(same, end), getattr(path, end), rtol=1e-3)
-np.testing.assert_allclose(1.0 - lam0 / dgb.R_high[some], reach[some], atol=1e-4)
-np.testing.assert_allclose(lam0 / dgb.R_low[some] - 1.0, reach[some], atol=1e-4)
-print("MGB has the ranges of the path bound; DGB those of |1 - t| < (h - tau)/(n m)")
+np.testing.assert_allclose(1.0 - lam0 / dgb.R_high[some], half_width, atol=1e-4)
+np.testing.assert_allclose(lam0 / dgb.R_low[some] - 1.0, half_width, atol=1e-4)
+print("ends of MGB and of the path bound: within 1e-3 of each other")
+print("ends of DGB and of |1 - t| < (h - tau)/(n m): within 1e-4 of each other")
 
 # %% [markdown]
 # ## Fine print
 #
 # * **Two misprints.** In appendix L.1.1 of STS19 (and K.1 of STS18) the last expression for the squared radius of GB lacks
-#   the plus sign between $\frac{1}{2\lambda}\langle\Xi, M\rangle$ and $\frac{1}{4\lambda^2}\|\Xi\|^2$; the line above it
-#   in the same display has it. In L.1.3 the radius of RPB is written without the absolute value of $\lambda_0 - \lambda$,
-#   which theorem 5 has; as 6.2 uses $r^2$ only, nothing depends on it.
-# * **PGB has no range of this kind:** the projection of its center depends on $\lambda$ in a way that no polynomial
-#   follows.
-# * **Cost.** One or two margins a term and a few Newton steps for each end; no fourth-order solver.
-# * **Rounding.** All roundings are taken off the coefficients of the polynomial, and its root is approached from inside:
-#   in steps so short that the polynomial cannot have changed its sign on the way. Ends are rounded towards $\lambda_0$.
+#   the plus sign between $\frac{1}{2\lambda}\langle\Xi, M\rangle$ and $\frac{1}{4\lambda^2}\|\Xi\|^2$; the line above
+#   in the same display has the plus sign. L.1.3 writes the radius of RPB without the absolute value of $\lambda_0 - \lambda$,
+#   which theorem 5 has. Nothing depends on the absolute value, because 6.2 uses $r^2$ only.
+# * **PGB has no range of this kind,** because the projection of its center depends on $\lambda$ in a way that is no
+#   polynomial.
+# * **Cost.** The library computes one or two margins for each term and a few Newton steps for each end. It needs no solver for quartics.
+# * **Rounding.** The library subtracts bounds of all rounding errors from the coefficients of the polynomial and approaches its root from inside,
+#   in steps so short that the polynomial cannot change its sign within a step. It rounds the ends towards $\lambda_0$.
 #
 # ## References
 #
