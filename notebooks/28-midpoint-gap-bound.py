@@ -1,26 +1,28 @@
 # %% [markdown]
-# # One gap pays for two distances: the midpoint gap bound
+# # One gap bounds two distances: the midpoint gap bound
 #
-# A solver has a primal point $x$ and a dual point $\alpha$, and the duality gap between them. The usual gap
-# ball (DGB) is centered at $x$ and asks only how far the solution can be from $x$. But the dual point makes
-# a primal point of its own, $x(\alpha)$, and the solution is close to both. One gap pays for both
-# distances, so the solution lies around the *midpoint*, in a ball that is smaller by $\sqrt2$ at least. It needs
-# no projection more than DGB, and one margin per term, at the midpoint.
+# A solver has a primal point $x$, a dual point $\alpha$ and their duality gap. The usual gap
+# ball (DGB) has its center at $x$ and bounds only the distance of the solution from $x$. But the dual point gives
+# a second primal point, $x(\alpha)$, and the solution is close to both points. The gap bounds the sum of the two squared
+# distances, so the solution lies in a ball around the *midpoint* whose radius is at most $1/\sqrt2$ times the radius of DGB. This ball needs
+# the same projection as DGB, and in addition one margin per term, at the midpoint.
 #
 # At the end you will have seen
 #
-# * the bound derived from two inequalities and one completed square, for every cone and every dual point;
-# * its ball inside that of DGB, with at most $1/\sqrt2$ of the radius, and inside that of RRPB, the ball
+# * a derivation of the bound from two inequalities and one completed square, for every cone and every dual point;
+# * that the ball lies inside DGB, with at most $1/\sqrt2$ times its radius, and inside RRPB, the ball
 #   for another $\lambda$;
-# * CDGB, GB, RPB and ball test 2 as special cases of it;
-# * solutions that lie exactly on its surface, so that it cannot be made smaller;
-# * how it fails when the cone is forgotten.
+# * CDGB, GB, RPB and ball test 2 as special cases;
+# * solutions that lie exactly on the surface of the ball, so that the radius cannot be smaller;
+# * a wrong ball, from the same formula without the projection onto the cone.
 #
 # We do not claim that the bound is new. For sparse regression the RYU framework of Tran, Elvira, Dang and Herzet
-# (2023) very likely contains it; we could read its abstract and its problem, not its theorem. This notebook
-# carries the bound over to cones and many terms, to ranges of $\lambda$, and to rounded arithmetic.
+# (2023) very likely contains it; we could read the abstract and the problem of the paper, but not its theorem. This notebook
+# derives the bound for cones and many terms, for ranges of $\lambda$, and for rounded arithmetic.
 
 # %%
+import itertools
+
 import numpy as np
 import sympy as sp
 
@@ -34,9 +36,10 @@ loss = ss.SmoothedHinge(gamma=0.05)
 # ## The story in a picture
 #
 # The left panel shows a support vector machine in the plane of weights. The ball of DGB has its center at $x$ and passes
-# through $x(\alpha)$. The midpoint ball (MGB) has the segment from $x$ to $x(\alpha)$ for a diameter. It
-# contains the solution, it lies inside the other, and it has half its radius. The right panel shows a metric, in the plane through $x$, $x(\alpha)$ and the solution. The cone of semidefinite matrices now has a say, and the ball
-# is somewhat larger than the segment asks for.
+# through $x(\alpha)$. The midpoint ball (MGB) has the segment from $x$ to $x(\alpha)$ as a diameter. MGB
+# contains the solution, lies inside DGB and has half the radius of DGB. The right panel shows metrics, in the plane through $x$, $x(\alpha)$ and
+# the solution. The cone of semidefinite matrices removes a part of $H(\alpha)$ here, and therefore MGB is somewhat larger than the ball
+# with the segment as a diameter.
 
 # %%
 rng = np.random.default_rng(3)
@@ -55,23 +58,23 @@ starts = {
 figure, axes = figures.panels(2, height=4.1)
 narrower = []
 for ax, (title, (prob, x, weight)) in zip(axes, starts.items(), strict=True):
-    star, end = ss.solve(prob, weight, tol=1e-11).x, prob.x_of(prob.alpha(x), weight)
+    star = ss.solve(prob, weight, tol=1e-11).x
+    end = prob.x_of(prob.alpha(x), weight)
     both = {
         "DGB": spheres.duality_gap_bound(prob, x, weight),
         "MGB": spheres.midpoint_gap_bound(prob, x, weight),
     }
     narrower.append(both["MGB"].radius / both["DGB"].radius)
     plane = None if x.ndim == 1 else (x, end, star)
-    figures.balls(prob.cone, both, {"x": x, r"$x(\alpha)$": end, "optimum": star}, plane=plane,
-                  ax=ax, title=title)
+    marks = {"x": x, r"$x(\alpha)$": end, "optimum": star}
+    figures.balls(prob.cone, both, marks, plane=plane, ax=ax, title=title)
     assert both["MGB"].contains(star)
     assert both["MGB"].radius <= both["DGB"].radius / np.sqrt(2) * (1 + 1e-9)
 figures.show(
-    "Both panels show a plane with the discs of DGB and MGB. DGB is centered at the reference x. "
-    "MGB lies inside it, is centered "
-    "midway between x and x(alpha), and contains the optimum. "
-    f"Its radius is {narrower[0]:.2f} times the radius of DGB on the left, without a cone, and "
-    f"{narrower[1]:.2f} times on the right."
+    "Each panel shows a plane with the discs of DGB and MGB. The center of DGB is the reference x. "
+    "The center of MGB is midway between x and x(alpha). MGB lies inside DGB and contains the "
+    f"optimum. The radius of MGB is {narrower[0]:.2f} times the radius of DGB on the left, without "
+    f"a cone, and {narrower[1]:.2f} times on the right."
 )
 
 # %% [markdown]
@@ -88,7 +91,7 @@ figures.show(
 # | $x \in K$, and $K$ is a closed convex cone | 1, 2 |
 # | $\alpha$ lies in the box, where the conjugate is finite | 2 |
 #
-# Nothing links $x$ and $\alpha$. The dual point may come from elsewhere.
+# The points $x$ and $\alpha$ need not belong together: any dual point is allowed.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -98,7 +101,7 @@ figures.show(
 # | $P(x; \lambda)$ | $F(x) + \frac\lambda2\Vert x\Vert^2$, to be minimised over $x \in K$, with $F(x) = \sum_t \ell_t(\langle a_t, x\rangle) - \langle c, x\rangle$ |
 # | $\ell_t(u)$ | $\max_{0 \le a \le 1} a(\tau_t - u) - \frac\gamma2 a^2$: hinge for $\gamma = 0$, smoothed hinge for $\gamma > 0$; its conjugate is $\ell_t^*(-a) = \frac\gamma2 a^2 - \tau_t a$ |
 # | $K$ | semidefinite matrices (a metric), non-negative vectors (a diagonal metric), everything (support vectors) |
-# | $H(\alpha)$, $H_-$ | $c + \sum_t \alpha_t a_t$; what the projection onto $K$ adds to it, $[H]_K - H$ |
+# | $H(\alpha)$, $H_-$ | $c + \sum_t \alpha_t a_t$; $[H]_K - H$, which the projection onto $K$ adds to $H$ |
 # | $x(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
 # | $D(\alpha; \lambda)$ | $-\sum_t\ell_t^*(-\alpha_t) - \frac\lambda2\Vert x(\alpha)\Vert^2$, never above the smallest $P$ |
 # | $G$ | $\frac1\lambda(P(x) - D(\alpha))$, the gap over $\lambda$ |
@@ -110,20 +113,20 @@ figures.show(
 #
 # ### Step 1: the solution, seen from the primal point
 #
-# At $x^\star$ no direction into the cone goes down:
-# $F'(x^\star; x - x^\star) + \lambda\langle x^\star, x - x^\star\rangle \ge 0$. And the convex function $F$
-# lies above its tangents, so $F(x) - F(x^\star)$ is at least the first term:
+# At $x^\star$ the objective falls in no direction into the cone:
+# $F'(x^\star; x - x^\star) + \lambda\langle x^\star, x - x^\star\rangle \ge 0$. The convex function $F$
+# lies above its tangents, so $F(x) - F(x^\star)$ is at least the first summand:
 #
 # $$F(x) - F(x^\star) + \lambda\langle x^\star,\; x - x^\star\rangle \ge 0 . \tag{1}$$
 #
-# (For samples this is SSS14 Lemma 3. At this point the gradient bound of [`11-gradient-bound`](11-gradient-bound.ipynb) replaces $F(x^\star)$ by a
-# tangent at $x$, and is done.)
+# (For samples this is SSS14 Lemma 3. The derivation of the gradient bound in [`11-gradient-bound`](11-gradient-bound.ipynb) replaces $F(x^\star)$ here by a
+# tangent at $x$, and needs no second step.)
 
 # %% [markdown]
 # ### Step 2: the solution, seen from the dual point
 #
-# Fenchel's inequality says $\ell_t(u) \ge -\ell_t^*(-\alpha_t) - \alpha_t u$. Take
-# $u = \langle a_t, x^\star\rangle$ and add over $t$. Then use the cone:
+# Fenchel's inequality says $\ell_t(u) \ge -\ell_t^*(-\alpha_t) - \alpha_t u$. Insert
+# $u = \langle a_t, x^\star\rangle$ and sum over $t$. The projection onto the cone has
 # $\langle x^\star, [H]_K - H\rangle \ge 0$ for every $x^\star \in K$. So
 #
 # $$F(x^\star) \ge -\sum_t \ell_t^*(-\alpha_t) - \langle H(\alpha), x^\star\rangle
@@ -134,18 +137,18 @@ figures.show(
 # %% [markdown]
 # ### Step 3: add, and complete the square
 #
-# Add (1) and (2). The number $F(x^\star)$, which nobody knows, drops out. What is left of $F(x)$ and the
-# conjugates is the gap up to two squares,
+# Add (1) and (2). The unknown number $F(x^\star)$ drops out. $F(x)$ and the
+# conjugates remain, and they are the gap minus two squares:
 # $P(x) - D(\alpha) = F(x) + \frac\lambda2\|x\|^2 + \sum_t \ell^*_t(-\alpha_t) + \frac\lambda2\|x(\alpha)\|^2$.
 # Divide by $\lambda$:
 #
 # $$\|x^\star\|^2 - \langle x^\star,\; x + x(\alpha)\rangle + \tfrac12\|x\|^2 + \tfrac12\|x(\alpha)\|^2 \le G . \tag{3}$$
 #
-# The left side is $\|x^\star - \frac12(x + x(\alpha))\|^2 + \frac14\|x - x(\alpha)\|^2$, and that is the
-# theorem. It is also $\frac12\|x^\star - x\|^2 + \frac12\|x^\star - x(\alpha)\|^2$: *one gap pays for both
-# distances*. DGB is what remains when the second one is dropped.
+# The left side is $\|x^\star - \frac12(x + x(\alpha))\|^2 + \frac14\|x - x(\alpha)\|^2$, and this proves the
+# claim. The left side is also $\frac12\|x^\star - x\|^2 + \frac12\|x^\star - x(\alpha)\|^2$: *the gap bounds the sum of both squared
+# distances*. Without the second distance the inequality is DGB.
 #
-# All are sums over coordinates, so two coordinates are enough for sympy:
+# All expressions are sums over coordinates, so sympy needs only two coordinates:
 
 # %%
 # the solution z, the reference x, and w = x(alpha)
@@ -161,29 +164,33 @@ assert sp.expand(left - square) == 0 and sp.expand(left - halves) == 0
 # %% [markdown]
 # ## The slow version
 #
-# The slow version computes the formula as it is printed above. `A` holds one term a row.
+# The slow version computes the formula of the claim. Each row of `A` is one term.
 
 
 # %%
 def midpoint_ball(A, tau, c, project, x, alpha, lam, gamma):
-    margin, H = A @ x, c + A.T @ alpha
-    slope = np.clip((tau - margin) / gamma, 0.0, 1.0) if gamma else (margin < tau).astype(float)
+    """Return center and radius of the midpoint gap bound."""
+    margin = A @ x
+    if gamma:
+        slope = np.clip((tau - margin) / gamma, 0.0, 1.0)
+    else:
+        slope = (margin < tau).astype(float)
     primal = slope @ (tau - margin) - gamma / 2 * slope @ slope - c @ x + lam / 2 * x @ x
-    dual = alpha @ tau - gamma / 2 * alpha @ alpha - project(H) @ project(H) / (2 * lam)
-    x_alpha = project(H) / lam
+    x_alpha = project(c + A.T @ alpha) / lam
+    dual = alpha @ tau - gamma / 2 * alpha @ alpha - lam / 2 * x_alpha @ x_alpha
     square = (primal - dual) / lam - (x - x_alpha) @ (x - x_alpha) / 4
     return (x + x_alpha) / 2, np.sqrt(max(square, 0.0))
 
 
 def nearest_metric(h):
-    """Projection onto the semidefinite matrices, which are written as vectors."""
+    """Return the projection onto the semidefinite matrices, which are written as vectors."""
     d = round(np.sqrt(h.size))
     values, vectors = np.linalg.eigh(h.reshape(d, d))
     return (vectors * np.maximum(values, 0.0) @ vectors.T).ravel()
 
 
 def written_out(X, index):
-    """The matrices of triplets, one a row."""
+    """Return the matrices of triplets as rows."""
     i, j, other = index.T
     pairs = zip(X[i] - X[other], X[i] - X[j], strict=True)
     return np.array([np.outer(p, p) - np.outer(q, q) for p, q in pairs]).reshape(len(index), -1)
@@ -192,31 +199,32 @@ def written_out(X, index):
 # %% [markdown]
 # ## The library call, and does it match?
 #
-# On the metric of the picture:
+# The next cell compares both on the metric problem of the picture:
 
 # %%
-x, tau = 0.15 * np.eye(2), np.ones(len(metric_problem))
+x = 0.15 * np.eye(2)
+tau, alpha = np.ones(len(metric_problem)), metric_problem.alpha(x)
 A = written_out(X, metric_problem.terms.index)
-slow = midpoint_ball(
-    A, tau, np.zeros(4), nearest_metric, x.ravel(), metric_problem.alpha(x), lam, loss.gamma
+center, radius = midpoint_ball(
+    A, tau, np.zeros(4), nearest_metric, x.ravel(), alpha, lam, loss.gamma
 )
 ball = spheres.midpoint_gap_bound(metric_problem, x, lam)
-wide = spheres.duality_gap_bound(metric_problem, x, lam)
+dgb = spheres.duality_gap_bound(metric_problem, x, lam)
 print(
-    f"slow version: radius {slow[1]:.4f}   library: radius {ball.radius:.4f}   DGB: radius "
-    f"{wide.radius:.4f}"
+    f"slow version: radius {radius:.4f}   library: radius {ball.radius:.4f}   DGB: radius "
+    f"{dgb.radius:.4f}"
 )
-assert np.linalg.norm(ball.center.ravel() - slow[0]) < 1e-12
-assert 0.0 <= ball.radius / slow[1] - 1.0 < 1e-9
+assert np.linalg.norm(ball.center.ravel() - center) < 1e-12
+assert 0.0 <= ball.radius / radius - 1.0 < 1e-9
 
 # %% [markdown]
 # ### Problems with known solutions
 #
-# To check that a ball contains the solution one needs the solution, and a solver gives it only
-# approximately. So build the problem backwards. Choose terms, $\lambda$ and a dual point $\alpha^\star$
-# with some entries 0, some 1, some between. Put $x^\star = \frac1\lambda[H(\alpha^\star)]_K$. Then choose
-# the *thresholds* $\tau_t$ so that every $\alpha^\star_t$ is the right slope at $x^\star$. The conditions
-# of optimality hold, and $x^\star$ is the exact solution.
+# The check that a ball contains the solution needs the exact solution, and a solver computes it only
+# approximately. So the check builds its problems backwards. It chooses terms, $\lambda$ and a dual point $\alpha^\star$
+# with some entries 0, some entries 1 and some between 0 and 1. It sets $x^\star = \frac1\lambda[H(\alpha^\star)]_K$. Then it chooses
+# the *thresholds* $\tau_t$ so that every $\alpha^\star_t$ is minus the slope of the loss at $x^\star$. Then the conditions
+# of optimality are true, and $x^\star$ is the exact solution.
 
 # %%
 PROJECTIONS = {
@@ -227,6 +235,7 @@ PROJECTIONS = {
 
 
 def random_terms(kind, rng, T=6):
+    """Return T random terms over a cone, and their vectors as rows."""
     if kind == "support vectors":
         A, signs = rng.standard_normal((T, 3)), np.where(np.arange(T) % 2, 1.0, -1.0)
         return ss.Samples(signs[:, None] * A, signs), A
@@ -239,52 +248,48 @@ def random_terms(kind, rng, T=6):
 
 # %%
 def known_problem(kind, rng, T=6):
-    """A problem, the same as arrays, its lambda, a dual solution, and the exact solution."""
+    """Return a problem, its arrays, its lambda, a dual solution, and the exact solution."""
     terms, A = random_terms(kind, rng)
     c = 0.3 * (A[0] if kind == "metric" else rng.standard_normal(3))
     lam = 10.0 ** rng.uniform(-1, 1)
     gamma = rng.choice([0.0, 0.05, 0.5])
     alpha = np.clip(rng.uniform(-1.0, 2.0, T), 0.0, 1.0)
-    star, away = PROJECTIONS[kind](c + A.T @ alpha) / lam, rng.exponential(0.3, T)
-    tau = (
-        A @ star
-        + gamma * alpha
-        + np.where(alpha == 1.0, away, 0.0)
-        - np.where(alpha == 0.0, away, 0.0)
-    )
+    star = PROJECTIONS[kind](c + A.T @ alpha) / lam
+    away = rng.exponential(0.3, T)
+    tau = A @ star + gamma * alpha
+    tau += np.where(alpha == 1.0, away, 0.0)
+    tau -= np.where(alpha == 0.0, away, 0.0)
     shape = terms.cone.zeros().shape
-    problem = ss.Problem(
-        terms.with_threshold(tau), ss.SmoothedHinge(gamma), linear=c.reshape(shape)
-    )
+    terms = terms.with_threshold(tau)
+    problem = ss.Problem(terms, ss.SmoothedHinge(gamma), linear=c.reshape(shape))
     return problem, (A, tau, c), lam, alpha, star.reshape(shape)
 
 
 # %% [markdown]
-# Three cones, points of the cone at all distances, and dual points of three kinds: the slopes at $x$, near
-# the dual solution, and anywhere in the box. In each of the 180 pairs the library's ball is that of the
-# definition and contains the solution. (A test of the library does the same with 3600.)
+# The check covers the three cones, points of the cone at small and large distances, and dual points of three kinds: the slopes at $x$, points near
+# the dual solution, and points anywhere in the box. For each pair $(x, \alpha)$ the library's ball equals the ball of the
+# definition and contains the solution. (A test of the library does the same with more pairs.)
 
 
-# %% tags=["NEW-MGB"]
+# %%
 def random_pair(prob, source, alpha_star, star, rng):
+    """Return a point of the cone and a dual point of one of the three kinds."""
     noise = rng.standard_normal(star.shape)
-    noise = 0.5 * (noise + noise.T) if star.ndim == 2 else noise
-    x = prob.cone.project(
-        star + (np.linalg.norm(star) + 0.1) * 10.0 ** rng.uniform(-3, 0.5) * noise
-    )
+    if star.ndim == 2:
+        noise = 0.5 * (noise + noise.T)
+    size = (np.linalg.norm(star) + 0.1) * 10.0 ** rng.uniform(-3, 0.5)
+    x = prob.cone.project(star + size * noise)
     anywhere = rng.uniform(0.0, 1.0, 6)
     near = np.clip(alpha_star + 0.1 * (anywhere - 0.5), 0.0, 1.0)
     return x, {"slopes": prob.alpha(x), "near": near, "anywhere": anywhere}[source]
 
 
-rng, nearest_to_surface = np.random.default_rng(7), dict.fromkeys(PROJECTIONS, 0.0)
-pairs = [
-    (kind, source)
-    for kind in PROJECTIONS
-    for source in ("slopes", "near", "anywhere")
-    for _ in range(20)
-]
-for kind, source in pairs:
+pairs = list(itertools.product(PROJECTIONS, ("slopes", "near", "anywhere"), range(20)))
+
+# %% tags=["NEW-MGB"]
+rng = np.random.default_rng(7)
+relative_distances = {kind: [] for kind in PROJECTIONS}
+for kind, source, _ in pairs:
     prob, arrays, l0, alpha_star, star = known_problem(kind, rng)
     x, alpha = random_pair(prob, source, alpha_star, star, rng)
     ball = spheres.midpoint_gap_bound(prob, x, l0, alpha)
@@ -296,21 +301,23 @@ for kind, source in pairs:
     assert abs(ball.radius - radius) < 3 * tiny
     distance = np.linalg.norm(star - ball.center)
     assert distance <= ball.radius + 1e-3 * tiny
-    nearest_to_surface[kind] = max(nearest_to_surface[kind], distance / (ball.radius + tiny))
-for kind, share in nearest_to_surface.items():
-    print(f"{kind:16} 60 solutions inside; the farthest at {share:.2f} of the radius")
+    relative_distances[kind].append(distance / (ball.radius + tiny))
+for kind, shares in relative_distances.items():
+    print(
+        f"{kind:16} {len(shares)} solutions inside; the farthest is at {max(shares):.2f} times the "
+        "radius"
+    )
 
 # %% [markdown]
 # ## The ball cannot be smaller
 #
-# Let $\delta = \|x - x(\alpha)\|$, let $\varphi \ge 0$ be the sum of the Fenchel gaps at $(x, \alpha)$,
-# that is what Fenchel's inequality loses there, and let $H_- = [H]_K - H$. The gap is a sum of three parts,
-# and so is the squared radius:
+# Let $\delta = \|x - x(\alpha)\|$, let $\varphi \ge 0$ be the sum of the Fenchel terms at $(x, \alpha)$,
+# and let $H_- = [H]_K - H$. The gap is a sum of three summands, and the squared radius is another sum of three:
 #
 # $$G = \tfrac12\delta^2 + \tfrac1\lambda\varphi + \tfrac1\lambda\langle x, H_-\rangle, \qquad r^2 = \tfrac14\delta^2 + \tfrac1\lambda\varphi + \tfrac1\lambda\langle x, H_-\rangle .$$
 #
-# The solution lies *on* the surface when (1) and (2) are equalities. This can happen with any of the parts.
-# With the hinge and $\lambda = 1$:
+# The solution lies *on* the surface when (1) and (2) are equalities. For each summand the table gives an example with
+# the hinge and $\lambda = 1$:
 #
 # | only $\frac14\delta^2$ | with $\varphi$ | with $\langle x, H_-\rangle$ |
 # |---|---|---|
@@ -319,27 +326,37 @@ for kind, share in nearest_to_surface.items():
 # | $r^2 = \frac14$ | $r^2 = \frac1{16} + \frac12$ | $r^2 = \frac5{16} + \frac12$ |
 
 
-# %% tags=["NEW-MGB"]
-def attained(kind):
-    """The pairs of the table: problem, x, alpha, the solution, the squared radius."""
+# %%
+def attained_by_samples(kind):
+    """Return a pair of the table: problem, x, alpha, the solution, the squared radius."""
     # the second sample is zero: it costs the same everywhere
-    one = ss.Samples([[1.0], [0.0]], [1, -1])
+    samples = ss.Samples([[1.0], [0.0]], [1, -1])
+    x, star = np.zeros(1), np.ones(1)
     if kind == "delta":
-        return ss.Problem(one.with_threshold(3.0),
-                          ss.Hinge()), np.zeros(1), np.ones(2), np.ones(1), 1 / 4
-    if kind == "phi":
-        return ss.Problem(one, ss.Hinge()), np.zeros(1), np.array([0.5, 1.0]), np.ones(1), 9 / 16
-    terms = ss.Triplets(
-        [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0, 1, 2]], diagonal=kind == "cone, diagonal"
-    )
-    star, eye = (
-        (np.array([0.0, 1.0]), np.ones(2))
-        if terms.points.diagonal
-        else (np.diag([0.0, 1.0]), np.eye(2))
-    )
-    return ss.Problem(terms, ss.Hinge(), linear=0.5 * eye), star + eye, np.ones(1), star, 13 / 16
+        problem = ss.Problem(samples.with_threshold(3.0), ss.Hinge())
+        return problem, x, np.ones(2), star, 1 / 4
+    return ss.Problem(samples, ss.Hinge()), x, np.array([0.5, 1.0]), star, 9 / 16
 
 
+def attained_by_triplets(diagonal):
+    """Return the last pair of the table, as vectors or as matrices."""
+    points = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    terms = ss.Triplets(points, [[0, 1, 2]], diagonal=diagonal)
+    star, eye = np.array([0.0, 1.0]), np.ones(2)
+    if not diagonal:
+        star, eye = np.diag(star), np.diag(eye)
+    problem = ss.Problem(terms, ss.Hinge(), linear=0.5 * eye)
+    return problem, star + eye, np.ones(1), star, 13 / 16
+
+
+def attained(kind):
+    """Return the pair of the table with this name."""
+    if kind in ("delta", "phi"):
+        return attained_by_samples(kind)
+    return attained_by_triplets(diagonal=kind == "cone, diagonal")
+
+
+# %% tags=["NEW-MGB"]
 for kind in ("delta", "phi", "cone, diagonal", "cone, full"):
     prob, x, alpha, star, squared = attained(kind)
     ball = spheres.midpoint_gap_bound(prob, x, 1.0, alpha)
@@ -351,25 +368,24 @@ for kind in ("delta", "phi", "cone, diagonal", "cone, full"):
 # %% [markdown]
 # ## Inside DGB
 #
-# Write $e$ for the last two parts of $r^2$. Then $r_{\text{MGB}}^2 = \frac14\delta^2 + e$ and
+# Write $e$ for the last two summands of $r^2$. Then $r_{\text{MGB}}^2 = \frac14\delta^2 + e$ and
 # $r_{\text{DGB}}^2 = 2G = \delta^2 + 2e$. So $r_{\text{MGB}}^2 \le \frac12 r_{\text{DGB}}^2$.
 #
 # The centers are $\frac12\delta$ apart, so "inside" means
-# $\frac12\delta + r_{\text{MGB}} \le r_{\text{DGB}}$. Move $\frac12\delta$ to the right and square: what is
-# left to show is $\delta^2 + e \ge \delta\sqrt{\delta^2 + 2e}$. Square again: $e^2 \ge 0$.
+# $\frac12\delta + r_{\text{MGB}} \le r_{\text{DGB}}$. Move $\frac12\delta$ to the right and square both sides. It remains to
+# show $\delta^2 + e \ge \delta\sqrt{\delta^2 + 2e}$. Squaring again gives $e^2 \ge 0$.
 
 # %%
 d, e, rho, m, t, s = sp.symbols("delta e rho m t s", nonnegative=True)
 right_minus_left = (sp.sqrt(d**2 + 2 * e) - d / 2) ** 2 - (d**2 / 4 + e)
 assert sp.expand(right_minus_left - (d**2 + e - d * sp.sqrt(d**2 + 2 * e))) == 0
-print(
-    "(delta^2 + e)^2 - delta^2 (delta^2 + 2e) =", sp.expand((d**2 + e) ** 2 - d**2 * (d**2 + 2 * e))
-)
+difference = sp.expand((d**2 + e) ** 2 - d**2 * (d**2 + 2 * e))
+print("(delta^2 + e)^2 - delta^2 (delta^2 + 2e) =", difference)
 
 # %% [markdown]
 # ## At another lambda: inside RRPB
 #
-# Take the pair $(x_0, \alpha_0)$ of $\lambda_0$ and use it at $\lambda_1 = \lambda_0/\rho$. Then
+# Use the pair $(x_0, \alpha_0)$ of $\lambda_0$ at $\lambda_1 = \lambda_0/\rho$. Then
 # $x_{\lambda_1}(\alpha_0) = \rho\, x_{\lambda_0}(\alpha_0)$, and $e$ becomes $\rho e$. The relaxed path
 # bound RRPB ([`14-path-bounds`](14-path-bounds.ipynb)) uses $\varepsilon^2 = \delta^2 + 2e$. With $m = \|x_0\|$ the centers are
 # $\frac\rho2\delta$ apart, and
@@ -381,7 +397,7 @@ print(
 # $s\,(s - \max(1,\rho)\,\delta) = \max(1,\rho)^2\, \varepsilon(\varepsilon - \delta)$, and
 # $\varepsilon(\varepsilon - \delta) = \frac{2e\,\varepsilon}{\varepsilon+\delta} \ge e$, because
 # $\varepsilon \ge \delta$. And $\max(1,\rho)^2 \ge \rho$. So **MGB lies inside RRPB** for every
-# $\lambda_1$. At an exact reference, $\delta = e = 0$, both are RPB.
+# $\lambda_1$. At an exact reference $\delta = e = 0$, and MGB and RRPB are both equal to RPB.
 
 # %%
 squares = (t * m / 2 + s - rho * d / 2) ** 2 - (t * m + rho * d) ** 2 / 4  # t stands for |1 - rho|
@@ -391,95 +407,94 @@ print("difference of the squares:", sp.factor(squares), "- rho e")
 # %% [markdown]
 # ### Does it match?
 #
-# For the same random pairs MGB lies inside DGB, with at most $1/\sqrt2$ of its radius, and at another $\lambda$ inside RRPB. At the exact pair it is RPB.
+# For the same random pairs MGB lies inside DGB with at most $1/\sqrt2$ times its radius, and at another $\lambda$ MGB lies inside RRPB. At the
+# exact pair MGB is RPB.
 
 
-# %% tags=["NEW-MGB"]
+# %%
 def inside(inner, outer, tiny):
+    """Return whether a ball lies inside another one, up to a tiny length."""
     return np.linalg.norm(inner.center - outer.center) + inner.radius <= outer.radius + tiny
 
 
+def same_ball(one, other, tiny):
+    """Return whether centers and radii of two balls agree."""
+    apart = np.linalg.norm(one.center - other.center)
+    return apart <= tiny and abs(one.radius - other.radius) <= 1e-5 * (1 + other.radius)
+
+
+# %% tags=["NEW-MGB"]
 rng, ratios = np.random.default_rng(9), []
-for kind, source in pairs:
+for kind, source, _ in pairs:
     prob, _, l0, alpha_star, star = known_problem(kind, rng)
     x, alpha = random_pair(prob, source, alpha_star, star, rng)
-    ball, dgb = (
-        spheres.midpoint_gap_bound(prob, x, l0, alpha),
-        spheres.duality_gap_bound(prob, x, l0, alpha),
-    )
+    ball = spheres.midpoint_gap_bound(prob, x, l0, alpha)
+    dgb = spheres.duality_gap_bound(prob, x, l0, alpha)
     tiny = 1e-6 * (1.0 + np.linalg.norm(x) + np.linalg.norm(ball.center))
     assert inside(ball, dgb, tiny) and ball.radius <= np.sqrt(0.5) * dgb.radius + tiny
     if dgb.radius > 1e3 * tiny:
         ratios.append(ball.radius / dgb.radius)
     l1 = l0 / rng.choice([0.5, 0.9, 1.1, 2.0, 5.0])
-    assert inside(
-        spheres.midpoint_gap_bound(prob, x, l1, alpha),
-        spheres.relaxed_path_bound(x, dgb.radius, l0, l1),
-        tiny,
-    )
-    exact, rpb = (
-        spheres.midpoint_gap_bound(prob, star, l1, alpha_star),
-        spheres.path_bound(star, l0, l1),
-    )
-    assert np.linalg.norm(exact.center - rpb.center) <= tiny and abs(
-        exact.radius - rpb.radius
-    ) <= 1e-5 * (1 + rpb.radius)
+    at_l1 = spheres.midpoint_gap_bound(prob, x, l1, alpha)
+    assert inside(at_l1, spheres.relaxed_path_bound(x, dgb.radius, l0, l1), tiny)
+    exact = spheres.midpoint_gap_bound(prob, star, l1, alpha_star)
+    assert same_ball(exact, spheres.path_bound(star, l0, l1), tiny)
 print(
-    f"180 pairs inside DGB and RRPB; radius over that of DGB from {min(ratios):.2f} to "
-    f"{max(ratios):.2f}"
+    f"{len(pairs)} pairs inside DGB and RRPB; radius of MGB over radius of DGB from "
+    f"{min(ratios):.2f} to {max(ratios):.2f}"
 )
 
 # %% [markdown]
-# The ratio is near $\frac12$ when $x$ and $x(\alpha)$ disagree, and near $1/\sqrt2$ when the Fenchel gaps
+# The ratio is near $\frac12$ when $\delta^2$ dominates the gap, and near $1/\sqrt2$ when the Fenchel terms
 # dominate.
 #
-# ## Where PGB stands
+# ## Comparison with PGB
 #
 # The ball of GB in its general form is $\|x^\star - Q\|^2 \le r^2$ with $Q = \frac12(x + \frac1\lambda H)$
-# and $r^2 = \frac14\|x - \frac1\lambda H\|^2 + \frac1\lambda\varphi$. Any $N$ of the dual cone has
+# and $r^2 = \frac14\|x - \frac1\lambda H\|^2 + \frac1\lambda\varphi$. Every $N$ of the dual cone has
 # $\langle N, x^\star\rangle \ge 0$, and therefore
-# $\|x^\star - (Q + N)\|^2 \le r^2 - \|Q\|^2 + \|Q + N\|^2$: a family of balls. MGB is the member
-# $N = \frac{1}{2\lambda}H_-$, which is at hand. The smallest member minimises $\|Q + N\|$. By Moreau's
-# theorem that is $Q + N = [Q]_K$, and this ball is PGB ([`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb)). So
+# $\|x^\star - (Q + N)\|^2 \le r^2 - \|Q\|^2 + \|Q + N\|^2$. These balls are a family. MGB is the member with
+# $N = \frac{1}{2\lambda}H_-$, which the dual value has already computed. The smallest member minimises $\|Q + N\|$. By Moreau's
+# theorem it has $Q + N = [Q]_K$, and this ball is PGB ([`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb)). So
 #
 # $$r_{\text{PGB}} \le \min(r_{\text{GB}}, r_{\text{MGB}})$$
 #
-# for the same pair. But PGB needs an eigendecomposition more, and it need not lie inside DGB. Without a
-# cone all three are one ball.
+# for the same pair. But PGB needs one more eigendecomposition, and it need not lie inside DGB. Without a
+# cone GB, PGB and MGB are the same ball.
 
 # %% tags=["NEW-MGB"]
 rng = np.random.default_rng(10)
-for kind in [kind for kind in PROJECTIONS for _ in range(30)]:
+for kind, _ in itertools.product(PROJECTIONS, range(30)):
     prob, _, l0, alpha_star, star = known_problem(kind, rng)
     x, _ = random_pair(prob, "slopes", alpha_star, star, rng)
-    ball, pgb, gb = (bound(prob, x, l0)
-                     for bound in (spheres.midpoint_gap_bound, spheres.projected_gradient_bound,
-                                   spheres.gradient_bound))
+    ball = spheres.midpoint_gap_bound(prob, x, l0)
+    pgb = spheres.projected_gradient_bound(prob, x, l0)
+    gb = spheres.gradient_bound(prob, x, l0)
     tiny = 1e-6 * (1.0 + np.linalg.norm(x) + np.linalg.norm(ball.center))
     assert pgb.radius <= ball.radius + tiny
     if kind == "support vectors":
         assert abs(pgb.radius - ball.radius) <= tiny and abs(gb.radius - ball.radius) <= tiny
         assert np.linalg.norm(gb.center - ball.center) <= tiny
-print("90 pairs: PGB is never wider than MGB; without a cone PGB, GB and MGB are one ball")
+print("90 pairs: PGB is never larger than MGB; without a cone PGB, GB and MGB are one ball")
 
 # %% [markdown]
 # ## Special cases
 #
-# * **CDGB** (STS19 Theorem 14) is $x = x(\alpha)$: the center is $x(\alpha)$, the radius $\sqrt G$. STS19
-#   proves it from the strong convexity of the gap.
-# * **GB** (STS19 Theorem 1) is $K$ = everything and $\alpha = \alpha(x)$. Then $x(\alpha) = x - g/\lambda$
-#   with the gradient $g$: the two ends of the diameter of [`11-gradient-bound`](11-gradient-bound.ipynb).
-# * **RPB** (STS19 Theorem 5) is the exact pair of $\lambda_0$.
-# * **Ball test 2** (SSS14 Theorem 7) is the hinge, $K$ = everything, and $\alpha = \hat s \in \{0,1\}^n$.
-#   In its notation, with $C = 1/\lambda$ and $\tilde\xi$ the loss of $\tilde w$, the center is
+# * **CDGB** (STS19 Theorem 14) is MGB with $x = x(\alpha)$: the center is $x(\alpha)$, the radius $\sqrt G$. STS19
+#   proves CDGB from the strong convexity of the gap.
+# * **GB** (STS19 Theorem 1) is MGB without a cone and with $\alpha = \alpha(x)$. Then $x(\alpha) = x - g/\lambda$
+#   with the gradient $g$, and $x$ and $x(\alpha)$ are the ends of the diameter in [`11-gradient-bound`](11-gradient-bound.ipynb).
+# * **RPB** (STS19 Theorem 5) is MGB with the exact pair of $\lambda_0$.
+# * **Ball test 2** (SSS14 Theorem 7) is MGB for the hinge, without a cone and with $\alpha = \hat s \in \{0,1\}^n$.
+#   In the notation of SSS14, with $C = 1/\lambda$ and $\tilde\xi$ the loss of $\tilde w$, the center is
 #   $m = \frac12(\tilde w + C z_{\hat s})$ and $r^2 = \|m\|^2 + C(\tilde\xi - \hat s^\top \mathbf 1)$. The
-#   formula never uses that $\hat s$ is 0 or 1.
+#   formula does not use that the entries of $\hat s$ are 0 or 1.
 #
-# RPB was compared above. CDGB and ball test 2, the latter with fractions too:
+# RPB was compared above. The next two cells compare CDGB and ball test 2, also with fractions in $\hat s$:
 
 # %% tags=["NEW-MGB"]
 rng = np.random.default_rng(11)
-for kind in [kind for kind in PROJECTIONS for _ in range(20)]:
+for kind, _ in itertools.product(PROJECTIONS, range(20)):
     prob, _, l0, _, _ = known_problem(kind, rng)
     alpha = rng.uniform(0.0, 1.0, 6)
     cdgb = spheres.constrained_duality_gap_bound(prob, alpha, l0)
@@ -505,12 +520,12 @@ for s_hat in ((Z @ w < 1).astype(float), np.ones(12), np.linspace(0.0, 1.0, 12))
     assert np.linalg.norm(ball.center - m_) < 1e-12 and abs(ball.radius - radius) < 1e-7
 
 # %% [markdown]
-# ## Break it: the cone forgotten
+# ## Break it: no projection onto the cone
 #
-# Apply fractional ball test 2 to metrics without thinking: use $\frac1\lambda H$ in place of
-# $x(\alpha) = \frac1\lambda[H]_K$, with the gap as it is. Then the two squares in step 3 are no longer
-# those of the gap, and the ball loses solutions. Take one term on the half-line $x \ge 0$, $a = -1$, with
-# $\lambda = 1$. The pair $x = 0$, $\alpha = 1$ is optimal, the gap is 0, and the squared radius becomes
+# Apply ball test 2 with fractions to metrics without the projection: use $\frac1\lambda H$ in place of
+# $x(\alpha) = \frac1\lambda[H]_K$, and keep the gap. Then the two squares in step 3 differ from the squares in
+# the gap, and the ball may not contain the solution. The example is one term $a = -1$ on the half-line $x \ge 0$, with
+# $\lambda = 1$. The pair $x = 0$, $\alpha = 1$ is optimal and its gap is 0, but the squared radius becomes
 # negative.
 
 # %%
@@ -526,12 +541,13 @@ assert wrong < 0.0 and abs(gap) < 1e-12
 # %% [markdown]
 # ### An infeasible reference, a dual point outside the box
 #
-# From the infeasible $x = -0.5$ the gap of the same problem is negative. With $\alpha = 1.5$ the conjugate
-# is infinite, and a formula that does not notice puts the ball anywhere. The library refuses both.
+# The gap of the same problem at the infeasible $x = -0.5$ is negative. With $\alpha = 1.5$ the conjugate
+# is infinite, and the formula without this infinity gives a wrong ball. The library refuses both inputs.
 
 
 # %%
 def refused(x, alpha):
+    """Print the library's refusal, if there is one, and return whether there is."""
     try:
         spheres.midpoint_gap_bound(line, x, 1.0, alpha)
     except ValueError as error:
@@ -548,8 +564,8 @@ assert value < line.dual(np.ones(1), 1.0)
 # %% [markdown]
 # ## Exercise
 #
-# From the pair $(x_0, \alpha_0)$ at $\lambda_0$, write the center and the squared radius as functions of
-# $\lambda$. Which terms are certain for a whole *range* of $\lambda$?
+# Write the center and the squared radius for the pair $(x_0, \alpha_0)$ of $\lambda_0$ as functions of
+# $\lambda$. Which terms are certain for a *range* of $\lambda$?
 #
 # <details>
 # <summary><b>Solution</b></summary>
@@ -557,9 +573,9 @@ assert value < line.dual(np.ones(1), 1.0)
 # Neither $P_+ = [H(\alpha_0)]_K$ nor $E = \langle x_0, P_+ - H\rangle + \varphi$ contains $\lambda$. So
 # $Q(\lambda) = \frac12 x_0 + \frac{1}{2\lambda} P_+$ and
 # $r^2(\lambda) = \frac14\|x_0\|^2 + \frac1\lambda\big(E - \frac12\langle x_0, P_+\rangle\big) + \frac{1}{4\lambda^2}\|P_+\|^2$.
-# This is the general form of STS19 appendix L, with $\frac1\lambda$ in the square. The rule
+# This is the general form of STS19 appendix L. The rule
 # $\langle a, Q\rangle - r\|a\| > 1$ is then a linear and a quadratic inequality in $\frac1\lambda$, and it
-# needs no $\varepsilon$. [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb) solves it.
+# needs no $\varepsilon$. [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb) solves these inequalities.
 #
 # </details>
 
@@ -567,39 +583,32 @@ assert value < line.dual(np.ones(1), 1.0)
 x = 0.15 * np.eye(2)
 evaluation = metric_problem.evaluate(x, lam)
 P_plus, E = evaluation.plus, np.vdot(x, evaluation.minus) + evaluation.fenchel
+a, b, c = np.vdot(x, x) / 4, E - np.vdot(x, P_plus) / 2, np.vdot(P_plus, P_plus) / 4
 for l1 in (0.3 * lam, lam, 2.0 * lam):
     ball = spheres.midpoint_gap_bound(metric_problem, x, l1)
-    r_squared = (
-        np.vdot(x, x) / 4
-        + (E - np.vdot(x, P_plus) / 2) / l1
-        + np.vdot(P_plus, P_plus) / (4 * l1**2)
-    )
+    radius = np.sqrt(a + b / l1 + c / l1**2)
     print(
-        f"lam {l1:.3f}: radius from numbers computed once {np.sqrt(r_squared):.6f}, library "
-        f"{ball.radius:.6f}"
+        f"lam {l1:.3f}: radius from numbers computed once {radius:.6f}, library {ball.radius:.6f}"
     )
-    assert (
-        np.linalg.norm(ball.center - (x + P_plus / l1) / 2) < 1e-12
-        and abs(ball.radius / np.sqrt(r_squared) - 1.0) < 1e-9
-    )
+    assert np.linalg.norm(ball.center - (x + P_plus / l1) / 2) < 1e-12
+    assert abs(ball.radius / radius - 1.0) < 1e-9
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** $x(\alpha)$ comes with the dual value. MGB needs no eigendecomposition beyond that. Its center is
-#   not the iterate, so it needs one margin per term more than DGB, whose margins the objective has computed.
-# * **Cancellation.** Computed as $G - \frac14\delta^2$ the squared radius can be a rounding error below
-#   zero. The library sums $\frac14\delta^2 + e$, all of it non-negative, with an upper bound for each part.
-# * **Thresholds and linear terms** $c$ are part of $F$. So reduced problems, LMNN's pull term and single
-#   thresholds are covered; the problems with known solutions had both.
-# * **Free choice of $\alpha$.** Any dual point is allowed, so one may search for a better one: the radius
-#   falls with the gap.
-# * **Whose it is.** RYU treats the dual solution of $f(Ax) + g(x)$, $f$ with a Lipschitz gradient. Here the
-#   roles are exchanged, $f$ is $\frac1{2\lambda}\|[\,\cdot\,]_K\|^2$, and what is enclosed is the primal
-#   solution. Its abstract and its problem were read, its theorem was not at hand. What can be said without it is in
-#   [`28c-half-spaces-and-the-midpoint-ball`](28c-half-spaces-and-the-midpoint-ball.ipynb): no ball made of the same two inequalities is smaller.
+# * **Cost.** The dual value needs $x(\alpha)$ already, so MGB needs no further eigendecomposition. The center of MGB is
+#   not the iterate, so MGB needs one margin per term at its center. DGB does not, because the objective has computed the margins at the iterate.
+# * **Cancellation.** If a program computes the squared radius as $G - \frac14\delta^2$, rounding can make the result negative.
+#   The library computes $\frac14\delta^2 + e$, a sum of non-negative summands, with an upper bound for each summand.
+# * **Thresholds and linear terms** $c$ belong to $F$. So the bound applies to reduced problems, to LMNN's pull term and to
+#   a threshold for each term. The problems with known solutions had thresholds and linear terms.
+# * **Free choice of $\alpha$.** Any dual point is allowed, and a dual point with a smaller gap may give a smaller radius.
+# * **Origin.** RYU treats the dual solution of $f(Ax) + g(x)$, where $f$ has a Lipschitz gradient. Here the
+#   roles are exchanged: $f$ is $\frac1{2\lambda}\|[\,\cdot\,]_K\|^2$, and the ball contains the primal
+#   solution. We read the abstract and the problem of RYU, but its theorem was not at hand.
+#   [`28c-half-spaces-and-the-midpoint-ball`](28c-half-spaces-and-the-midpoint-ball.ipynb) proves what can be said without it: no ball made of the same two inequalities is smaller.
 #
-# Next: [`28b-midpoint-gap-bound-at-work`](28b-midpoint-gap-bound-at-work.ipynb) measures what it screens.
+# Next: [`28b-midpoint-gap-bound-at-work`](28b-midpoint-gap-bound-at-work.ipynb) measures how many terms it screens.
 #
 # ## References
 #
