@@ -688,7 +688,7 @@ figures.show(
 # $10^{-6}$ and a few percent of the triplets at $10^{-3}$. So the paper's worry that it "may decrease the screening
 # rate" concerns rough solutions only.
 #
-# Ranges of the complete problem *need* no enlargement: the check of the four questions above used ranges of GB, DGB and MGB without enlargement, and
+# Ranges of the whole problem *need* no enlargement: the check of the four questions above used ranges of GB, DGB and MGB without enlargement, and
 # all decisions were true. Ranges need the enlargement when the evaluation at $x$ comes from a reduced problem;
 # [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb) shows why.
 #

@@ -344,7 +344,7 @@ figures.bars(
     number="{:.1f}",
 )
 figures.show(
-    "Bars show, for each problem, how many terms in a thousand GB with the half-space screens "
+    "Bars show, for each problem, how many terms per mille GB with the half-space screens "
     f"beyond MGB: {figures.listed(beyond, '{:.1f}')}."
 )
 
