@@ -393,6 +393,7 @@ for kind, repeat in itertools.product(kinds, range(20)):
         undecided = ~(found.in_L | found.in_R)
         margins_at = {lam: instance.terms.margins(x)[undecided] for lam, x in known.items()}
         check_ranges(ranges, margins_at, instance.loss.gamma)
+assert min(n.min() for n in decisions.values()) > 50
 
 # %% tags=["STS19-F5"]
 for key, (n_screened, n_misplaced, n_different, n_gaps) in counts.items():
@@ -405,7 +406,6 @@ for name, (n_L, n_R) in decisions.items():
         f"{name:3}: ranges of reduced problems, decisions all true: some {round(n_L, -2)} in L, "
         f"{round(n_R, -2)} in R"
     )
-    assert min(n_L, n_R) > 50
 print("values of lam just inside the widest ranges: at least", 10 * (n_inside // 10))
 assert claimed and true_margin < 1.0 - 1e-3 and dgb_reduced.radius < 1e-5  # the story
 assert counts["enlarged"][1] == counts["enlarged"][2] == 0
