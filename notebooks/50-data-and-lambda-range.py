@@ -1,25 +1,25 @@
 # %% [markdown]
 # # Data sets, triplets and the range of lambda
 #
-# STS19 Table 2 (full metrics) and the lower half of Table 4 (diagonal ones): how many triplets each data set has, the first $\lambda$
-# of its path and the last. All three can be computed, and two of them tell something the text does not: which instances "90 %" are, and
-# whether our data are the authors' data.
+# STS19 Table 2 (full metrics) and the lower half of Table 4 (diagonal metrics) print for each data set the number of triplets, the first $\lambda$
+# and the last $\lambda$ of the path. This notebook computes the three numbers. The numbers of triplets show how many instances "90 %" are, and the
+# ends of the path show whether our data are the authors' data.
 #
-# At the end you will have seen the tables again, measured, with the paper's numbers beside them.
+# At the end you will have seen the measured numbers next to the paper's numbers.
 #
-# Run it at another size with `safescreen run 50-data-and-lambda-range --profile laptop`.
+# Run the notebook at another size with `safescreen run 50-data-and-lambda-range --profile laptop`.
 
 # %% [markdown]
 # ## Parameters
 #
 # | name | meaning | paper |
 # |---|---|---|
-# | `dataset` | data sets, with commas between them; diagonal metrics for those of Table 4 | fourteen |
-# | `fraction`, `draws`, `seed` | share of the instances drawn at random, how often, and the seed | 0.9, 5 |
+# | `dataset` | data sets, separated by commas; the data sets of Table 4 have diagonal metrics | fourteen |
+# | `fraction`, `draws`, `seed` | share of the instances drawn at random, number of draws, first seed | 0.9, 5 |
 # | `gamma`, `ratio` | width of the smoothed hinge; $\lambda_t/\lambda_{t-1}$ | 0.05, 0.9 |
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
-# | `n_components` | principal components kept, 0: all features | 16 (a9a), 32 (mnist), by an autoencoder |
-# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
+# | `n_components` | number of principal components, 0: all features | 16 (a9a), 32 (mnist), by an autoencoder |
+# | `output_dir`, `rows_dir` | folder of the output files; folder of an earlier run whose rows are shown instead of new ones | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -54,8 +54,8 @@ limits = threadpool_limits(1)
 chosen = [name.strip() for name in dataset.split(",")]
 
 # %% [markdown]
-# The numbers printed in the paper: dimension, instances, classes, k (0: all), triplets, largest and smallest $\lambda$. The last four are those
-# of Table 4.
+# The next cell has the numbers of the paper: dimension, instances, classes, k (0: all), triplets, largest and smallest $\lambda$. The last four rows are
+# the data sets of Table 4.
 
 # %%
 COLUMNS = ["d", "n", "classes", "k", "triplets", "lam_max", "lam_min"]
@@ -82,25 +82,23 @@ DIAGONAL = (*PAPER.index[-4:], "gisette_valid")
 print(PAPER.to_string(float_format="{:.6g}".format))
 
 # %% [markdown]
-# ## Which instances are 90 %?
+# ## How many instances are 90 %?
 #
-# With k neighbours of either kind every instance has $k^2$ triplets (as long as its class has more than k members), so
-# that the number of triplets tells the number of instances. All of the paper's sets fit one rule: $\lfloor 0.9 n \rfloor + 1$.
-# For iris, where all triplets are used, the classes of $\lfloor 135 \rfloor + 1 = 136$ instances, split evenly, give its
-# number up to the chance of the draw.
+# With k neighbours of the same class and k of other classes every instance has $k^2$ triplets (if its class has more than k members). So
+# the number of triplets gives the number of instances. The paper's data sets fit the rule $\lfloor 0.9 n \rfloor + 1$; only rcv1 has slightly fewer triplets, because some of its classes are small.
+# For iris the paper uses all triplets. If $\lfloor 135 \rfloor + 1 = 136$ instances are split evenly into the three classes, the number of triplets agrees
+# with the paper's number up to the chance of the draw.
 
 # %% tags=["STS19-B2"]
 listed = PAPER[PAPER["k"] > 0]
 instances = listed["triplets"] / listed["k"] ** 2
 rule = np.floor(0.9 * listed["n"]) + 1.0
-fits = instances == rule
-print(
-    pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule, "equal": fits}).to_string(
-        float_format="{:.6g}".format
-    )
-)
-# rcv1 has classes of fewer than k + 1
-assert fits.drop("rcv1").all() and abs(instances["rcv1"] / rule["rcv1"] - 1.0) < 1e-3
+both = pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule})
+both["difference"] = instances - rule
+print(both.to_string(float_format="{:.6g}".format))
+assert (both["difference"].drop("rcv1") == 0.0).all()
+# rcv1 has classes of fewer than k + 1 instances
+assert abs(both.loc["rcv1", "difference"]) < 1e-3 * rule["rcv1"]
 sizes = 45, 45, 46
 even = sum(n * (n - 1) * (136 - n) for n in sizes)
 print("iris, 136 instances in classes of 45, 45 and 46:", even, "triplets")
@@ -110,10 +108,10 @@ assert abs(even - PAPER.loc["iris", "triplets"]) < 20
 # %% [markdown]
 # ## Triplets and both ends of the path, measured
 #
-# The path starts at the first $\lambda$ of a geometric sequence at which some triplet is on the zero piece of the loss, and
-# ends where the loss changes by less than 1 % relative to the step of $\lambda$. The sequence here starts at the smallest
-# $\lambda$ for which all triplets are known to be on the linear piece; the paper's start is "sufficiently large", so that the
-# two may differ by a step of 0.9.
+# The path starts at the first $\lambda$ of a geometric sequence at which some triplet is on the zero piece of the loss. It
+# ends where the loss changes by less than 1 % relative to the step of $\lambda$. Our sequence starts at the smallest
+# $\lambda$ for which all triplets are known to be on the linear piece. The paper's sequence starts at a "sufficiently large" $\lambda$, so
+# the two starts of the path may differ by a step of 0.9.
 
 
 
@@ -124,7 +122,7 @@ def neighbours_of(name):
 
 
 def columns_of(grid, n_triplets):
-    """Return the columns of a row that the path decides."""
+    """Return the columns of a row that follow from the path."""
     return {
         "all_linear_from": grid.path.lams[0],
         "lam_max": grid.lams[0],
@@ -136,7 +134,7 @@ def columns_of(grid, n_triplets):
 
 # %%
 def ends_of_path(name, draw):
-    """Return the row of a draw of a data set, and the processor seconds it took."""
+    """Return the row of a draw of a data set, and its processor seconds."""
     X, y = path_runs.draw(name, fraction, seed + draw, n_components=n_components)
     k = neighbours_of(name)
     started = time.process_time()
@@ -162,7 +160,7 @@ def ends_of_path(name, draw):
 
 # %%
 def of_draw(dataset, draw):
-    """Return the tables of a draw of a data set: its row, and the seconds it took."""
+    """Return the tables of a draw of a data set: its row, and its seconds."""
     row, seconds = ends_of_path(dataset, draw)
     return {"results": pd.DataFrame([row]), "timings": pd.DataFrame([seconds])}
 
@@ -172,43 +170,47 @@ if record.computes:
     record.rows("results", tables["results"])
     record.rows("timings", tables["timings"].sum().rename_axis("part").reset_index(name="seconds"))
 
-# %% tags=["nbval-ignore-output"]
+# %%
 results = record.read("results")
 grouped = results.groupby("dataset", sort=False)
 mean = grouped.mean(numeric_only=True)
-shown = mean[
-    ["d", "n", "drawn", "classes", "k", "triplets", "lam_max", "lam_min", "lams", "removable"]
-]
-counts = shown["triplets"].map("{:.9g}".format)  # all digits of counts of seven
+columns = ["d", "n", "drawn", "classes", "k", "triplets", "lam_max", "lam_min", "lams", "removable"]
+shown = mean[columns]
+counts = shown["triplets"].map("{:.9g}".format)  # all digits of large counts
 record.table("table_data", shown.assign(triplets=counts).reset_index())
 print(shown.to_string(float_format="{:.3g}".format))
 
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`. With k neighbours the number of triplets has to be the printed one, in every draw. Where all triplets are
-# taken it depends on the classes of the draw: the mean has to be within 1 % (one instance more or less of iris is 2 %). The ends are members
-# of a geometric sequence whose first term the paper does not give, so that the same problem may end a step apart, and two digits are
-# printed: the distance of the two means, in steps of 0.9, has to be below one step and half a unit of the second digit. The 95 % interval,
-# Student's, is that of the distance: the printed number has a spread too, that of five draws, or of one for $\lambda_{\max}$, which the paper
-# does not call an average. What it covers is undecided, and one draw decides nothing. Where the spread of the printed number alone covers the
-# bound, no number of draws of ours decides, and the sentence says so. The ends of reduced data, whose features are not the
-# paper's, and the part of gisette that is at hand have rows of our own.
+# `conclusions.yml` has the rules and their histories.
+#
+# * **Numbers of triplets.** With k neighbours the number of triplets has to equal the printed number in every draw. With all triplets the
+#   number depends on the classes of the draw, and the mean has to be within 1 % of the printed number (one instance more or less changes iris by 2 %).
+# * **Ends of the path.** The ends are members of a geometric sequence whose first term the paper does not give, so the ends of the
+#   same problem may differ by a step. The paper prints two digits. Therefore the distance of our mean from the printed number, in steps of 0.9, has to be below one step
+#   plus half a unit of the second digit.
+# * **Intervals.** The 95 % interval (Student's) belongs to this distance. The printed number has a spread too: the spread of a mean of five draws,
+#   or of one draw for $\lambda_{\max}$, which the paper does not call an average. A bound inside the interval means undecided, and one draw
+#   decides nothing. If the spread of the printed number alone covers the bound, more draws of ours cannot decide, and the sentence says so.
+# * **Rows of our own.** Two kinds of rows are not compared with the paper: the ends of reduced data, whose features are not the
+#   paper's, and the available part of gisette.
 
 # %%
 def distance(values, printed_draws):
-    """Return values whose mean is the distance of the mean of `values` from zero, spread as the
-    difference of two means is.
+    """Return values whose mean is the distance of the mean of `values` from zero.
+
+    Their spread is the spread of the difference of two means, ours and the printed one.
     """
     mean = values.mean()
-    return np.sign(mean or 1.0) * (
-        mean + (values - mean) * np.sqrt(1.0 + len(values) / printed_draws)
-    )
+    spread = (values - mean) * np.sqrt(1.0 + len(values) / printed_draws)
+    return np.sign(mean or 1.0) * (mean + spread)
 
 
 def limit_of(steps, bound, printed_draws):
-    """Return a half-sentence if the spread of the printed number alone keeps the distance
-    undecided, however many draws are ours.
+    """Return a half-sentence if no number of our draws can decide the distance.
+
+    This is so if the spread of the printed number alone covers the bound.
     """
     spread = 1.96 * steps.std(ddof=1) / np.sqrt(printed_draws)
     if not abs(abs(steps.mean()) - bound) <= spread:
@@ -225,7 +227,7 @@ def paper_of(name):
 
 
 def is_part(name):
-    """Return whether only a part of the paper's data set is at hand."""
+    """Return whether only a part of the paper's data set is available."""
     return name.endswith("_valid")
 
 
@@ -266,7 +268,7 @@ def judged(name, ours, paper):
         of_end, of_words = judged_end(end, ours, paper)
         values |= of_end
         words |= of_words
-    # however few features are kept, as many triplets
+    # the number of triplets does not depend on the number of features
     is_whole = not is_part(name) and fraction == 0.9
     whose = {"counts": path_runs.whose(is_whole, 0.0, 1e-6), "ends": "own"}
     if not n_components and fraction == 0.9:
@@ -281,7 +283,7 @@ COMPARED = ("triplets", "lam_max", "lam_min")
 
 
 def compared(name, ours, paper):
-    """Return the rows of a data set that stand beside the paper's."""
+    """Return the rows that compare a data set with the paper."""
     rows = []
     for column in COMPARED:
         mean_of = ours[column].mean()
@@ -297,7 +299,7 @@ def compared(name, ours, paper):
     return rows
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 comparison = []
 conclusions = []
 
@@ -318,7 +320,7 @@ record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper"
 timings = record.read("timings").set_index("part")["seconds"]
 record.summary(timings={"run": round(float(timings["run"]), 3)})
 
-# %% tags=["nbval-ignore-output"]
+# %%
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %% [markdown]
@@ -340,48 +342,42 @@ ax.invert_xaxis()
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 record.figure("lambda", figure)
 figures.show(
-    "Each row is the range of lambda of the path of a data set, from the bottom "
-    f"{', '.join(chosen)}; lambda is logarithmic and falls to the right. "
-    "A thick black line is ours; a thin grey one above it, where the paper has the data set, is "
-    "the paper's. "
-    "The largest lambda of ours: "
+    "Each row shows the range of lambda of the path of a data set. The rows from the bottom are "
+    f"{', '.join(chosen)}. Lambda is logarithmic and falls to the right. The thick black line is "
+    "our range; the thin grey line above it is the paper's range, if the paper has the data set. "
+    "Our largest lambda: "
     f"{figures.listed(mean.loc[chosen, 'lam_max'].to_dict(), '{:.2g}')}."
 )
 
-# %% tags=["nbval-ignore-output"]
+# %%
 print("CPU seconds:", timings.round(2).to_dict())
 limits.unregister()
 
 # %% [markdown]
 # ## Reading the result
 #
-# Ours over the paper's, means over draws, in all records:
+# The next cell prints our means over draws divided by the paper's numbers, for all records:
 
-# %% tags=["nbval-ignore-output"]
-tables = [
-    pd.read_csv(file)
-    for file in sorted(Path("../outputs/paper/50-data-and-lambda-range").glob("*/comparison.csv"))
-]
+# %%
+files = sorted(Path("../outputs/paper/50-data-and-lambda-range").glob("*/comparison.csv"))
+tables = [pd.read_csv(file) for file in files]
 if tables:
     every = pd.concat(tables)
     every[["data", "quantity"]] = every["quantity"].str.split(": ", expand=True)
     every["ratio"] = every["ours"] / every["paper"]
-    print(
-        every.pivot(index="data", columns="quantity", values="ratio").to_string(
-            float_format="{:.2f}".format
-        )
-    )
+    ratios = every.pivot(index="data", columns="quantity", values="ratio")
+    print(ratios.to_string(float_format="{:.2f}".format))
 
 # %% [markdown]
-# * With the rule above the numbers of triplets are the paper's to the last digit wherever k is finite and the data are at hand.
-# * Both ends are near the paper's on the authors' data: iris, wine, segment, satimage, phishing and colon-cancer. madelon and usps are further
-#   away. $\lambda_{\max}$ has the fourth power of the scale of the features, which the paper does not state, and is set by one extreme triplet.
-# * The end of iris moves by several steps from draw to draw.
+# * With the rule above our numbers of triplets equal the paper's numbers to the last digit wherever k is finite and the data are available.
+# * Both ends of the path are near the paper's ends on the authors' data: iris, wine, segment, satimage, phishing and colon-cancer. madelon and usps are further
+#   away. $\lambda_{\max}$ grows with the fourth power of the scale of the features, which the paper does not state, and one extreme triplet determines it.
+# * The last $\lambda$ of iris changes by several steps from draw to draw.
 #
 # ## Fine print
 #
-# * sensit, cifar10, rcv1 and the training part of gisette are not at hand. a9a and mnist were reduced by an autoencoder whose training the
-#   paper does not describe; the runs of those names take as many principal components (centered, not scaled), which gives the same number of
-#   triplets and another range of $\lambda$.
-# * breast-cancer and digits are not in the paper; k = 15 is used.
-# * "removable" is the mean share of triplets outside the quadratic piece at the solutions, the most any screening can take away.
+# * sensit, cifar10, rcv1 and the training part of gisette are not available. The authors reduced a9a and mnist by an autoencoder whose training the
+#   paper does not describe. Our runs of these two data sets use the same number of principal components (centered, not scaled). This gives the same number of
+#   triplets and a different range of $\lambda$.
+# * The paper does not have breast-cancer and digits; our runs use k = 15 for them.
+# * "removable" is the mean share of triplets outside the quadratic piece at the solutions. No screening can decide more triplets.
