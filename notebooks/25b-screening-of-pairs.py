@@ -267,7 +267,7 @@ print(
 assert n_L + n_R > 0.2 * n_all and min(n_L, n_R) > 1000
 
 # %% [markdown]
-# ### A whole path
+# ### A path
 #
 # The next cell solves paths of twelve values of $\lambda$ for iris and wine with twenty neighbours: once with a list of
 # triplets and the rule for single triplets, once with products and without screening. The solutions agree within their certified

@@ -32,7 +32,7 @@ from safescreen_book import datasets, figures
 # three cones (on the left it shows a plane of matrices). The same code builds the balls of all three problems: the gradient
 # bound (GB) and the projected gradient bound (PGB) from one evaluation.
 #
-# Without a cone the two balls are equal. PGB is smaller the more of GB lies outside the cone.
+# Without a cone the two balls are equal. With a cone PGB is much smaller than GB if a large part of GB lies outside the cone.
 
 # %%
 points = np.random.default_rng(3).standard_normal((12, 2)) * [1.0, 0.6]

@@ -274,7 +274,7 @@ def random_reference(kind, repeat, rng):
 def as_in_the_table(name, instance, weight, x, alpha):
     """Compare the library's balls at several lam with the table, and return the differences.
 
-    A difference is the one of the squared radii over a + c/lam^2 + P/lam.
+    Each is the difference of two squared radii, divided by a + c/lam^2 + P/lam.
     """
     A, B, a, b, c = form(name, instance, x, alpha)
     dual_point = () if name == "GB" else (alpha,)

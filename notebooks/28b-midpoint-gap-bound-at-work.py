@@ -229,7 +229,7 @@ for name, prob in sets.items():
 # ## Break it: a dual point of another $\lambda$
 #
 # The radius of MGB depends on the dual point as much as on $x$. The next cell keeps $x$ at the shortened solution and uses dual points of other
-# values of $\lambda$. The ball still contains the solution, but the farther this $\lambda$ is, the larger is the ball and the less it screens.
+# values of $\lambda$. The ball still contains the solution, but a dual point of a more distant $\lambda$ gives a larger ball that screens less.
 
 # %%
 prob = sets["iris"]

@@ -398,8 +398,8 @@ expected = costs["factor that one screening a lam should save"]
 explanation = (
     f"Without screening a lam takes the time of {passes:.1f} passes here, and one screening takes "
     f"the time of {one_screening:.1f} passes. Screening once for each lam should then make the "
-    f"path about {expected:.1f} times faster. The factor is smaller the less time a pass takes "
-    "compared with a screening."
+    f"path about {expected:.1f} times faster. Cheaper passes would make this factor smaller, "
+    "because screening can save only the time of passes."
 )
 print(explanation)
 
