@@ -552,7 +552,7 @@ figures.show(
 # |---|---|---|---|---|---|
 # | limit of $\lambda r$ | $\frac12\Vert H\Vert$ | $\frac12\Vert[H]_K\Vert$ | $\Vert[H]_K\Vert$ | $\frac12\lambda_0\Vert x_0\Vert$ | $\lambda_0(\frac12\Vert x_0\Vert + \varepsilon)$ |
 #
-# (If $[H]_K = 0$ the limit is 0, and the radius grows more slowly or not at all.) The table is about a reference that is *kept*.
+# (If $[H]_K = 0$ the limits of PGB, MGB and DGB are 0, and their radii grow more slowly or not at all.) The table is about a reference that is *kept*.
 # On a path each $\lambda$ takes the solution for the previous $\lambda_0 = \lambda/\rho$. Then RPB has the radius
 # $r = \frac{1-\rho}{2\rho}\|x_0\|$ at every $\lambda$, a fixed share of the solution's length, and this length
 # stays finite if the total loss has a smallest value at a finite point of the cone. But the radius of RRPB also includes

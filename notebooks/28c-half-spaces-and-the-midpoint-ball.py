@@ -162,7 +162,7 @@ assert 0.2 < np.mean(clouds) < 0.8
 # The dome is also the region of Dynamic Sasvi (Yamada and Yamada, 2021). Their paper starts from the duality of Fenchel and Rockafellar, which gives two
 # inequalities. First, the dual objective
 # $D(z) = \langle y, z\rangle - \frac12\|z\|^2$ is strongly concave, so its feasible maximiser $z$ has $D(z) \ge D(\theta) + \frac12\|z - \theta\|^2$. Since $D$ is quadratic,
-# this is $\langle y - z, z - \theta\rangle \ge 0$, the ball of (1), which is smaller than the Gap Safe sphere. Second, Fenchel's inequality for $\mu\|\cdot\|_1$ at any $\beta$ is
+# this is $\langle y - z, z - \theta\rangle \ge 0$, the ball of (1). (The Gap Safe sphere uses a weaker form of this inequality, with the primal objective of $\beta$ in place of $D(z)$.) Second, Fenchel's inequality for $\mu\|\cdot\|_1$ at any $\beta$ is
 # (2). Sasvi (Liu et al., 2014) is the case of an exact $\beta$ for another $\mu_0$, scaled. The cells below check both papers' inequalities.
 # DGB is the Gap Safe sphere ([`47-when-everything-is-decided`](47-when-everything-is-decided.ipynb)), and MGB is the sum of (1) and (2).
 
