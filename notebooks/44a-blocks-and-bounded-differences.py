@@ -1,20 +1,14 @@
 # %% [markdown]
 # # Three tools: blocks, suprema, bounded differences
 #
-# A similarity is learned from triplets of a sample and then judged on points that it has not seen. How much
-# worse can it be there? Section 4 of HDSL19 answers with a bound, and its proof stands on three lemmas
-# about averages over triplets. This notebook proves the three and computes each of them exactly somewhere.
-# All three are right. [`44b-complexity-of-atoms`](44b-complexity-of-atoms.ipynb) then looks at the fourth, which is not.
+# A program learns a similarity from the triplets of a sample. How much larger can the risk of this similarity be on new points? Section 4 of HDSL19 gives a bound. Its proof uses four lemmas. Three of them are about averages over triplets: this notebook proves them, and checks each one on an example in exact numbers. These three are right. The fourth lemma is false: see [`44b-complexity-of-atoms`](44b-complexity-of-atoms.ipynb).
 #
 # At the end you will have seen that
 #
-# * an average over all triplets of a sample, which depend on each other, is a mean of averages over
-#   independent triplets: an identity, in fractions;
-# * a supremum over such averages is at most one over independent triplets, and why a data file that is
-#   sorted by class breaks this;
-# * a function that no single point can change by much stays close to its mean, and that the width in this
-#   statement cannot be divided by $\sqrt2$;
-# * how much a single point can change the training risk: a third of what one counts at first sight.
+# * an average over all triplets of a sample, which depend on each other, equals a mean of averages over independent triplets (checked in fractions);
+# * the expected supremum of such averages is at most the expected supremum of averages over independent triplets, and the bound fails if the data file is sorted by class;
+# * a function that no single point can change by much stays close to its mean, and the width in this statement cannot be divided by $\sqrt2$;
+# * a single point can change the training risk by at most a third of what a first count suggests.
 
 # %%
 import itertools
@@ -30,11 +24,7 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The story in a picture
 #
-# Draw 60 points, one in five of class 1, and count which share of all ordered triplets has its first two
-# points from one class and the third from the other. There are $60 \cdot 59 \cdot 58 = 205\,320$ triplets,
-# but only 60 independent points. Repeat with new points. The shares have a standard deviation of 0.03. An
-# average of 205 320 independent triplets would have 0.0008, one of 20 has 0.08. The truth is near the 20:
-# sixty points hold 20 triplets that share no point, and that is what the lemmas below build on.
+# Draw 60 points. Each point is of class 1 with probability 1/5, otherwise of class 2. Count the share of all ordered triplets whose first two points are of one class and whose third point is of the other class. There are $60 \cdot 59 \cdot 58 = 205\,320$ triplets, but only 60 independent points. Repeat with new points. The cell below prints the standard deviation of these shares. It also prints the standard deviation of an average over 20 independent triplets. With 205 320 independent triplets the average would have a standard deviation of $\sqrt{0.16 \cdot 0.84 / 205\,320} \approx 0.0008$. The standard deviation of the shares is far above this number. It is nearer to the standard deviation with 20 triplets. Sixty points contain 20 triplets that share no point. The lemmas below compare all triplets with such separate triplets.
 
 # %%
 rng = np.random.default_rng(2)
@@ -44,6 +34,13 @@ rest = n - of_class_1
 shares = of_class_1 * rest * (of_class_1 - 1 + rest - 1) / (n * (n - 1) * (n - 2))
 labels = rng.uniform(size=(draws, 20, 3)) < 0.2
 of_blocks = ((labels[..., 0] == labels[..., 1]) & (labels[..., 1] != labels[..., 2])).mean(axis=1)
+
+spread_all = np.std(shares)
+spread_blocks = np.std(of_blocks)
+print(f"all triplets:      mean {np.mean(shares):.3f}, standard deviation {spread_all:.3f}")
+print(f"separate triplets: mean {np.mean(of_blocks):.3f}, standard deviation {spread_blocks:.3f}")
+assert abs(np.mean(shares) - 0.16) < 0.01
+assert 0.3 < spread_all / spread_blocks < 1.0
 
 # %%
 edges = np.arange(-0.025, 0.526, 0.05)
@@ -56,21 +53,13 @@ figures.lines(
     counts,
     middle,
     xlabel="share of triplets with two of one class and one of another",
-    ylabel="part of the samples",
+    ylabel="share of the samples",
     marks=True,
 )
-spread = np.std(shares), np.std(of_blocks)
-print(
-    f"mean {np.mean(shares):.3f} and {np.mean(of_blocks):.3f}; standard deviation {spread[0]:.3f} "
-    f"and {spread[1]:.3f}"
-)
-assert abs(np.mean(shares) - 0.16) < 0.01 and 0.3 < spread[0] / spread[1] < 1.0
 figures.show(
-    f"Curves show how the share of such triplets is distributed over {draws} "
-    "samples, around the mean "
-    f"{np.mean(shares):.2f}. The standard deviation is {spread[0]:.2f} with all "
-    f"{n * (n - 1) * (n - 2)} "
-    f"triplets and {spread[1]:.2f} with separate triplets."
+    f"Curves show the distribution of the share of such triplets over {draws} samples. "
+    f"The mean is {np.mean(shares):.2f}. The standard deviation is {spread_all:.2f} with all "
+    f"{n * (n - 1) * (n - 2)} triplets and {spread_blocks:.2f} with separate triplets."
 )
 
 # %% [markdown]
@@ -99,23 +88,18 @@ figures.show(
 # | none | Lemma 2: it is an identity |
 # | points independent, of one distribution | Lemma 3 |
 # | arguments independent | Lemma 4 |
-#
-# The numbers are those of HDSL19.
+# HDSL19 numbers the lemmas in the same way.
 
 # %% [markdown]
 # ## Lemma 2: counting permutations
 #
-# Fix an ordered triplet $(i, j, k)$ and one of the $m$ places of the average. In how many of the $n!$
-# permutations does the triplet stand there? Three values are fixed, the other $n - 3$ are free: $(n-3)!$.
-# So the mean over all permutations gives every triplet the same weight,
+# Fix an ordered triplet $(i, j, k)$ and one of the $m$ blocks of the average. How many of the $n!$ permutations put the triplet into this block? Three values are fixed, and the other $n - 3$ values are free, so the answer is $(n-3)!$. The mean over all permutations therefore gives every triplet the same weight,
 #
 # $$\frac{m\,(n-3)!}{m\; n!} = \frac{1}{n(n-1)(n-2)} ,$$
 #
-# which is its weight in $U_n$. This holds when $n$ is no multiple of 3, too: the points left over are
-# others for each permutation.
+# which is its weight in $U_n$. The identity also holds if $n$ is no multiple of 3: each permutation then omits one or two points, and not always the same ones.
 #
-# In exact arithmetic, over *all* permutations, with a function $q$ without any symmetry, a table of random
-# integers:
+# The next cell compares the two sides in exact arithmetic, over *all* permutations. Its function $q$ is a table of random integers and has no symmetry:
 
 # %% tags=["HDSL19-L2"]
 rng = np.random.default_rng(0)
@@ -124,7 +108,8 @@ for n in range(3, 9):
     triplets = np.array(list(itertools.permutations(range(n), 3)))
     u_statistic = Fraction(int(q[tuple(triplets.T)].sum()), len(triplets))
 
-    m, shuffled = n // 3, np.array(list(itertools.permutations(range(n))))
+    m = n // 3
+    shuffled = np.array(list(itertools.permutations(range(n))))
     blocks = q[shuffled[:, :m], shuffled[:, m : 2 * m], shuffled[:, 2 * m : 3 * m]]
     mean_of_means = Fraction(int(blocks.sum()), m * math.factorial(n))
     assert mean_of_means == u_statistic
@@ -133,22 +118,20 @@ for n in range(3, 9):
 # %% [markdown]
 # ## Lemma 3: a supremum of a mean is at most the mean of the suprema
 #
-# Take Lemma 2 and a supremum over $Q$ on both sides. For every permutation the best function for the mean
-# does no better than the best function for that permutation alone:
+# Take the supremum over $Q$ on both sides of Lemma 2. In every permutation the function that is best for the mean gives at most the value of the function that is best for this permutation alone:
 #
 # $$\sup_q U_n(q) \le \text{mean over } \pi \text{ of } \sup_q \frac1m\sum_i q(z_{\pi(i)}, z_{\pi(i+m)}, z_{\pi(i+2m)}) .$$
 #
-# Now take expectations. The points are independent and of one distribution, so a shuffled sample has the
-# distribution of the sample itself, and all permutations have the same expectation. That is the lemma.
+# Now take expectations. The points are independent and have one distribution, so a shuffled sample has the same distribution as the sample itself. All permutations therefore have the same expectation, which proves the lemma.
 #
-# With three possible points, of probability 1/2, 1/3 and 1/6, all $3^n$ samples can be listed, and both
-# sides are exact fractions.
+# A distribution on three points, with probabilities 1/2, 1/3 and 1/6, has $3^n$ samples. The next cell lists all of them and computes both sides as exact fractions.
 
 
 # %% tags=["HDSL19-L3"]
 def both_sides(Q, n, weights=(3, 2, 1), order=None):
-    """Expected suprema of U-statistic and blocks; `order` rearranges each sample."""
-    m, samples = n // 3, np.array(list(itertools.product(range(3), repeat=n)))
+    """Expected suprema of the U-statistic and of the blocks; `order` rearranges each sample."""
+    m = n // 3
+    samples = np.array(list(itertools.product(range(3), repeat=n)))
     probability = np.array(weights)[samples].prod(axis=1)
     ordered = samples if order is None else order(samples)
     i, j, k = np.array(list(itertools.permutations(range(n), 3))).T
@@ -156,27 +139,25 @@ def both_sides(Q, n, weights=(3, 2, 1), order=None):
     thirds = (ordered[:, part * m : (part + 1) * m] for part in range(3))
     block_sum = Q[:, *thirds].sum(axis=2).max(axis=0)
     total = sum(weights) ** n
-    of_u, of_blocks = int(probability @ u_sum), int(probability @ block_sum)
+    of_u = int(probability @ u_sum)
+    of_blocks = int(probability @ block_sum)
     return Fraction(of_u, total * len(i)), Fraction(of_blocks, total * m)
 
 
+# %% tags=["HDSL19-L3"]
 rng = np.random.default_rng(1)
 for n in range(3, 8):
     for n_functions in (1, 2, 20):
         left, right = both_sides(rng.integers(-9, 10, (n_functions, 3, 3, 3)), n)
         assert left <= right and (left == right or n_functions > 1)
-    print(
-        f"n = {n}: 20 functions, {float(left):.4f} <= {float(right):.4f};  with one function both "
-        "sides are equal"
-    )
+    print(f"n = {n}: 20 functions, {float(left):.4f} <= {float(right):.4f}")
 
 # %% [markdown]
-# With one function both sides are its expectation. With several, the few blocks leave more room for choice.
+# With one function both sides are equal to its expectation (asserted above). With several functions the right side is larger, because an average over few blocks varies more, and so its largest value is higher.
 #
 # ### Break it: a sorted sample
 #
-# Data files often come sorted by class. The U-statistic does not care about the order; the blocks do. Take
-# the function that says whether a triplet has two points of one class and one of another, on three classes:
+# Many data files are sorted by class. The order changes the blocks, but not the U-statistic. Take three classes, and the function $q$ that is 1 if the first two points of a triplet are of one class and the third is of another, and 0 otherwise:
 
 # %%
 a, b, c = np.meshgrid(*3 * [np.arange(3)], indexing="ij")
@@ -186,11 +167,11 @@ for name, order in (("as drawn", None), ("sorted", lambda samples: np.sort(sampl
     print(f"{name:8}  q: U-statistic {float(left):.4f}, blocks {float(right):.4f}")
     assert (left == right) == (order is None)
 left, right = both_sides(-admissible, 6, order=order)
-print(f"sorted   -q: U-statistic {float(left):.4f} <= blocks {float(right):.4f}?", left <= right)
+print(f"sorted   -q: U-statistic {float(left):.4f}, blocks {float(right):.4f}: not a bound")
 assert left > right
 
 # %% [markdown]
-# ## Lemma 4: a step at a time
+# ## Lemma 4: one argument at a time
 #
 # Reveal the arguments one by one. The conditional expectation of $f$ starts at $\mathbb{E} f$, ends at $f$,
 # and takes $n$ steps. Given what has been revealed, a step $V$ has mean zero and lies in an interval of
@@ -198,12 +179,9 @@ assert left > right
 #
 # ### Hoeffding's lemma for one step
 #
-# *Claim:* $\mathbb{E}\, e^{sV} \le e^{s^2 c^2/8}$. As $e^{sV}$ is convex in $V$, the worst $V$ sits at the
-# two ends of its interval only. Let it be at the upper end with probability $p$, and $h = sc$. Then the
-# logarithm of its moment is $\psi(h) = \log(1 - p + p e^h) - ph$.
+# *Claim:* $\mathbb{E}\, e^{sV} \le e^{s^2 c^2/8}$. The function $e^{sV}$ is convex in $V$, so the expectation is largest for a $V$ that takes only the two ends of its interval as values. Let $p$ be the probability of the upper end, and let $h = sc$. Then the logarithm of $\mathbb{E}\, e^{sV}$ is $\psi(h) = \log(1 - p + p e^h) - ph$.
 #
-# Sympy: $\psi(0) = \psi'(0) = 0$, and $\psi'' = t(1 - t)$ with $t = p e^h/(1 - p + p e^h)$ between 0 and 1.
-# So $\psi'' \le \frac14$, and $\psi(h) \le h^2/8$.
+# Sympy confirms that $\psi(0) = \psi'(0) = 0$ and $\psi'' = t(1 - t)$, where $t = p e^h/(1 - p + p e^h)$ lies between 0 and 1. So $\psi'' \le \frac14$, and therefore $\psi(h) \le h^2/8$.
 
 # %% tags=["HDSL19-L4"]
 h, p, t = sp.symbols("h p t", positive=True)
@@ -217,10 +195,7 @@ print("psi(0) = psi'(0) = 0, psi'' = t (1 - t) = 1/4 - (t - 1/2)^2")
 # %% [markdown]
 # ### All steps together
 #
-# The $n$ steps multiply: $\mathbb{E}\, e^{s(f - \mathbb{E}f)} \le e^{n s^2 c^2/8}$. Markov's inequality
-# bounds the probability that $f$ exceeds its mean by $\tau$ by $e^{n s^2 c^2/8 - s\tau}$ for every $s > 0$.
-# The best $s$ gives $e^{-2\tau^2/(nc^2)}$. Set it to $\delta$ for one side; set twice that to $\delta$ for
-# both.
+# The bounds of the $n$ steps are multiplied: $\mathbb{E}\, e^{s(f - \mathbb{E}f)} \le e^{n s^2 c^2/8}$. By Markov's inequality the probability that $f$ exceeds its mean by $\tau$ is at most $e^{n s^2 c^2/8 - s\tau}$, for every $s > 0$. The best $s$ gives $e^{-2\tau^2/(nc^2)}$. For a one-sided bound set $\delta = e^{-2\tau^2/(nc^2)}$; for a two-sided bound set $\delta = 2 e^{-2\tau^2/(nc^2)}$.
 
 # %% tags=["HDSL19-L4"]
 s, c_, n_, tau = sp.symbols("s c n tau", positive=True)
@@ -232,9 +207,7 @@ assert sp.simplify(exponent.subs(s, best) + 2 * tau**2 / (n_ * c_**2)) == 0
 # %% [markdown]
 # ### Does it match? Sums of signs
 #
-# For the sum of $n$ signs $c = 2$, and the tails are binomial: exact numbers. The lemma allows a
-# probability of $\delta$; the table shows the largest $P/\delta$ over 24 values of $\delta$ down to
-# $10^{-12}$. With $n/4$ in place of $n/2$ the statement would be false by a factor of thousands.
+# For a sum of $n$ signs $c = 2$, and the exact tail probability $P$ is binomial. The lemma says that $P \le \delta$. The table shows the largest $P/\delta$ over 24 values of $\delta$ down to $10^{-12}$. With $n/4$ in place of $n/2$ the statement would be false: for large $n$ the ratio $P/\delta$ is far above 1.
 
 # %% tags=["HDSL19-L4"]
 levels = 10.0 ** -np.arange(0.5, 12.1, 0.5)
@@ -255,8 +228,7 @@ for n in (5, 50, 500, 5000):
 
 # %% [markdown]
 # ### Does it match? The shares of the first picture
-#
-# There the lemma holds with $c = 1/n$ (the next section says why).
+# For these shares the lemma holds with $c = 1/n$. The section after the next one derives this $c$.
 
 # %% tags=["HDSL19-L4"]
 expected = 0.2 * 0.8
@@ -264,34 +236,26 @@ for delta in (0.5, 0.1, 0.01):
     outside = np.mean(np.abs(shares - expected) > np.sqrt(math.log(2 / delta) / (2 * 60)))
     print(f"share of triplets, delta {delta:4}: outside in {outside:.4f} of the samples")
     assert outside <= delta
-print(
-    f"{len(shares)} random sets of 60 points: none of the three levels is exceeded more often "
-    "than promised"
-)
+print(f"{len(shares)} random sets of 60 points: at all three levels the share outside is <= delta")
 
 # %% [markdown]
 # ### Break it: arguments that are not independent
 #
-# Let all 100 signs be one and the same sign. The sum is $\pm100$, always, and the lemma would promise 27.
+# Let one random sign be repeated 100 times. The sum is then always $\pm100$. The lemma would allow at most the number below.
 
 # %%
 promised = math.sqrt(2 * 100 * math.log(2 / 0.05))
-print(f"|f| = 100 with certainty, promised with probability 0.95: at most {promised:.1f}")
+print(f"|f| = 100 always; the lemma would allow at most {promised:.1f} with probability 0.95")
 assert promised < 100.0
 
 # %% [markdown]
 # ## How much one point can change the training risk
 #
-# A triplet is *admissible* if its first two points are of one class and the third of another. The others
-# have no loss. A point takes part in $3(n-1)(n-2)$ of the ordered triplets, but in how many admissible
-# ones?
+# A triplet is *admissible* if its first two points are of one class and its third point is of another. A triplet that is not admissible has no loss. A point is in $3(n-1)(n-2)$ of the ordered triplets. In how many admissible triplets can it be?
 #
-# Let $a$ of the other points share its class and $b = n - 1 - a$ not. As the first point it is in $ab$
-# admissible triplets, as the second in $ab$, and as the third in at most $b(b-1)$. Together
-# $b(2a + b - 1) = b\,(2(n-1) - b - 1)$, which is largest for $b = n - 1$: $(n-1)(n-2)$.
+# Let $a$ of the other points be of the same class, and $b = n - 1 - a$ of other classes. The point is the first one of $ab$ admissible triplets, the second one of $ab$, and the third one of at most $b(b-1)$. The sum is $b(2a + b - 1) = b\,(2(n-1) - b - 1)$. It is largest for $b = n - 1$, where it equals $(n-1)(n-2)$.
 #
-# So if the loss lies between 0 and $\ell_{\max}$, one point changes the training risk by at most
-# $c = \ell_{\max}/n$. For every way to split up to 14 points among up to four classes:
+# So if the loss lies between 0 and $\ell_{\max}$, one point changes the training risk by at most $c = \ell_{\max}/n$. The next cell checks the count for every way to split up to 14 points among up to four classes:
 
 # %%
 for n in range(3, 15):
@@ -302,20 +266,17 @@ for n in range(3, 15):
             as_third = sum(size * (size - 1) for size in others)
             largest = max(largest, 2 * own * sum(others) + as_third)
     assert largest == (n - 1) * (n - 2)
-print("n = 3 to 14: a point is in at most (n-1)(n-2) admissible triplets, and can be in as many")
+print("n = 3 to 14: the largest number of admissible triplets of a point is (n-1)(n-2)")
 
 # %% [markdown]
 # ## Exercise
 #
-# Lemma 2 shows why 20 separate triplets are a fair picture of 60 points. Is the average over *all* triplets
-# ever further from its mean, in the sense of a larger variance, than the average over the $m$ blocks?
+# Lemma 2 expresses the average over all triplets of 60 points by averages over 20 separate triplets. Can the average over *all* triplets have a larger variance than the average over the $m$ blocks?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# No. By Lemma 2 $U_n$ is a mean of averages over blocks, one a permutation, and all of them have the same
-# variance. The variance of a mean of variables of equal variance is at most that variance (it would be
-# equal if all were the same variable). In the picture the standard deviations are 0.03 and 0.08.
+# No. By Lemma 2, $U_n$ is a mean of averages over blocks, with one average for each permutation. All these averages have the same variance. The mean of several variables with equal variance has at most this variance (and exactly this variance only if all variables are equal). The first cell of this notebook prints both standard deviations.
 #
 # </details>
 
@@ -326,14 +287,13 @@ for p in (0.1, 0.2, 0.5):
     all_triplets = first * second * 28 / (30 * 29 * 28)
     admissible_share = p * (1 - p)
     assert np.var(all_triplets) < admissible_share * (1 - admissible_share) / 10
-print("variance of the U-statistic below that of ten blocks, three distributions of two classes")
+print("in all three distributions the U-statistic has a smaller variance than a mean of ten blocks")
 
 # %% [markdown]
 # ## Fine print
 #
-# * **What the paper counts.** HDSL19 takes all $3(n-1)(n-2)$ triplets of a point, and not only the
-#   admissible ones. That is correct and three times as much.
-# * **Seeds** are fixed, and every comparison with random numbers leaves room.
+# * **What the paper counts.** HDSL19 counts all $3(n-1)(n-2)$ triplets of a point, admissible or not. The bound with this count is correct, and $c$ is three times as large.
+# * **Seeds** are fixed, and every comparison with random numbers has a wide margin.
 #
 # Next: [`44b-complexity-of-atoms`](44b-complexity-of-atoms.ipynb).
 #
