@@ -1,21 +1,14 @@
 # %% [markdown]
 # # How many similarities are there to choose from?
 #
-# Someone who may choose among many similarities after seeing the sample will find one that fits the noise.
-# The Rademacher complexity measures by how much. HDSL19 bounds it for similarities made of $k$ atoms by a
-# number with $\log k$ in it and no dimension $d$: with few atoms there is little to choose from. The
-# printed bound is false. The choice is not among the $k$ atoms of one matrix but among all $d(d-1)$ atoms
-# there are.
+# A learner that chooses among many similarities after seeing the sample finds one that fits the noise. The Rademacher complexity measures how well such a similarity can fit noise. For similarities made of $k$ atoms, HDSL19 bounds the complexity by a number that contains $\log k$ but not the dimension $d$. The printed bound is false, because the learner chooses among all $d(d-1)$ atoms, and not among the $k$ atoms of one matrix.
 #
 # At the end you will have seen
 #
-# * how the excess of the true risk over the training risk is bounded by the complexity (symmetrization),
-#   and how the loss drops out of it (contraction), both derived and both computed exactly on something
-#   small;
-# * the step at which the printed proof goes wrong, and a bound that holds, $\log d(d-1)$ in place of
-#   $\log k$ and a quarter of the constant;
-# * the printed bound fail for $k = 1$ in every setting tried, because it says 0;
-# * for every $k$ a distribution on which it fails, with the complexity computed exactly.
+# * how the complexity bounds the difference between the true risk and the training risk (symmetrization), and how the loss is removed from the complexity (contraction); both steps are derived, and checked exactly on small examples;
+# * the step at which the printed proof goes wrong, and a bound that holds: it has $\log d(d-1)$ in place of $\log k$, and a quarter of the constant;
+# * that the printed bound is false for $k = 1$ in every setting tested, because the bound is then 0;
+# * for every $k$ a distribution on which the printed bound is false, with a lower bound of the complexity that is computed exactly.
 
 # %%
 import itertools
@@ -40,11 +33,7 @@ loss = ss.SmoothedHinge(gamma=1.0)
 # %% [markdown]
 # ## The story in a picture
 #
-# Give a similarity something that cannot be learned: 30 triplets with random signs $\sigma_i$, which it
-# should score high where the sign is $+1$ and low where it is $-1$. The best score it reaches on average is
-# the complexity. Here is that score for growing dimension $d$ (left), and for growing samples (right), on
-# random features that come as identical twins. The printed bound for one atom is 0, and the printed bounds
-# for any number of atoms are flat in $d$. The score is not.
+# Take 30 triplets and give each a random sign $\sigma_i$. A similarity should score a triplet high if its sign is $+1$, and low if its sign is $-1$. There is nothing to learn. The complexity is the expectation of the best mean score of any similarity. The figure shows the complexity for growing dimension $d$ (left) and for growing samples (right). The features are random, and each one occurs twice (twins). The printed bound for one atom is 0. The printed bounds for more atoms do not depend on $d$, but the complexity grows with $d$.
 
 
 # %%
@@ -73,19 +62,26 @@ def bound_curves(settings):
     return curves
 
 
-ends_of = []
+def draw_panel(ax, x, complexities, settings, **labels):
+    """Draw the complexities as dots and the bounds as lines; return their first and last values."""
+    curves = bound_curves(settings)
+    dots = {"Monte Carlo": (x, complexities)}
+    ylabel = r"complexity / $\lambda B_X$"
+    figures.lines(curves, x, dots=dots, ax=ax, ylabel=ylabel, log="x", **labels)
+    return figures.ends({"Monte Carlo": complexities} | curves, "{:.2g}")
+
+
 figure, axes = figures.panels(2, height=3.6)
-for ax, x, found, settings, xlabel, title in (
-    (axes[0], dimensions, by_d, [(90, d) for d in dimensions], "dimension d", "n = 90 points"),
-    (axes[1], sizes, by_n, [(n, 30) for n in sizes], "number of points n", "d = 30 features"),
-):
-    labels = {"title": title, "xlabel": xlabel, "ylabel": r"complexity / $\lambda B_X$", "log": "x"}
-    ends_of.append(figures.ends({"Monte Carlo": found} | bound_curves(settings), "{:.2g}"))
-    figures.lines(bound_curves(settings), x, dots={"Monte Carlo": (x, found)}, ax=ax, **labels)
+by_dimension = [(90, d) for d in dimensions]
+by_size = [(n, 30) for n in sizes]
+of_d = {"title": "n = 90 points", "xlabel": "dimension d"}
+of_n = {"title": "d = 30 features", "xlabel": "number of points n"}
+left = draw_panel(axes[0], dimensions, by_d, by_dimension, **of_d)
+right = draw_panel(axes[1], sizes, by_n, by_size, **of_n)
 figures.show(
-    "Dots show the complexity by Monte Carlo, lines the bounds. Left, from the smallest dimension "
-    "to the largest: "
-    f"{ends_of[0]}. Right, from the fewest points to the most: {ends_of[1]}."
+    "Dots show the complexity by Monte Carlo; lines show the bounds. The left panel has, from the "
+    f"smallest dimension to the largest: {left}. The right panel has, from the fewest points to "
+    f"the most: {right}."
 )
 
 # %% [markdown]
@@ -98,17 +94,14 @@ figures.show(
 # $$L_M(z, z', z'') = [\,y = y' \ne y''\,]\;\ell\big(\langle A, M\rangle\big), \qquad L(M) = \mathbb{E}\, L_M ,$$
 #
 # and $L_S(M)$ is the average of $L_M$ over all ordered triplets of a sample. The *atoms* are
-# $\lambda (e_a \pm e_b)(e_a \pm e_b)^\top$ with $a < b$. There are $N = d(d-1)$ of them. $D^{(k)}$ is the
-# set of convex combinations of at most $k$ atoms, $D$ the whole convex hull.
+# $\lambda (e_a \pm e_b)(e_a \pm e_b)^\top$ with $a < b$. Their number is $N = d(d-1)$. $D^{(k)}$ is the set of convex combinations of at most $k$ atoms, and $D$ is the convex hull of all atoms.
 #
-# The *Rademacher complexity* of the losses of a set of matrices is, with independent random signs
-# $\sigma_i$ and $m = \lfloor n/3\rfloor$,
+# Let $\sigma_i$ be independent random signs, and $m = \lfloor n/3\rfloor$. The *Rademacher complexity* of the losses of a set of matrices is
 #
 # $$R = \mathbb{E} \sup_M \frac1m \sum_{i=1}^m \sigma_i\, L_M(z_i, z_{i+m}, z_{i+2m}) .$$
 #
 # > **As printed** (HDSL19 Lemma 1). On $D^{(k)}$, $\;R \le 8 \lambda B_X \sqrt{2 \log k / m}$.
-# >
-# > **As it holds.** On $D^{(k)}$, for every $k$, and on $D$: $\;R \le 2 \lambda B_X \sqrt{2 \log N / m}$,
+# > **Corrected.** On $D^{(k)}$, for every $k$, and on $D$: $\;R \le 2 \lambda B_X \sqrt{2 \log N / m}$,
 # > with $N = d(d-1)$.
 #
 # | assumption | needed for |
@@ -122,13 +115,12 @@ figures.show(
 #
 # | symbol | meaning |
 # |---|---|
-# | $\ell(u)$ | here $0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below; slope at most 1, $\ell(0) = \frac12$ |
-# | $\lambda$ | factor of the atoms, which bounds the class: an atom has four entries $\pm\lambda$ |
-# | $m$ | $\lfloor n/3 \rfloor$, triplets of a sample that share no point |
+# | $\ell(u)$ | here $0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, and $\frac12 - u$ for $u \le 0$; slope at most 1, $\ell(0) = \frac12$ |
+# | $\lambda$ | factor of the atoms: an atom has four entries $\pm\lambda$ |
+# | $m$ | $\lfloor n/3 \rfloor$, the number of triplets of a sample that share no point |
 # | $G$ | $\frac1m \sum_i \sigma_i A_i$ |
 #
-# The paper states its bound for any norm and its dual; these are its constants for the largest entry, its
-# equation (14).
+# The paper states its bound for any norm and its dual norm. The constants above are those of its equation (14), where the norm is the largest entry.
 #
 # </details>
 
@@ -138,22 +130,19 @@ figures.show(
 # ### Symmetrization: a second sample
 #
 # We want $\mathbb{E} \sup_M [L(M) - L_S(M)]$. By Lemma 3 of [`44a-blocks-and-bounded-differences`](44a-blocks-and-bounded-differences.ipynb), applied
-# to the functions $L(M) - L_M$, it is at most the same for separate triplets,
+# to the functions $L(M) - L_M$, it is at most the expected supremum for separate triplets,
 #
 # $$\mathbb{E} \sup_M \Big[ L(M) - \frac1m\sum_i L_M(B_i) \Big], \qquad B_i = (z_i, z_{i+m}, z_{i+2m}) .$$
 #
-# Draw a second sample, with triplets $B_i'$. The true risk is the mean over it:
-# $L(M) = \mathbb{E}' \frac1m\sum_i L_M(B_i')$. The supremum of a mean is at most the mean of the suprema,
-# so the quantity is at most
+# Draw a second sample, with triplets $B_i'$. The true risk is the expectation of its average loss:
+# $L(M) = \mathbb{E}' \frac1m\sum_i L_M(B_i')$. The supremum of an expectation is at most the expectation of the supremum, so the expected supremum above is at most
 #
 # $$\mathbb{E}\,\mathbb{E}' \sup_M \frac1m\sum_i \big[ L_M(B_i') - L_M(B_i) \big] .$$
 
 # %% [markdown]
 # ### Symmetrization: signs
 #
-# Exchange $B_i$ and $B_i'$ for one $i$. The two have the same distribution and are independent, so the
-# expectation does not change; but the $i$-th bracket changes its sign. So any signs $\sigma_i$ may be put
-# in front of the brackets, and then averaged over:
+# Exchange $B_i$ and $B_i'$ for one $i$. Both are independent and have the same distribution, so the expectation does not change. The exchange reverses the sign of the $i$-th bracket. So we may put any signs $\sigma_i$ in front of the brackets, and then take the mean over all signs:
 #
 # $$\begin{aligned} &\mathbb{E} \sup_M \frac1m\sum_i \sigma_i\big[ L_M(B_i') - L_M(B_i) \big] \\
 # &\quad\le \mathbb{E} \sup_M \frac1m\sum_i \sigma_i L_M(B_i') + \mathbb{E} \sup_M \frac1m\sum_i (-\sigma_i) L_M(B_i) . \end{aligned}$$
@@ -165,13 +154,12 @@ figures.show(
 # %% [markdown]
 # ### Does it match?
 #
-# With three possible triplets of probability 1/2, 1/3 and 1/6, and a set of functions given as a table, all
-# samples of $m$ triplets can be listed with all signs. Both sides are exact fractions.
+# Take three possible triplets, with probabilities 1/2, 1/3 and 1/6, and a table of functions. The next cell lists all samples of $m$ triplets with all signs, and computes both sides as exact fractions.
 
 
 # %%
 def both_sides(Q, m, weights=(3, 2, 1)):
-    """E sup [E q - mean of q] and 2 R over the functions that are the rows of Q."""
+    """Return E sup [E q - mean of q] and 2 R; each row of Q is a function q."""
     samples = np.array(list(itertools.product(range(3), repeat=m)))
     probability = np.array(weights)[samples].prod(axis=1)
     total = sum(weights) ** m
@@ -190,42 +178,36 @@ for m in (1, 2, 3, 4, 5):
     for n_functions in (1, 2, 20):
         left, right = both_sides(rng.integers(0, 10, (n_functions, 3)), m)
         assert left <= right
-    print(
-        f"m = {m}: 20 functions, E sup [risk - mean] = {float(left):.4f} <= 2 R = "
-        f"{float(right):.4f}"
-    )
+    print(f"m = {m}: 20 functions, E sup [risk - mean] {float(left):.4f} <= 2 R {float(right):.4f}")
 
 # %% [markdown]
-# ### Contraction: the loss drops out, one coordinate at a time
+# ### Contraction: the loss is removed from one coordinate at a time
 #
 # Fix the sample. Every $M$ gives a vector $u$ with $u_i = \langle A_i, M\rangle$, one coordinate for each
-# admissible triplet. (The others have no loss and drop out.) We want to replace $\ell(u_i)$ by $u_i$.
+# admissible triplet. (Other triplets have no loss, and do not occur in the sum.) We want to replace $\ell(u_i)$ by $u_i$.
 #
-# Take the first coordinate, and call the sum over the others $a(u)$, for fixed signs. Average over
-# $\sigma_1 = \pm1$ and write the two suprema as one:
+# Fix all signs but $\sigma_1$, and let $a(u)$ be the sum over all coordinates but the first. Average over $\sigma_1 = \pm1$, and write the two suprema as one:
 #
 # $$\tfrac12 \sup_u \big[a(u) + \ell(u_1)\big] + \tfrac12 \sup_v \big[a(v) - \ell(v_1)\big] = \tfrac12 \sup_{u, v} \big[a(u) + a(v) + \ell(u_1) - \ell(v_1)\big] .$$
 #
-# The slope of $\ell$ is at most 1, so $\ell(u_1) - \ell(v_1) \le |u_1 - v_1|$. As $u$ and $v$ may be
-# exchanged, the supremum with $|u_1 - v_1|$ is the one with $u_1 - v_1$. Take it apart again:
+# The slope of $\ell$ is at most 1, so $\ell(u_1) - \ell(v_1) \le |u_1 - v_1|$. As $u$ and $v$ may be exchanged, the supremum with $|u_1 - v_1|$ equals the supremum with $u_1 - v_1$. Split this supremum into two again:
 #
 # $$\tfrac12 \sup_{u, v} \big[a(u) + a(v) + u_1 - v_1\big] = \tfrac12 \sup_u \big[a(u) + u_1\big] + \tfrac12 \sup_v \big[a(v) - v_1\big] .$$
 #
-# The loss is gone from the first coordinate. Do the same with the others:
+# The loss no longer occurs in the first coordinate. Repeat the argument for the other coordinates:
 #
 # > $$\mathbb{E}_\sigma \sup_u \sum_i \sigma_i\, \ell(u_i) \;\le\; \mathbb{E}_\sigma \sup_u \sum_i \sigma_i\, u_i .$$
-#
-# Nothing was asked of $\ell(0)$.
+# The derivation has no condition on $\ell(0)$.
 
 # %% [markdown]
 # ### Does it match?
 #
-# Over all 256 patterns of eight signs, exactly. Take the loss away from one coordinate after the other: the
-# expectation never falls.
+# The next cell computes the expectation exactly, over all 256 patterns of eight signs. It removes the loss from one coordinate after the other, and the expectation never falls.
 
 # %%
 signs = np.array(list(itertools.product((-1.0, 1.0), repeat=8)))
-rng, ratios = np.random.default_rng(3), []
+rng = np.random.default_rng(3)
+ratios = []
 for _ in range(300):
     u = rng.uniform(-3.0, 3.0, (8, 12)) * rng.choice([0.1, 1.0])  # twelve vectors, as columns
     expectations = []
@@ -240,32 +222,28 @@ assert max(ratios) <= 1.0 + 1e-12
 # %% [markdown]
 # ### Break it: a slope of 2
 #
-# With $2\ell$ in place of $\ell$ the inequality fails, for large vectors, where the loss is nearly linear.
+# With $2\ell$ in place of $\ell$ the inequality fails for large vectors, because the loss is nearly linear there.
 
 # %%
 broken = 0
 for _ in range(300):
     u = rng.uniform(-3.0, 3.0, (8, 12))
     broken += (signs @ (2.0 * loss.value(u))).max(axis=1).mean() > (signs @ u).max(axis=1).mean()
-print("sets of vectors for which a loss of slope 2 is not below:", broken, "of 300")
+print("sets of vectors for which the inequality fails with a loss of slope 2:", broken, "of 300")
 assert broken > 100
 
 # %% [markdown]
 # ## Derivation, second part: which set is finite
 #
-# Without the loss the supremum is over a *linear* function of $M$. A linear function on a convex hull is
-# largest at a corner. So, whatever $k$ is,
+# Without the loss, the function under the supremum is *linear* in $M$. A linear function on a convex hull is largest at a corner. So for every $k$
 #
 # $$\sup_{M \in D^{(k)}} \frac1m \sum_i \sigma_i \langle A_i, M\rangle = \max_{\text{atoms } B} \langle G, B\rangle , \qquad G = \frac1m\sum_i\sigma_i A_i .$$
 #
-# Here is the flaw of the printed proof. It takes this maximum over *the* $k$ atoms that $M$ is made of, as
-# if they were given. But the supremum is over $M$: it chooses the atoms, after it has seen the signs, among
-# all $N$. And $k$ makes no difference, for one atom does as well as many. (The pairs $a < b$ with two signs
-# make $N = d(d-1)$. The paper's $2d(d-1)$ counts each twice.)
+# The printed proof goes wrong here. The proof takes this maximum over the $k$ atoms of one given $M$. But the supremum is over all $M$, so it chooses among all $N$ atoms, and the choice depends on the signs. The number $k$ makes no difference, because the supremum is attained at a single atom. (The pairs $a < b$ with two signs give $N = d(d-1)$ atoms. The paper's $2d(d-1)$ counts each atom twice.)
 #
 # ### The slow version
 #
-# From the definition, with the atoms as matrices. `largest_at_atoms` finds the same without forming them.
+# This function computes the supremum from the definition, with the atoms as matrices. `largest_at_atoms` computes the same number without forming the atoms.
 
 
 # %%
@@ -294,23 +272,22 @@ for _ in range(8):
 print("largest_at_atoms is the supremum by the definition, with the loss and without, in 8 samples")
 
 # %% [markdown]
-# No mixture of atoms does better than the best atom, here among 2000 random ones:
+# No mixture of atoms has a larger value than the best atom. The next cell compares the best atom with 2000 random mixtures:
 
 # %%
 rng = np.random.default_rng(4)
 X, y, sigma = rng.standard_normal((30, 5)), rng.integers(0, 2, 30), rng.choice([-1.0, 1.0], 10)
 kept = sigma * (y[:10] == y[10:20]) * (y[:10] != y[20:])
 G = X[:10].T @ (kept[:, None] * (X[10:20] - X[20:])) / 10
-atoms = [
-    0.5 * np.outer(e, e) for a, b in itertools.combinations(np.eye(5), 2) for e in (a + b, a - b)
-]
+pairs = list(itertools.combinations(np.eye(5), 2))
+directions = [a + b for a, b in pairs] + [a - b for a, b in pairs]
+atoms = [0.5 * np.outer(e, e) for e in directions]
 mixtures = np.tensordot(rng.dirichlet(np.full(len(atoms), 0.3), 2000), atoms, axes=1)
 best = largest_at_atoms(X, y, sigma, 0.5)
-print(
-    f"{len(atoms)} atoms for d = 5; best atom {best:.4f}, best of 2000 mixtures "
-    f"{np.tensordot(mixtures, G).max():.4f}"
-)
-assert len(atoms) == 5 * 4 and np.tensordot(mixtures, G).max() <= best + 1e-12
+best_mixture = np.tensordot(mixtures, G).max()
+print(f"{len(atoms)} atoms; best atom {best:.4f}, best of 2000 mixtures {best_mixture:.4f}")
+assert len(atoms) == 5 * 4
+assert best_mixture <= best + 1e-12
 
 # %% [markdown]
 # ## Derivation, third part: the bound that holds
@@ -322,30 +299,24 @@ assert len(atoms) == 5 * 4 and np.tensordot(mixtures, G).max() <= best + 1e-12
 #
 # $$\mathbb{E} \max_u \langle\sigma, u\rangle \le \frac1s \log \sum_u \mathbb{E}\, e^{s\langle\sigma, u\rangle} = \frac1s \log \sum_u \prod_i \cosh(s u_i) \le \frac{\log N}{s} + \frac{s r^2}{2} ,$$
 #
-# because $\cosh v \le e^{v^2/2}$: compare the two series, $(2j)! \ge 2^j j!$. The best $s$ is
-# $\sqrt{2\log N}/r$, and gives $r\sqrt{2 \log N}$.
+# because $\cosh v \le e^{v^2/2}$. (Compare the two series, and use $(2j)! \ge 2^j j!$.) The best $s$ is $\sqrt{2\log N}/r$. With this $s$ the bound is $r\sqrt{2 \log N}$.
 
 # %%
 s, r, N = sp.symbols("s r N", positive=True)
 soft = sp.log(N) / s + s * r**2 / 2
 at_best = sp.simplify(soft.subs(s, sp.sqrt(2 * sp.log(N)) / r))
 print("soft maximum at the best s:", at_best)
-assert (
-    sp.simplify(at_best - r * sp.sqrt(2 * sp.log(N))) == 0
-    and sp.simplify(sp.diff(soft, s).subs(s, sp.sqrt(2 * sp.log(N)) / r)) == 0
-)
+assert sp.simplify(at_best - r * sp.sqrt(2 * sp.log(N))) == 0
+assert sp.simplify(sp.diff(soft, s).subs(s, sp.sqrt(2 * sp.log(N)) / r)) == 0
 assert all(math.factorial(2 * j) >= 2**j * math.factorial(j) for j in range(60))
 
 # %% [markdown]
 # ### The length of the vectors, and how many triplets count
 #
-# Given the sample, a vector has one coordinate for each of the $m'$ admissible triplets, and each is at
-# most $4\lambda B_X$, for an atom has four entries $\pm\lambda$. So $r \le 4 \lambda B_X \sqrt{m'}$. (The
-# paper has 8: it centres the vectors first, which is not needed.)
+# For a given sample, a vector has one coordinate for each of the $m'$ admissible triplets. Each coordinate is at most $4\lambda B_X$, because an atom has four entries $\pm\lambda$. So $r \le 4 \lambda B_X \sqrt{m'}$. (The paper has 8 in place of 4, because it first centres the vectors. This step is not needed.)
 #
 # A triplet is admissible with probability $p = \sum_c p_c^2 (1 - p_c)$, where $p_c$ are the probabilities
-# of the classes. That is $\sum_c p_c \cdot p_c(1-p_c) \le \frac14$, whatever the classes. And
-# $\mathbb{E} \sqrt{m'} \le \sqrt{\mathbb{E}\, m'} = \sqrt{p\, m}$. Together
+# of the classes. For all classes $p = \sum_c p_c \cdot p_c(1-p_c) \le \frac14$. By Jensen's inequality $\mathbb{E} \sqrt{m'} \le \sqrt{\mathbb{E}\, m'} = \sqrt{p\, m}$. Together these bounds give
 #
 # $$R \;\le\; \frac1m \cdot 4 \lambda B_X \sqrt{p\,m} \cdot \sqrt{2 \log N} \;\le\; 2 \lambda B_X \sqrt{\frac{2 \log d(d-1)}{m}} .$$
 
@@ -368,10 +339,7 @@ print("Bounds.complexity and Bounds.printed_complexity are the two formulas")
 # %% [markdown]
 # ## Does it match? Fifteen settings
 #
-# Every supremum below is exact; only the mean over samples and signs is estimated. Two numbers bracket the
-# complexity for *all* $k$: that of the losses of single atoms, the smallest set, and that of the products
-# without loss, which is above all of them by contraction. Three kinds of data: independent signs, sparse
-# vectors like those of documents, and handwritten digits, drawn with replacement.
+# Every supremum below is exact; only the mean over samples and signs is estimated. Two numbers bound the complexity for *all* $k$. The lower bound is the complexity of the losses of single atoms, the smallest set. The upper bound is the complexity of the products without loss, by contraction. There are three kinds of data: independent signs, sparse vectors like those of documents, and handwritten digits, which are drawn with replacement.
 
 
 # %%
@@ -414,8 +382,7 @@ cases += [
 ]
 
 # %% [markdown]
-# First: a draw of `rademacher` is the mean of the supremum for the signs and for their negatives, as by the
-# definition.
+# The next cell checks `rademacher` against the definition. Each draw is the mean of two suprema: one for the signs, and one for their negatives.
 
 # %% tags=["HDSL19-L1"]
 draws = rademacher(signs_data(3), 12, 0.5, loss=loss, repeats=4, seed=7).draws
@@ -425,10 +392,10 @@ for draw in draws:
     sigma = rng.choice([-1.0, 1.0], 4)
     both = [supremum(X, y, s, 0.5, loss.value) for s in (sigma, -sigma)]
     assert np.isclose(draw, np.mean(both), rtol=1e-12, atol=1e-14)
-print("four draws by the definition")
+print(f"{len(draws)} draws of rademacher agree with the definition")
 
 # %% [markdown]
-# Then the table.
+# The next cell prints the table for all settings.
 
 # %% tags=["HDSL19-L1"]
 print("all numbers over lam B_X                                printed              corrected")
@@ -440,63 +407,58 @@ for name, n, d, unit, sample, entry in cases:
     bounds = Bounds(n, d, lam, entry)
     printed = [bounds.printed_complexity(k) / unit for k in (1, 2, 10)]
     row = f"{single.mean / unit:8.3f} {products.mean / unit:14.3f}"
-    row += (
-        f"{printed[0]:10.2f} {printed[1]:8.2f} {printed[2]:8.2f} {bounds.complexity() / unit:13.2f}"
-    )
+    row += f"{printed[0]:10.2f} {printed[1]:8.2f} {printed[2]:8.2f}"
+    row += f" {bounds.complexity() / unit:13.2f}"
     print(f"{name:7} {n:3} {d:4} {unit:8} {row}")
     # the corrected bound holds for every k
     assert products.mean + 4 * products.error < bounds.complexity()
-    assert printed[0] == 0.0 < single.mean - 4 * single.error  # the printed one is false for k = 1
+    # the printed bound is false for k = 1
+    assert printed[0] == 0.0 < single.mean - 4 * single.error
 
 # %% [markdown]
-# **The printed lemma is false for $k = 1$ in every row:** it says 0. The corrected bound is above the
-# column "any $k$ at most" in every row.
+# **The printed lemma is false for $k = 1$ in every row**, because its bound is 0 and the complexity is not. The corrected bound is above the column "any k at most" in every row.
 #
 # ## Larger k
 #
-# For two atoms and more the printed bound is above the numbers in the table. That is the work of its
-# constant:
+# For two atoms and more the printed bound is above the complexities in the table, because its constant is large:
 #
 # $$8 \sqrt{2 \log k} \ge 2 \sqrt{2 \log d(d-1)} \iff k^{16} \ge d(d-1) ,$$
 #
-# so it is true, and weaker than the corrected one, for $k = 2$ up to $d = 256$ and for $k = 3$ up to
-# $d = 6561$. But for each $k$ it fails from some dimension on.
+# So the printed bound is true, and weaker than the corrected bound, for $k = 2$ up to $d = 256$ and for $k = 3$ up to $d = 6561$. But for each $k$ the printed bound is false in all dimensions above some limit.
 #
 # ### The counter-example: twins
 #
-# On twin features the complexity can be bounded from below *exactly*, however large $d$ is. Features come
-# in identical pairs, each pair an independent random sign, and classes are fair coins: $B_X = 2$. On a pair
-# of twins the atom $\lambda(e_a + e_b)(e_a + e_b)^\top$ gives $4\lambda\, x (x' - x'')$, and $x(x' - x'')$
-# is distributed as the sum of two random signs. So the $d/2$ atoms on twins give independent sums of $2m'$
-# signs. The largest of them has the distribution function $F^{d/2}$ with $F$ binomial, and its mean is a
-# finite sum. The loss costs at most $p \cdot \frac12 (8\lambda)^2$, for it is $\frac12 - u$ except for a
-# square.
+# On twin features a lower bound of the complexity can be computed *exactly* for any $d$. Features come in identical pairs. Each pair is an independent random sign, and the class is a fair coin, so $B_X = 2$. On a pair of twins the atom $\lambda(e_a + e_b)(e_a + e_b)^\top$ has the product $4\lambda\, x (x' - x'')$ with a triplet, and $x(x' - x'')$ is distributed as the sum of two random signs. So the $d/2$ atoms on twins have independent sums of $2m'$ signs. The largest sum has the distribution function $F^{d/2}$, where $F$ is binomial, and its mean is a finite sum. The loss lowers this bound by at most $p \cdot \frac12 (8\lambda)^2$, because it differs from $\frac12 - u$ by at most a square.
 
 
 # %%
 def twin_complexity(m, d, lam):
-    """Lower bound of the complexity of the losses on twins, any k, over lam B_X."""
-    total, sizes = 0.0, np.arange(1, m + 1)
+    """Lower bound, for any k, of the complexity of the losses on twins, divided by lam B_X."""
+    total = 0.0
+    sizes = np.arange(1, m + 1)
     for size, weight in zip(sizes, binom.pmf(sizes, m, 0.25), strict=True):
         if weight > 1e-14:
-            with np.errstate(divide="ignore"):  # far below the middle F is zero to rounding
+            with np.errstate(divide="ignore"):  # far below the middle F is rounded to 0
                 tail = binom.sf(np.arange(2 * size), 2 * size, 0.5)
                 not_above = np.exp(0.5 * d * np.log1p(-tail))
             total += weight * (2.0 * np.sum(1.0 - not_above) - 2.0 * size)
     return 4.0 * lam * total / m / (2.0 * lam) - 0.25 * 32.0 * lam**2 / (2.0 * lam)
 
 
-found, exact = rademacher(twins_data(60), 90, 1e-6, repeats=2000), twin_complexity(30, 60, 1e-6)
-estimate, error = found.mean / 2e-6, found.error / 2e-6
-print(f"n = 90, d = 60: all atoms {estimate:.3f} +- {error:.3f}, on twins, exact, {exact:.3f}")
+sampled = rademacher(twins_data(60), 90, 1e-6, repeats=2000)
+estimate = sampled.mean / 2e-6
+error = sampled.error / 2e-6
+exact = twin_complexity(30, 60, 1e-6)
+print(f"n = 90, d = 60: all atoms {estimate:.3f} +- {error:.3f}, atoms on twins {exact:.3f}")
 assert exact - 4 * error < estimate < 1.2 * exact
 
 # %% [markdown]
-# Now let $d$ grow, with 9000 points. For $k = 2$ the printed bound fails from $d = 10^{12}$ on at the
-# latest, for $k = 3$ from $10^{18}$, for $k = 4$ from $10^{22}$.
+# Now let $d$ grow, with 9000 points. The last column of the table says for which $k$ the printed bound fails.
 
 # %%
-m, lam, failed = 3000, 1e-6, {}
+m = 3000
+lam = 1e-6
+failed = {}
 print("n = 9000, all numbers times 1000")
 print("     d    complexity at least   printed k=2    k=3    k=4   corrected")
 for d in (1e3, 1e6, 1e12, 1e13, 1e18, 1e19, 1e22):
@@ -513,10 +475,7 @@ for d in (1e3, 1e6, 1e12, 1e13, 1e18, 1e19, 1e22):
 assert (failed[1e6], failed[1e13], failed[1e22]) == ([], [2], [2, 3, 4])
 
 # %% [markdown]
-# In the end, when $d$ grows and the sample does not, there is a pair of features that has followed every
-# sign. The complexity tends to $\lambda B_X$, and that is above the printed bound as soon as
-# $m > 128\log k$. So **no bound without $d$ that falls with $n$ can be true**, for any $k$. With 1800
-# points and ten atoms:
+# If $d$ grows and the sample does not, then in the end some pair of twins agrees with every sign. The complexity tends to $\lambda B_X$. This limit is above the printed bound as soon as $m > 128\log k$. So for every $k$, **a bound that falls with $n$ and does not contain $d$ is false**. The next cell shows this for 1800 points and ten atoms:
 
 # %%
 value, bounds = twin_complexity(600, 1e300, lam), Bounds(1800, 10**300, lam, 2.0)
@@ -525,26 +484,18 @@ print(f"n = 1800, d = 1e300: complexity at least {value:.3f}, printed for k = 10
 assert 1.0 - 1e-3 < value < 1.0 + 1e-9 and printed_10 < value
 
 # %% [markdown]
-# These dimensions are beyond use, because the constant 8 is four times what it must be. For $k = 1$ any
-# dimension will do.
+# No data set has so many features: the dimensions must be this large because the printed constant 8 is four times as large as necessary. For $k = 1$ the printed bound fails in any dimension.
 #
 # ## Exercise
 #
-# How does the complexity change if the domain is the $\ell_1$ ball $\{M : \sum |M_{ab}| \le 4\lambda\}$,
-# which contains $D$? Is anything lost for the richer class? And the Frobenius ball of radius $2\lambda$,
-# which contains $D$ too?
+# How does the complexity change if the domain is the $\ell_1$ ball $\{M : \sum |M_{ab}| \le 4\lambda\}$, which contains $D$? And how does it change for the Frobenius ball of radius $2\lambda$, which also contains $D$?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# The corners of the $\ell_1$ ball are $\pm 4\lambda\, e_a e_b^\top$, $2d^2$ of them, and
-# $|\langle A, B\rangle| \le 4 \lambda B_X$ as before. So $R \le 2 \lambda B_X \sqrt{2 \log(2d^2)/m}$:
-# hardly more. The supremum is $4 \lambda \max_{ab} |G_{ab}|$.
+# The $\ell_1$ ball has $2d^2$ corners $B = \pm 4\lambda\, e_a e_b^\top$, and $|\langle A, B\rangle| \le 4 \lambda B_X$ as before. So $R \le 2 \lambda B_X \sqrt{2 \log(2d^2)/m}$, which is hardly larger. The supremum is $4 \lambda \max_{ab} |G_{ab}|$.
 #
-# On the Frobenius ball it is $2 \lambda \|G\|_F$, of the order $\lambda \sqrt{p\,\mathbb{E}\|A\|_F^2/m}$,
-# and $\|A\|_F$ can be $d B_X$: the complexity grows like $d$. For *sparse* data $\|A\|_F$ is at most $B_X$
-# times the geometric mean of the numbers of nonzeros of $x$ and of $x' - x''$, and the difference is
-# smaller.
+# On the Frobenius ball the supremum is $2 \lambda \|G\|_F$, which is of the order $\lambda \sqrt{p\,\mathbb{E}\|A\|_F^2/m}$. The norm $\|A\|_F$ can be $d B_X$, so the complexity can grow like $d$. For *sparse* data $\|A\|_F$ is at most $B_X$ times the geometric mean of two numbers, the nonzeros of $x$ and the nonzeros of $x' - x''$. The complexity then grows less.
 #
 # </details>
 
@@ -552,14 +503,14 @@ assert 1.0 - 1e-3 < value < 1.0 + 1e-9 and printed_10 < value
 print("   d    atoms    l1 ball   Frobenius ball   (over lam B_X, n = 90, signs)")
 ratios = []
 for d in (4, 16, 64, 256):
-    rng, values = np.random.default_rng(10), []
+    rng = np.random.default_rng(10)
+    values = []
     for _ in range(50):
         X, y = signs_data(d)(90, rng)
         sigma = rng.choice([-1.0, 1.0], 30) * ((y[:30] == y[30:60]) & (y[:30] != y[60:]))
         G = X[:30].T @ (sigma[:, None] * (X[30:60] - X[60:])) / 30
-        values.append(
-            (largest_at_atoms(X, y, sigma, 1.0) / 2.0, 2.0 * np.abs(G).max(), np.linalg.norm(G))
-        )
+        at_atoms = largest_at_atoms(X, y, sigma, 1.0) / 2.0
+        values.append((at_atoms, 2.0 * np.abs(G).max(), np.linalg.norm(G)))
     row = np.mean(values, axis=0)
     ratios.append(row[2] / row[1])
     print(f"{d:4} {row[0]:8.2f} {row[1]:10.2f} {row[2]:16.2f}")
@@ -567,20 +518,16 @@ for d in (4, 16, 64, 256):
 assert ratios[-1] > 10.0 * ratios[0]
 
 # %% [markdown]
-# What the domain $D$ itself buys is not in doubt: $\sqrt{\log d}$ for a class of $d \times d$ matrices,
-# whatever $k$ is. This is the part of the paper's conclusion that stands.
+# For the domain $D$ the complexity grows only like $\sqrt{\log d}$, although its elements are $d \times d$ matrices, and this is so for every $k$. This part of the paper's conclusion is right.
 #
 # ## Fine print
 #
-# * **The factor $\frac14$** for the admissible triplets is attained by two classes of equal size only;
-#   `Bounds.complexity(admissible=p)` takes the $p$ of your classes.
-# * **$B_X$ must bound the whole distribution**, not the sample; `largest_entry` is for finite
-#   distributions. For unbounded points the bound says nothing.
+# * **The factor $\frac14$** for the admissible triplets is attained only by two classes of equal size. `Bounds.complexity(admissible=p)` computes the bound for the $p$ of your classes.
+# * **$B_X$ must bound the whole distribution**, not only the sample. `largest_entry` computes $B_X$ for finite distributions. For unbounded points the bound says nothing.
 # * **The sequence of sets.** The paper lets $k$ run to $2d(d-1)$. There are $d(d-1)$ atoms, and by
 #   Carathéodory's theorem $d(d+1)/2$ of them are enough for any $M$ in $D$.
-# * **Fairness.** The $k = 1$ of a formula with $\log k$ may be an oversight. The rate and a bound without
-#   $d^2$ parameters stand.
-# * **Monte Carlo.** Every comparison above leaves four standard errors; the seeds are fixed.
+# * **Fairness.** That a formula with $\log k$ is 0 for $k = 1$ may be an oversight. The paper's rate in $n$ is right, and so is its conclusion that the bound need not grow with the number $d^2$ of parameters.
+# * **Monte Carlo.** Every comparison above has a margin of four standard errors. The seeds are fixed.
 #
 # Next: [`44c-risk-of-a-learned-similarity`](44c-risk-of-a-learned-similarity.ipynb).
 #
