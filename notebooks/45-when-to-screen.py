@@ -1,16 +1,14 @@
 # %% [markdown]
 # # When to screen
 #
-# Screening never changes the result, so only its cost decides whether to screen. A pass that
-# removes nearly all terms is a loss if hardly an iteration is left. One that removes a third may
-# save many times what it costs. This notebook measures when a pass pays.
+# Screening never changes the result, so the only question is whether it saves time. A *pass* tests all remaining terms once. A pass that screens nearly all terms wastes time if the solver needs only one more iteration. A pass that screens a third of the terms may save many times its own cost. This notebook measures when a pass saves more than it costs.
 #
 # At the end you will have seen
 #
-# * the one inequality that decides, and where its four numbers come from;
-# * a path where screening pays, and one where it does not;
-# * that a policy which guesses what it cannot know gains hardly anything over a rule of one line;
-# * the table that `screening="auto"` is.
+# * the inequality that decides, and where its four numbers come from;
+# * a path on which screening saves time, and a path on which it does not;
+# * that a policy which estimates the unknown numbers gains hardly anything over a rule of one line;
+# * the table by which `screening="auto"` chooses.
 
 # %%
 import math
@@ -30,58 +28,56 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# One pass of screening costs as much as two iterations, say, which is about what it costs below.
-# From then on each iteration is cheaper, by the share of the terms that the pass has removed. So a
-# pass is a debt that later iterations pay back: the larger the share, the sooner. A small share
-# never pays within the picture.
+# Suppose that one pass costs as much as two iterations, which is close to the costs measured below. The pass makes each later iteration cheaper, by the share of the terms that it has screened. With a large share a few iterations save the cost of the pass. With a small share the picture ends before the cost is saved.
 
 # %%
-cost, left = 2.0, np.arange(0, 31)  # in iterations of the whole problem
-totals = {"no pass": left.astype(float)}
+cost = 2.0  # of a pass, in iterations over all terms
+n_to_come = np.arange(0, 31)
+totals = {"no pass": n_to_come.astype(float)}
+crossings = {}
 for share in (0.03, 0.3, 0.9):
-    totals[f"a pass that removes {share:.0%}"] = cost + (1.0 - share) * left
+    totals[f"a pass that screens {share:.0%}"] = cost + (1.0 - share) * n_to_come
+    crossings[f"with a share of {share:.0%}"] = cost / share
 figures.lines(
     totals,
-    left,
-    xlabel="iterations that are left",
-    ylabel="cost of all that is left",
-    title="does a pass pay?",
+    n_to_come,
+    xlabel="number of iterations to come",
+    ylabel="cost of pass and iterations",
+    title="does a pass save time?",
 )
 figures.show(
-    "Lines show the cost of all that is left against the number of iterations that are left, both "
-    "in iterations "
-    "of the whole problem. Without a pass the line goes through 0. With a pass the lines begin "
-    f"at {cost:.0f} and cross it after so many iterations: "
-    f"{figures.listed({f'with a share of {share:.0%}': cost / share for share in (0.03, 0.3, 0.9)}, '{:.1f}')}; the axis ends at {left[-1]}."
+    "Lines show the cost of a pass and of the iterations to come, in iterations over all terms, "
+    "against the number of iterations to come. The line without a pass starts at 0. The lines "
+    f"with a pass start at {cost:.0f}. They cross the line without a pass after this number of "
+    f"iterations: {figures.listed(crossings, '{:.1f}')}; the axis ends at {n_to_come[-1]}."
 )
-assert cost / 0.03 > left[-1]
+assert cost / 0.03 > n_to_come[-1]
 
 # %% [markdown]
 # ## The inequality
 #
-# An iteration costs $W$. A pass costs $S$ once, and saves the share $s$ of $W$ in each of the $n$
-# iterations to come. It pays if
+# An iteration costs $W$. A pass costs $S$ once, and saves the share $s$ of $W$ in each of the $n$ iterations to come. The pass saves time if
 #
 # $$ n\, s\, W \;>\; S . $$
 #
 # | number | what it is | who knows it |
 # |---|---|---|
-# | $W$, $S$ | cost of an iteration, of a pass | a clock, beforehand |
-# | $n$ | how many iterations are left until the gap is small enough | the history, afterwards |
+# | $W$, $S$ | cost of an iteration, cost of a pass | a clock, beforehand |
+# | $n$ | the number of iterations until the gap is small enough | the history, afterwards |
 # | $s$ | the share of an iteration that the pass saves | the history, afterwards |
 #
-# With $S = 2W$ the share has to be this large:
+# The next cell prints the smallest share $s$ with which a pass of cost $S = 2W$ saves time:
 
 # %%
 for n in (2, 5, 10, 20, 50, 100):
     share = 2.0 / n
-    print(f"{n:4d} iterations left: " + (f"s > {share:.2f}" if share < 1.0 else "never"))
+    needed = f"s > {share:.2f}" if share < 1.0 else "never"
+    print(f"{n:4d} iterations to come: {needed}")
 
 # %% [markdown]
 # ## What an iteration costs, and what a pass costs
 #
-# Both look at every term. We time them on iris, with the triplets of $k$ neighbours of either kind
-# and with all of them. A pass builds the ball, asks the rule, and makes the problem that is left.
+# Both visit every term. We time both on iris, with the triplets of $k$ targets and $k$ impostors for each point, and with all triplets. A pass builds the ball, applies the rule to each term, and makes the reduced problem.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -112,18 +108,14 @@ for k in (1, 3, 10, 30, None):
     problem = ss.Problem(ss.Triplets.from_labels(X, y, k=k), loss)
     W, S = costs(problem)
     print(f"{len(problem):10,}{1e3 * W:9.2f} ms{1e3 * S:9.2f} ms{S / W:10.1f}")
-price = 2.0  # what a pass counts as from here on, in iterations over the same triplets
+price = 2.0  # from here on a pass counts as two iterations over the same triplets
 
 # %% [markdown]
-# A pass costs as much as about two iterations. With all triplets the time is that of
-# looking at triplets. With few it is that of calling functions, and 150 triplets take nearly as
-# long as 1,350. There $s$ is close to 0, however many triplets a pass removes.
+# A pass costs about as much as two iterations. With all triplets nearly all the time is spent on the triplets. With few triplets most of the time is spent on function calls, so an iteration over 1,350 triplets takes hardly longer than an iteration over 150. Then $s$ is close to 0 even if a pass screens nearly all triplets.
 #
 # ## Policies, and how their work is counted
 #
-# A policy of the library has one method, `tests(now, then, terms)`: it gets gap and iteration of
-# now and of the last pass, and returns the tests of a pass, or none. This one passes on what
-# another one says, and writes down how many terms each pass looks at.
+# A policy of the library has one method, `tests(now, then, terms)`. Its arguments are the gap and the iteration number, now and at the last pass. It returns the tests of a pass, or none. The policy `Watched` returns the tests of another policy, and counts the terms that each pass visits.
 
 
 # %%
@@ -142,29 +134,27 @@ class Watched:
 
 
 def visited(solutions):
-    """Return how many terms all iterations of some solves looked at."""
+    """Return how many terms all iterations of some solves visited."""
     return sum(point.n_terms for solution in solutions for point in solution.history)
 
 
-def looked_at(solutions):
-    """Return how many terms the last looks had, of which each solve makes one, whoever screens."""
+def looked_at(solutions, policy):
+    """Return how many terms the last looks visited; each solve that screens ends with one."""
+    if policy is None:
+        return 0
     return sum(solution.history[-1].n_terms for solution in solutions)
 
 
 # %% [markdown]
-# ## A policy that counts
+# ## A policy that estimates the saving
 #
-# Can the inequality decide by itself? Two of its numbers have to be guessed. If the gap has fallen
-# from $g'$ to $g$ in $m$ iterations and goes on like that, it needs
-# $n = m\,\log(g/\varepsilon) / \log(g'/g)$ more to fall to $\varepsilon$. The radius of a ball is
-# the root of the gap, up to a factor. Terms whose margin is within that of a threshold stay
-# undecided, so about $\sqrt{g/g'}$ of the undecided terms will still be: $s = 1 - \sqrt{g/g'}$.
+# Can a policy apply the inequality? It has to estimate $n$ and $s$. Suppose the gap has fallen from $g'$ to $g$ in $m$ iterations and continues to fall at this rate. Then it falls to $\varepsilon$ in $n = m\,\log(g/\varepsilon) / \log(g'/g)$ more iterations. The radius of a ball is proportional to the square root of the gap. A term stays undecided if its margin is nearer to a threshold than the radius times the norm of the term. So the number of undecided terms falls by about the factor $\sqrt{g/g'}$, and $s = 1 - \sqrt{g/g'}$.
 
 
 # %%
 @dataclass(frozen=True)
 class Counting:
-    """Screen when the guessed saving is more than the price of a pass, in iterations."""
+    """Screen when the estimated saving is larger than the cost of a pass, in iterations."""
 
     use: tuple
     goal: float
@@ -182,12 +172,9 @@ class Counting:
 
 
 # %% [markdown]
-# ## A path where screening pays
+# ## A path on which screening saves time
 #
-# All triplets of iris, 40 values of $\lambda$, and an absolute gap of $10^{-6}$, as in the papers,
-# so nearly every $\lambda$ takes several iterations. We take four policies. All of them screen with
-# the midpoint gap bound (MGB), and before the first iteration of a $\lambda$ too. `auto` is that of
-# the library, which screens each time the gap has fallen to a tenth and ten iterations have passed.
+# We solve for 40 values of $\lambda$ with all triplets of iris, to an absolute gap of $10^{-6}$, as in the papers. With this gap nearly every $\lambda$ takes several iterations. We compare no screening (`never`) with three policies. All three screen with the midpoint gap bound (MGB), and make their first pass before the first iteration of each $\lambda$. `always` makes a pass at every iteration, and `counting` is the policy above. `auto` is the policy of the library: it makes another pass each time the gap has fallen to a tenth and ten iterations have passed.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -197,14 +184,13 @@ def of_auto(problem):
 
 
 def run(problem, lams, policy, **options):
-    """Return a path, how many terms the passes up to each lam looked at, and the seconds."""
+    """Return a path, how many terms the passes up to each lam visited, and the seconds."""
     watched = Watched(policy)
-    options["screening"] = () if policy is None else watched
     sums = []
+    options["screening"] = () if policy is None else watched
+    options["callback"] = lambda progress: sums.append(sum(watched.sizes))
     started = time.process_time()
-    solutions = ss.path(
-        problem, lams, callback=lambda progress: sums.append(sum(watched.sizes)), **options
-    )
+    solutions = ss.path(problem, lams, **options)
     return solutions, np.array(sums), time.process_time() - started
 
 
@@ -221,21 +207,17 @@ runs = {name: run(problem, lams, policy, tol=1e-6) for name, policy in policies.
 
 # %% tags=["nbval-ignore-output"]
 T = len(problem)
-print(f"in looks at {T:,} triplets; together: a pass counts as {price:.0f} iterations")
+print(f"in visits of all {T:,} triplets; together: a pass counts as {price:.0f} iterations")
 print("           iterations   passes   last looks   together   seconds")
 for name, (path, passes, seconds) in runs.items():
-    parts = np.array([visited(path), passes[-1], looked_at(path)]) / T
+    parts = np.array([visited(path), passes[-1], looked_at(path, policies[name])]) / T
     together = parts @ [1.0, price, price]
     print(f"{name:9}{parts[0]:12.1f}{parts[1]:9.1f}{parts[2]:13.1f}{together:11.0f}{seconds:10.2f}")
 
 # %% [markdown]
-# The iterations of `auto` look at a thirtieth of the triplets that those of `never` look at. Nearly
-# all that is left is the first pass of each $\lambda$, which looks at every triplet. `always` has
-# more passes, over few terms, and `counting` has fewer. In the sum these three differ by little:
-# the first pass of a $\lambda$ decides nearly everything, and later ones look only at what it has
-# left. So the library guesses nothing.
+# The iterations of `auto` visit far fewer triplets than the iterations of `never`. Most of the remaining cost of `auto` is the first pass of each $\lambda$, which visits every triplet. `always` makes more passes, each over few terms, and `counting` makes fewer passes. The total costs of these three policies differ by little, because the first pass of a $\lambda$ decides nearly all terms and later passes visit only the undecided terms. So the library estimates nothing.
 #
-# Whoever screens, the solutions are the same:
+# The solutions are the same for all policies:
 
 # %%
 plain = runs["never"][0]
@@ -243,20 +225,20 @@ for name, (path, *_) in runs.items():
     for one, two in zip(path, plain, strict=True):
         assert np.linalg.norm(one.x - two.x) <= one.eps + two.eps, name
     assert all(solution.gap <= 1e-6 for solution in path)
-print("all solutions agree within their bounds")
+print(f"{len(plain)} solutions of each policy: all distances are within the error bounds")
 
 
 # %% [markdown]
-# The debt of the first picture, along the path: each policy pays its passes at each $\lambda$, and
-# `never` pays at each iteration.
+# The next figure shows how the cost of each policy grows along the path.
 
 
 # %% tags=["nbval-ignore-output"]
 def spent(name):
-    """Return the visits of iterations and passes up to each lam, a pass at its price."""
+    """Return the cost of iterations, passes and last looks up to each lam."""
     path, passes, _ = runs[name]
-    each = [visited([solution]) + price * looked_at([solution]) for solution in path]
-    return (np.cumsum(each) + price * passes) / T
+    iterations = np.cumsum([visited([solution]) for solution in path])
+    looks = np.cumsum([looked_at([solution], policies[name]) for solution in path])
+    return (iterations + price * (passes + looks)) / T
 
 
 figures.lines(
@@ -268,42 +250,35 @@ figures.lines(
 )
 ends = {name: spent(name)[-1] for name in runs}
 figures.show(
-    "Curves show the cost of iterations and passes so far along a path, in iterations over all "
-    "triplets. In the end they are at "
-    f"{figures.listed(ends, '{:.0f}')}."
+    "Curves show the cost of iterations and passes up to each lambda of a path, in iterations over "
+    f"all triplets. At the end of the path the costs are {figures.listed(ends, '{:.0f}')}."
 )
 
 # %% [markdown]
-# ## A path where it does not
+# ## A path on which screening saves no time
 #
-# The same data with few triplets. Passes remove as large a part of them. But an iteration takes
-# nearly as long without them, so nothing pays for the passes. Here the clock has to judge, because
-# looks at terms are not what takes the time.
+# We take the same data with few triplets. The passes screen most of the triplets here, too. But an iteration over the remaining triplets takes nearly as long as before, so the passes save no time. We compare seconds here, because the visits of terms take only a small part of the time.
 
 # %% tags=["nbval-ignore-output"]
 small = ss.Problem(ss.Triplets.from_labels(X, y, k=1), loss)
 small_lams = small.lam_max() * 0.9 ** np.arange(40)
-print(f"{len(small)} triplets   looks of iterations   seconds, the least of five")
+print(f"{len(small)} triplets   visits of iterations  seconds, the least of five")
 for name, policy in (("never", None), ("auto", of_auto(small))):
     tries = [run(small, small_lams, policy, tol=1e-6) for _ in range(5)]
     share = visited(tries[0][0]) / len(small)
     print(f"{name:12}{share:22.1f}{min(seconds for *_, seconds in tries):20.3f}")
 
 # %% [markdown]
-# The library screens here all the same. It loses milliseconds by this. A rule that avoids the loss
-# would have to be explained.
+# The library still screens such problems. This costs milliseconds. Avoiding the cost would need another rule, and a reader would have to learn it.
 #
-# ## Samples: sweeps leave the same out
+# ## Samples: shrinking leaves out nearly the same samples
 #
-# A support vector machine is solved by sweeps over the samples. A sweep leaves out samples whose
-# dual variable is at a bound and wants to stay there (*shrinking*). That is a guess, which the
-# solver takes back where it was wrong, and it costs nothing. We count the visits of samples with
-# and without shrinking (`unshrunk`), with and without MGB, in visits of all samples.
+# The library solves a support vector machine by sweeps over the samples. A sweep leaves out each sample whose dual variable is at a bound and would stay there (*shrinking*). Shrinking is a guess without a proof, it costs nothing, and the solver corrects it where it was wrong. We count the visits of samples with shrinking (`coordinate`) and without it (`unshrunk`), each with and without MGB. The unit is one visit of every sample.
 
 
 # %%
 def swept(solution):
-    """Return how many samples the sweeps of a solve visited; an iteration is a visit to each."""
+    """Return how many samples the sweeps of a solve visited; an iteration is one sweep."""
     history = solution.history
     visits = history[0].iteration * history[0].n_terms
     for before, after in pairwise(history):
@@ -332,28 +307,26 @@ for method in ("unshrunk", "coordinate"):
         print(f"{method:12} {told:9}{work:9.0f}{n_passes:9.0f}{seconds:10.2f}")
 
 # %% [markdown]
-# Without shrinking, screening saves most sweeps. With shrinking most of them are gone already, and
-# what screening saves on top is about what its passes cost. So the library screens no samples
-# during a solve.
+# Without shrinking, screening saves most of the visits. Shrinking alone saves most visits as well, and then screening saves about as many visits as its passes cost. So the library screens no samples during a solve.
 #
-# Shrinking proves nothing. What is proved is known in the end all the same: every solve ends with
-# one look with the ball of its solution. It needs no other pass before it:
+# Shrinking proves nothing. But one look with the ball of the solution proves which samples are in L and in R. With `"auto"` the library makes this look at the end of each solve; `ss.screen` makes the look for any solution. The look needs no earlier pass:
 
 # %% tags=["nbval-ignore-output"]
-never, screened = machines["coordinate", ()], machines["coordinate", ("MGB",)]
-print("part of the samples that is certain in the end: no screening, MGB")
-for one, two in list(zip(never, screened, strict=True))[::4]:
-    print(f"  lam = {one.lam:8.2g}: {one.screening_rate:.3f}, {two.screening_rate:.3f}")
-for one, two in zip(never, screened, strict=True):
+never = machines["coordinate", ()]
+screened = machines["coordinate", ("MGB",)]
+print("share of the samples that are certain at the end: no screening, MGB")
+looks = [ss.screen(svm, one.x, one.lam, one.alpha) for one in never]
+for look, two in list(zip(looks, screened, strict=True))[::4]:
+    print(f"  lam = {two.lam:8.2g}: {look.rate:.3f}, {two.screening_rate:.3f}")
+for look, one, two in zip(looks, never, screened, strict=True):
     assert np.linalg.norm(one.x - two.x) <= one.eps + two.eps
-    assert not (one.screened.in_L & two.screened.in_R).any()
-    assert not (one.screened.in_R & two.screened.in_L).any()
+    assert not (look.in_L & two.screened.in_R).any()
+    assert not (look.in_R & two.screened.in_L).any()
 
 # %% [markdown]
-# ## The table that "auto" is
+# ## The table of "auto"
 #
-# So `screening="auto"` is a table by kind of term, with nothing to guess. This is what the library
-# takes:
+# So `screening="auto"` chooses by the kind of term, from a table, and estimates nothing. The next cell prints this table:
 
 # %%
 labels = np.where(y == 0, -1, 1)
@@ -378,28 +351,19 @@ for kind, (terms, a_loss) in kinds.items():
 # %% [markdown]
 # ## Exercise
 #
-# A pass now finds the share $s$ of the terms. A pass after $m$ more iterations finds $s' > s$, but
-# then only $n - m$ iterations are left. When is it better to wait?
+# A pass now screens the share $s$ of the terms. A pass after $m$ more iterations screens the larger share $s' > s$, but then only $n - m$ iterations are to come. When is it better to wait?
 #
 # <details><summary>Solution</summary>
 #
-# $(n-m)\,s' W > n\,s W$, so $s'/s > n/(n-m)$. If $s$ is near 1, as with the solution for the last
-# $\lambda$ as a reference, it is never better. If the solver starts from zero, $s$ is near 0 until
-# the ball is small, and it is better to wait. The library does both: it screens before the first
-# iteration of a $\lambda$, and again each time the gap has fallen to a tenth and ten iterations have
-# passed.
+# It is better to wait if $(n-m)\,s' W > n\,s W$, that is if $s'/s > n/(n-m)$. If $s$ is near 1, waiting is hardly ever better. An example is a path, where the reference is the solution for the last $\lambda$. If the solver starts from zero, $s$ is near 0 until the ball is small, and waiting is better. The library covers both cases: it screens before the first iteration of a $\lambda$, and again each time the gap has fallen to a tenth and ten iterations have passed.
 #
 # </details>
 #
 # ## Fine print
 #
-# * **Who knows better** names balls, as in `screening=("MGB",)`, or passes a policy: an object with
-#   `tests(now, then, terms)` such as `Counting` above. With `()` the library screens nothing during
-#   a solve, and looks once at the end.
-# * **A guess of $n$** is good only where the gap falls evenly, and one of $s$ only where margins
-#   are spread evenly around the thresholds.
-# * **Products** cannot be screened: [`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb) shows
-#   what it would cost.
+# * **Your own choice.** You can name balls, as in `screening=("MGB",)`, or give a policy: an object with the method `tests(now, then, terms)`, such as `Counting` above. With `()` the library screens nothing during a solve, and makes no look at the end.
+# * **Estimates.** The estimate of $n$ is good only if the gap falls at an even rate. The estimate of $s$ is good only if the margins are spread evenly around the thresholds.
+# * **Products.** The library cannot screen products: [`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb) shows what such screening would cost.
 #
 # Next: [`23-algorithms`](23-algorithms.ipynb) for the solver,
 # [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) for the ball,
