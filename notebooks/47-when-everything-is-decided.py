@@ -1,17 +1,14 @@
 # %% [markdown]
 # # When is everything decided?
 #
-# A ball with radius 0 says everything that can be known of a term. How small must a ball be to say it? This notebook gives the
-# answer: half of the term's distance from a threshold, divided by its norm. So a solver that converges decides every term
-# off its thresholds after finitely many iterations, over every cone. And the number of iterations can be told in advance, from
-# those distances and the solver's rate.
+# A ball with radius 0 decides every term that can be decided. How small must a ball be to decide a given term? This notebook proves the answer: the radius must be below half the distance between the term's margin and the nearest threshold, divided by the norm of the term. So a solver that converges decides every term that is off the thresholds after finitely many iterations, over every cone. The distances and the convergence rate of the solver bound the number of iterations.
 #
 # At the end you will have seen
 #
 # * that the duality gap bound is the Gap Safe sphere of the lasso, with primal and dual exchanged;
-# * for each term a radius below which it is decided, derived and compared with what happens, over three cones and with a kernel;
-# * which terms no ball ever decides, and why a hinge usually has some;
-# * how far rounding lets this go.
+# * a radius for each term below which every ball decides the term; the radius is derived, and compared with runs over three cones and with a kernel;
+# * which terms no ball can decide, and why problems with the hinge usually have such terms;
+# * how rounding limits the claim.
 
 # %%
 import matplotlib.pyplot as plt
@@ -23,10 +20,7 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The story in a picture
 #
-# A smoothed hinge is flat above 1 and straight below $1-\gamma$. Between these thresholds it bends. Six terms have
-# their margins at the solution marked by dots. A ball of radius $r$ knows each margin up to $r\|a_t\|$ around the margin of its center,
-# and the center itself may be off by as much. As the ball shrinks, the interval leaves the threshold: first for the terms that
-# are far away, last for those that are near, and never for the one between the thresholds.
+# A smoothed hinge is flat above 1, straight below $1-\gamma$, and curved between these two thresholds. In the figure, six dots mark the margins of six terms at the solution. A ball of radius $r$ bounds each margin to within $r\|a_t\|$ of the margin at its center, and the margin at the center may differ from the margin at the solution by $r\|a_t\|$, too. So the bars have the half-width $2r\|a_t\|$. As the ball shrinks, the bars become shorter. The bars of terms far from the thresholds are the first that no longer touch the band between the thresholds, and the bar of the term inside the band always touches it.
 
 # %%
 margins = np.array([-0.2, 0.35, 0.5, 0.85, 1.25, 1.7])
@@ -45,9 +39,9 @@ for ax, r in zip(axes, (0.5, 0.2, 0.06), strict=True):
     ax.set_xlabel("margin")
 axes[0].set_ylabel("term")
 figures.show(
-    f"In each panel {len(margins)} terms are intervals of margins around dots, over a grey band "
-    "between the thresholds. Intervals that do not touch the band are blue: "
-    f"{', '.join(blue)}. A dot in the band is a term that no radius decides."
+    f"In each panel {len(margins)} bars show the possible margins of the terms, and dots show the "
+    "margins at the solution. A grey band lies between the thresholds. Bars that do not touch the "
+    f"band are blue: {', '.join(blue)}. No radius decides a term whose dot is in the band."
 )
 
 # %% [markdown]
@@ -55,16 +49,11 @@ figures.show(
 #
 # > **Everything off the thresholds is decided.** Let $x^\star$ minimise $P$ over a cone, and let $\delta_t > 0$ be the distance of
 # > the margin $\langle a_t, x^\star\rangle$ from the interval $[\tau_t - \gamma, \tau_t]$.
-# >
-# > (a) A ball that holds $x^\star$ and has a radius below $r_t = \delta_t / (2\|a_t\|)$ decides term $t$ by the sphere rule.
-# >
-# > (b) So do the gap bounds once the duality gap is below $\lambda\delta_t^2 / (\kappa\|a_t\|^2)$, with $\kappa = 8$ for DGB and
-# > $\kappa = 4$ for MGB. No smaller $\kappa$ will do.
-# >
-# > (c) With a solver whose gaps are at most $c\,\rho^k$, $\rho < 1$, they have decided all of them after
+# > (a) If a ball contains $x^\star$ and has a radius below $r_t = \delta_t / (2\|a_t\|)$, then the sphere rule with this ball decides term $t$.
+# > (b) The gap bounds decide term $t$ if the duality gap is below $\lambda\delta_t^2 / (\kappa\|a_t\|^2)$, where $\kappa = 8$ for DGB and $\kappa = 4$ for MGB. No smaller $\kappa$ is sufficient.
+# > (c) If the gap of a solver after $k$ iterations is at most $c\,\rho^k$, with $\rho < 1$, then the gap bounds have decided all terms with $\delta_t > 0$ after
 # > $\log\!\big(\kappa\,c \max_t(\|a_t\|^2/\delta_t^2)/\lambda\big) / \log(1/\rho)$ iterations.
-# >
-# > (d) No ball that holds $x^\star$ decides a term with $\delta_t = 0$.
+# > (d) No ball that contains $x^\star$ decides a term with $\delta_t = 0$.
 #
 # | assumption | where it is used |
 # |---|---|
@@ -72,7 +61,7 @@ figures.show(
 # | $P$ is strongly convex: the term $\frac\lambda2\|x\|^2$ | (b) |
 # | the gaps fall geometrically | (c) |
 #
-# No assumption is about the cone: it changes $x^\star$, not the argument.
+# There is no assumption about the cone. The cone changes $x^\star$, but not the argument.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -82,9 +71,9 @@ figures.show(
 # | $a_t$, $\tau_t$, $\gamma$ | a term, its threshold, the width of the smoothed hinge |
 # | $P$, $D$, gap | primal and dual objective, their difference |
 # | $q$, $r$ | center and radius of a ball |
-# | $\delta_t$ | how far the margin of term $t$ at the solution is from $[\tau_t-\gamma, \tau_t]$ |
-# | $r_t$ | the radius below which term $t$ is decided |
-# | L, R | terms in the linear part of the loss, and in its flat part |
+# | $\delta_t$ | distance between the margin of term $t$ at the solution and $[\tau_t-\gamma, \tau_t]$ |
+# | $r_t$ | the radius below which every ball decides term $t$ |
+# | L, R | terms in the linear region of the loss, and in its zero region |
 #
 # </details>
 #
@@ -93,67 +82,61 @@ figures.show(
 # ### (a) and (d): two triangle inequalities
 #
 # Let $\langle a_t, x^\star\rangle = \tau_t + \delta_t$. For every $x$ in the ball
-# $|\langle a_t, x\rangle - \langle a_t, x^\star\rangle| \le 2r\|a_t\|$, since no two points of a ball are farther apart than $2r$. If
-# $2r\|a_t\| < \delta_t$, all these margins are above $\tau_t$: the rule says R. Below $\tau_t - \gamma$ it is the same, with L.
+# $|\langle a_t, x\rangle - \langle a_t, x^\star\rangle| \le 2r\|a_t\|$, because the distance between two points of a ball is at most $2r$. If $2r\|a_t\| < \delta_t$, all margins over the ball are above $\tau_t$, and the rule puts the term in R. The case $\langle a_t, x^\star\rangle = \tau_t - \gamma - \delta_t$ has the same proof, and the rule puts the term in L.
 #
-# If $\delta_t = 0$, the ball holds a point, $x^\star$, at which the term is in neither region strictly. A rule that looks at the whole ball
-# can put it in neither. It may prove that the term lies strictly between them: [`47b-safe-keeping`](47b-safe-keeping.ipynb).
+# If $\delta_t = 0$, the ball contains a point, $x^\star$, at which the term is strictly in neither region. So no rule that holds for every point of the ball can put the term in L or in R. A rule may prove that the term lies strictly between the thresholds: see [`47b-safe-keeping`](47b-safe-keeping.ipynb).
 #
 # ### (b): strong convexity
 #
-# DGB has the radius $\sqrt{2\,\mathrm{gap}/\lambda}$. That is below $r_t$ exactly if
+# DGB has the radius $\sqrt{2\,\mathrm{gap}/\lambda}$, which is below $r_t$ exactly if
 # $\mathrm{gap} < \lambda r_t^2/2 = \lambda\delta_t^2/(8\|a_t\|^2)$. The squared radius of MGB is
-# $\mathrm{gap}/\lambda - \frac14\|x - x(\alpha)\|^2$ ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)). So it is at most
-# $\mathrm{gap}/\lambda$, and below $r_t^2$ if $\mathrm{gap} < \lambda\delta_t^2/(4\|a_t\|^2)$: MGB decides at twice the gap.
+# $\mathrm{gap}/\lambda - \frac14\|x - x(\alpha)\|^2$ ([`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)). So the squared radius is at most $\mathrm{gap}/\lambda$, and it is below $r_t^2$ if $\mathrm{gap} < \lambda\delta_t^2/(4\|a_t\|^2)$. MGB may therefore have twice the gap of DGB.
 #
 # ### (c): logarithms
 #
-# $c\,\rho^k < \lambda\delta_t^2/(\kappa\|a_t\|^2)$ for all $t$, solved for $k$.
+# Solve $c\,\rho^k < \lambda\delta_t^2/(\kappa\|a_t\|^2)$ for $k$, for all $t$ with $\delta_t > 0$.
 #
 # ## Gap Safe, with primal and dual exchanged
 #
 # The Gap Safe sphere of Fercoq, Gramfort and Salmon (2015) is for the lasso,
-# $\min_\beta \frac12\|y - X\beta\|^2 + \mu\|\beta\|_1$. Its *dual* is strongly concave, the ball is one for the dual solution, and
-# a feature is left out if $|\langle x_j, \theta\rangle| < \mu$ in the whole ball. Read the dual as our primal problem: the unknown is
-# $\theta$, the quadratic term is $\frac12\|\theta - y\|^2$, and each feature is two terms $\mp x_j$, flat above the threshold
-# $-\mu$ and infinite below. "In R" means that the constraint is not active, which is $\beta_j = 0$. The ball is DGB, with $\lambda = 1$.
+# $\min_\beta \frac12\|y - X\beta\|^2 + \mu\|\beta\|_1$. The lasso's *dual* is strongly concave, and the ball contains the dual solution. The Gap Safe rule screens a feature if $|\langle x_j, \theta\rangle| < \mu$ for every $\theta$ in the ball. Now read the dual as our primal problem. The unknown is $\theta$, and the quadratic term is $\frac12\|\theta - y\|^2$. Each feature gives two terms $\mp x_j$, whose loss is 0 above the threshold $-\mu$ and infinite below it. A feature is in R if both of its constraints are inactive, and then $\beta_j = 0$. The ball is DGB with $\lambda = 1$.
 
 # %% tags=["nbval-ignore-output"]
 rng = np.random.default_rng(0)
-X, mu = rng.normal(size=(30, 80)), 8.0
+X = rng.normal(size=(30, 80))
 y = X[:, :4] @ np.array([2.0, -1.5, 1.0, 1.0]) + 0.1 * rng.normal(size=30)
-beta, step = np.zeros(80), 1.0 / np.linalg.norm(X, 2) ** 2
+mu = 8.0
+beta = np.zeros(80)
+step = 1.0 / np.linalg.norm(X, 2) ** 2
 rows = []
 for _ in range(400):
-    rest = y - X @ beta
-    theta = rest * min(1.0, mu / np.abs(X.T @ rest).max())  # feasible for the dual
-    gap = 0.5 * rest @ rest + mu * np.abs(beta).sum() - (y @ theta - 0.5 * theta @ theta)
+    residual = y - X @ beta
+    theta = residual * min(1.0, mu / np.abs(X.T @ residual).max())  # feasible for the dual
+    primal = 0.5 * residual @ residual + mu * np.abs(beta).sum()
+    gap = primal - (y @ theta - 0.5 * theta @ theta)
     radius = np.sqrt(2.0 * max(gap, 0.0))
     gap_safe = np.abs(X.T @ theta) + radius * np.linalg.norm(X, axis=0) < mu
     terms = np.vstack([X.T, -X.T])
     in_R = -terms @ theta - radius * np.linalg.norm(terms, axis=1) > -mu
     assert (gap_safe == (in_R[:80] & in_R[80:])).all()
     rows.append(gap_safe.sum())
-    beta = beta + step * (X.T @ rest)
+    beta = beta + step * (X.T @ residual)
     beta = np.sign(beta) * np.maximum(np.abs(beta) - step * mu, 0.0)
-print("features left out by both, in iterations 1, 50, 400:", rows[0], rows[49], rows[-1])
+print("features screened by both, in iterations 1, 50, 400:", rows[0], rows[49], rows[-1])
 print("features of the solution:", np.count_nonzero(beta))
 assert rows[-1] == 80 - np.count_nonzero(beta)
 
 # %% [markdown]
-# The two masks agree in every iteration. In the end all features are left out but those of the solution: it is identified in
-# finitely many iterations, as Fercoq et al. prove. The claim says this for every problem of this book.
+# The two masks agree in every iteration. In the last iteration every feature is screened unless the solution uses it. Fercoq et al. prove that this happens after finitely many iterations. The claim above says the same for every problem of this book.
 #
-# ## Predicted beside seen
+# ## The claim compared with runs
 #
-# Four problems: matrices over the cone of semidefinite ones, diagonal metrics over the non-negative cone, samples over the
-# whole space, and samples with a kernel. Each is solved to $10^{-14}$ for its margins. Then a solver runs from 0, and every one of its iterates
-# makes the two balls.
+# We take four problems: triplets with a matrix over the semidefinite cone, triplets with a diagonal metric over the non-negative cone, samples over the whole space, and samples with a kernel. An accurate solution, to a relative gap of $10^{-12}$, gives the distances $\delta_t$. Then a gradient method runs from 0, and we compute DGB and MGB at every iterate.
 
 
 # %%
 def problems():
-    """Four problems by name."""
+    """Return four problems by name."""
     iris = datasets.load("iris", return_X_y=True)
     wine = datasets.load("wine", return_X_y=True)
     cancer = datasets.load("breast-cancer", return_X_y=True)
@@ -168,7 +151,7 @@ def problems():
 
 # %%
 def distances(prob, lam):
-    """Distances of all margins at the solution from the thresholds; 0 between them."""
+    """Return the distances of all margins at the solution from the interval of the thresholds."""
     best = ss.solve(prob, lam, tol=0.0, rtol=1e-12, max_iter=20000)
     margins = prob.terms.margins(best.x)
     above = margins - prob.terms.threshold
@@ -177,49 +160,52 @@ def distances(prob, lam):
 
 
 def iterates(prob, lam):
-    """The points that a gradient method visits."""
+    """Return the iterates of a gradient method."""
     visited = []
-    ss.solve(
-        prob,
-        lam,
-        tol=0.0,
-        rtol=1e-10,
-        max_iter=3000,
-        method="gradient",
-        screening=(),
-        callback=lambda progress: visited.append(progress.x),
-    )
+    options = {"tol": 0.0, "rtol": 1e-10, "max_iter": 3000, "method": "gradient", "screening": ()}
+    ss.solve(prob, lam, callback=lambda progress: visited.append(progress.x), **options)
     return visited
 
 
 # %%
 BOUNDS = {"DGB": ss.spheres.duality_gap_bound, "MGB": ss.spheres.midpoint_gap_bound}
+
+
+def balls_at(prob, lam, points, bound):
+    """Return the radius of the ball at each point, and which terms each ball decides."""
+    radii = np.empty(len(points))
+    masks = np.empty((len(points), len(prob)), dtype=bool)
+    for k, x in enumerate(points):
+        ball = bound(prob, x, lam)
+        screened = ss.rules.sphere(prob, ball)
+        radii[k] = ball.radius
+        masks[k] = screened.in_L | screened.in_R
+    return radii, masks
+
+
+# %%
 runs = {}
 for name, prob in problems().items():
     lam = 0.05 * prob.lam_max()
     delta = distances(prob, lam)
     points = iterates(prob, lam)
     gaps = np.array([prob.evaluate(x, lam).gap for x in points])
-    radii = {key: np.empty(len(points)) for key in BOUNDS}
-    masks = {key: np.empty((len(points), len(prob)), dtype=bool) for key in BOUNDS}
+    radii = {}
+    masks = {}
     for key, bound in BOUNDS.items():
-        for k, x in enumerate(points):
-            ball = bound(prob, x, lam)
-            found = ss.rules.sphere(prob, ball)
-            radii[key][k] = ball.radius
-            masks[key][k] = found.in_L | found.in_R
+        radii[key], masks[key] = balls_at(prob, lam, points, bound)
     runs[name] = (prob, lam, delta, gaps, radii, masks)
     print(f"{name:16} {len(prob):5} terms, {np.count_nonzero(delta == 0.0)} between the thresholds")
 
 # %% [markdown]
-# ### Every term in time
+# ### Is every term decided when the claim says so?
 #
-# (a) is about single terms: whenever the radius is below $r_t$, term $t$ is decided. (b) says the same of the gap. (d) is checked beside it.
-# In some iterates a term is due for MGB and not yet for DGB: those are counted, too.
+# We call a term *due* at an iterate if the claim says that the ball must decide the term: by (a) if the radius is below $r_t$, and by (b) if the gap is small enough. The next cell checks that every due term is decided, and that (d) holds. The cell also counts how often a term is due for MGB and not for DGB.
 
 # %% tags=["NEW-DECIDED", "nbval-ignore-output"]
 KAPPA = {"DGB": 8.0, "MGB": 4.0}
-n_due, n_between = dict.fromkeys(BOUNDS, 0), 0
+n_due = dict.fromkeys(BOUNDS, 0)
+n_between = 0
 for name, (prob, lam, delta, gaps, radii, masks) in runs.items():
     r_t = delta / (2.0 * prob.terms.norms)
     by_gap = {}
@@ -236,24 +222,23 @@ for name, (prob, lam, delta, gaps, radii, masks) in runs.items():
     off = delta > 1e-4 * delta.max()
     assert masks["MGB"][-1][off].all()
 assert n_between > 1000
-print(
-    f"terms due by the gap, over all iterates of four problems: {n_due['DGB']} with DGB, "
-    f"{n_due['MGB']} with MGB; all are decided"
-)
-print(
-    f"{n_between} of them are due with MGB and not with DGB; no term between the thresholds is "
-    "ever decided"
-)
+
+# %% [markdown]
+# The next cell prints the counts.
+#
+# %% tags=["NEW-DECIDED", "nbval-ignore-output"]
+counts = f"{n_due['DGB']} with DGB, {n_due['MGB']} with MGB"
+print(f"terms due by the gap, over all iterates of four problems: {counts}; all are decided")
+print(f"{n_between} of them are due with MGB and not with DGB")
+print("decided terms between the thresholds: 0")
 
 # %% [markdown]
 # ### Neither constant can be smaller
 #
-# Two examples on a line, with the hinge and $\lambda = 1$: the solution is $x^\star = 1$, at the right end of the ball, so both
-# errors of the derivation are there in full. A second sample with $a = 1$ has a threshold far below its margins. It costs nothing
-# and leaves the solution and the gap as they are. Its distance $\delta$ is put a little below and a little above what (b) asks for:
+# We take two examples on a line, with the hinge and $\lambda = 1$. The solution $x^\star = 1$ is the right end of the ball, so both inequalities of the derivation are equalities. A second sample with the norm 1 has a threshold far below its margins. Its loss is 0, so it changes neither the solution nor the gap. The next cell sets the distance $\delta$ of this sample a little below and a little above the $\delta$ that (b) requires:
 
 # %% tags=["NEW-DECIDED"]
-line_cases = {  # threshold of the sample that makes the solution 1, reference x, its dual variable
+line_cases = {  # threshold of the first sample, reference x, dual variable of the first sample
     "DGB": (3.0, 0.0, 1.0),
     "MGB": (1.0, 0.5, 0.5),
 }
@@ -267,54 +252,49 @@ for key, (tau, x, dual) in line_cases.items():
         case = ss.Problem(terms_, ss.Hinge())
         ball = BOUNDS[key](case, np.array([x]), 1.0, alpha)
         assert np.isclose(case.evaluate(np.array([x]), 1.0, alpha).gap, gap)
-        assert np.isclose(
-            ball.center[0] + ball.radius, ss.solve(case, 1.0, rtol=1e-12).x[0], atol=1e-6
-        )
+        right_end = ball.center[0] + ball.radius
+        assert np.isclose(right_end, ss.solve(case, 1.0, rtol=1e-12).x[0], atol=1e-6)
         decided = bool(ss.rules.sphere(case, ball).in_R[1])
         assert decided == (times > 1.0)
         above = (ball.center[0] - ball.radius) - (1.0 - delta_)
-        print(
-            f"{key}: delta {times:.2f} times what (b) asks for: least margin minus threshold "
-            f"{above:+.3f}"
-        )
+        delta_said = f"delta {times:.2f} times the bound of (b)"
+        print(f"{key}, {delta_said}: smallest margin minus threshold {above:+.3f}")
 
 # %% [markdown]
-# How much earlier than due? Take the last ball that leaves a term undecided. The claim says that its radius is $r_t$ or larger. If its
-# center were the solution itself, it would be $2r_t$ or larger: only one of the two errors of the derivation would be there. Both lines are in the
-# picture.
+# How much larger is the radius when a term is first decided? For each term take the last ball that does not decide it. The claim says that the radius of this ball is at least $r_t$. If the center of the ball were the solution, the radius would be at least $2r_t$, because only one of the two inequalities of the derivation would be needed. The figure has a line for each of these two radii.
 
 # %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(4, width=12.0, height=3.2)
-found = []
+quotients = []
 for ax, (name, (prob, _, delta, _, radii, masks)) in zip(axes, runs.items(), strict=True):
     r_t = delta / (2.0 * prob.terms.norms)
     decided = masks["DGB"]
-    seen = (delta > 0.0) & ~decided[0] & decided[-1]
+    shown = (delta > 0.0) & ~decided[0] & decided[-1]
     last = len(decided) - 1 - (~decided[::-1]).argmax(axis=0)
-    line = np.array([r_t[seen].min(), r_t[seen].max()])
-    found.append(radii["DGB"][last][seen] / r_t[seen])
-    ax.loglog(r_t[seen], radii["DGB"][last][seen], ".", markersize=3, color="tab:blue", alpha=0.5)
+    r_due = r_t[shown]
+    r_last = radii["DGB"][last][shown]
+    quotients.append(r_last / r_due)
+    line = np.array([r_due.min(), r_due.max()])
+    ax.loglog(r_due, r_last, ".", markersize=3, color="tab:blue", alpha=0.5)
     ax.loglog(line, line, color="black", linewidth=1)
     ax.loglog(line, 2.0 * line, color="black", linewidth=1, linestyle="--")
-    ax.set_title(name)
-    ax.set_xlabel("radius when due")
+    ax.set(title=name, xlabel="radius when due")
 axes[0].set_ylabel("last radius undecided")
-quotients = np.concatenate(found)
+quotients = np.concatenate(quotients)
 figures.show(
-    "Dots show, for each term, the radius of the last ball DGB that leaves it undecided, against "
-    "the radius from which on the claim decides it, a panel for each "
-    "problem. No dot may lie below the solid diagonal; the smallest quotient of the radii is "
-    f"{quotients.min():.1f}, and {np.mean(quotients >= 1.99):.0%} of the dots lie on or above the "
-    "dashed line."
+    "Each panel is a problem, and each dot is a term. The vertical axis is the radius of the last "
+    "ball DGB that does not decide the term. The horizontal axis is the radius below which the "
+    "claim says that the term is decided. No dot may lie below the solid diagonal; the smallest "
+    f"quotient of the two radii is {quotients.min():.1f}, and {np.mean(quotients >= 1.99):.0%} of "
+    "the dots lie on or above the dashed line."
 )
 
 # %% [markdown]
-# Nearly all dots are above the dashed line. The center is much nearer to the solution than the radius says.
+# Nearly all dots are above the dashed line, because the distance between the center and the solution is usually much smaller than the radius.
 #
 # ### How many iterations?
 #
-# (c) needs the rate of the solver. Take $\rho$ from the second half of the run, and the smallest $c$ with $\mathrm{gap}_k \le c\,\rho^k$ for all $k$. They
-# are seen, not known in advance, but they are two numbers for all terms.
+# (c) needs the rate of the solver. The next cell computes $\rho$ from the second half of the run, and the smallest $c$ with $\mathrm{gap}_k \le c\,\rho^k$ for all $k$. We know both numbers only after the run, but they are the same for all terms.
 
 # %% tags=["nbval-ignore-output"]
 print("iterations until all terms off the thresholds by 1 % of the largest distance are decided")
@@ -327,72 +307,61 @@ for name, (prob, lam, delta, gaps, _, masks) in runs.items():
     worst = np.max((prob.terms.norms[off] / delta[off]) ** 2)
     for key, kappa in KAPPA.items():
         predicted = np.log(kappa * c * worst / lam) / np.log(1.0 / rho)
-        seen = int(np.argmax(masks[key][:, off].all(axis=1)))
-        print(f"{name:16} {key} rate {rho:.3f}   by the claim {predicted:7.0f}   seen {seen:5d}")
-        assert 0 < seen <= predicted
+        observed = int(np.argmax(masks[key][:, off].all(axis=1)))
+        counts = f"by the claim {predicted:7.0f}   in the run {observed:5d}"
+        print(f"{name:16} {key} rate {rho:.3f}   {counts}")
+        assert 0 < observed <= predicted
 
 # %% [markdown]
-# The claim predicts at most twice as many iterations as the run needs. With the gaps themselves in place of a rate, (b) says it for every share of the terms. Here is the share of undecided terms, as it is and as (b) says:
+# The number of iterations by the claim is at most twice the number in the run. (b) also bounds the share of undecided terms at each iteration, from the gap of this iteration. The next figure compares the share of undecided terms with this bound:
 
 # %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(4, width=12.0, height=3.2, sharey=True)
 means = []
 for ax, (name, (prob, lam, delta, gaps, _, masks)) in zip(axes, runs.items(), strict=True):
     curves = {}
+    iterations = np.arange(1, len(gaps) + 1)
     for key, color in (("DGB", "tab:blue"), ("MGB", "tab:orange")):
         gap_t = lam * delta**2 / (KAPPA[key] * prob.terms.norms**2)
-        iterations = np.arange(1, len(gaps) + 1)
-        ax.plot(iterations, (gaps[:, None] >= gap_t).mean(axis=1), "--",
-                label=f"{key}, by the claim", color=color)
-        ax.plot(iterations, (~masks[key]).mean(axis=1), label=key, color=color)
-        curves |= {
-            key: (~masks[key]).mean(axis=1),
-            f"{key} by the claim": (gaps[:, None] >= gap_t).mean(axis=1),
-        }
+        allowed = (gaps[:, None] >= gap_t).mean(axis=1)
+        undecided = (~masks[key]).mean(axis=1)
+        ax.plot(iterations, allowed, "--", label=f"{key}, by the claim", color=color)
+        ax.plot(iterations, undecided, label=key, color=color)
+        curves[key] = undecided
+        curves[f"{key} by the claim"] = allowed
     means.append(f"{name}: {figures.listed(curves)}")
     ax.axhline((delta == 0.0).mean(), color="gray", linestyle=":")
-    ax.set_xscale("log")
-    ax.set_title(name)
-    ax.set_xlabel("iteration")
+    ax.set(title=name, xlabel="iteration", xscale="log")
 axes[0].set_ylabel("share undecided")
 axes[0].legend()
 figures.show(
-    "Curves show the share of undecided terms against the iteration, a panel for each problem: "
-    "solid ones what DGB and MGB decide, dashed ones in their colours what the claim "
-    "allows. They end at a dotted line, the share of terms between the thresholds. No solid curve "
-    "lies above the dashed one of its colour. "
-    f"Means: {'. '.join(means)}."
+    "Curves show the share of undecided terms against the iteration; each panel is a problem. "
+    "Solid curves are DGB and MGB in the run, and dashed curves of the same colours are the bounds "
+    "of the claim. A dotted line shows the share of terms between the thresholds. No solid curve "
+    f"lies above the dashed curve of its colour. Means: {'. '.join(means)}."
 )
 
 # %% [markdown]
 # ## Terms that no ball decides
 #
-# For the hinge without smoothing, $\gamma = 0$, the two thresholds are one. A support vector machine usually has samples exactly there: those
-# with $0 < \alpha_t < 1$. However good the solution, they stay undecided. Of two samples per class on a line,
-# the inner ones hold the margin:
+# For the hinge without smoothing, $\gamma = 0$, the two thresholds are equal. A support vector machine usually has samples exactly at this threshold: the samples with $0 < \alpha_t < 1$. These samples stay undecided at any accuracy. The next example has two samples of each class on a line, and the two inner samples are at the threshold:
 
 # %%
-line_ = ss.Problem(
-    ss.Samples(np.array([[-2.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [3.0, 1.0]]), [-1, -1, 1, 1]),
-    ss.Hinge(),
-)
+places = np.array([[-2.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [3.0, 1.0]])
+line_ = ss.Problem(ss.Samples(places, [-1, -1, 1, 1]), ss.Hinge())
 exact = ss.solve(line_, 0.1, tol=0.0, rtol=1e-12)
-found = ss.screen(line_, exact.x, 0.1, exact.alpha)
+screened = ss.screen(line_, exact.x, 0.1, exact.alpha)
+undecided = ~(screened.in_L | screened.in_R)
 at_threshold = np.abs(line_.terms.margins(exact.x) - 1.0) < 1e-6
-print(
-    "on the threshold:",
-    at_threshold.tolist(),
-    "  undecided:",
-    (~(found.in_L | found.in_R)).tolist(),
-)
+print("samples at the threshold:", np.flatnonzero(at_threshold))
+print("undecided samples:       ", np.flatnonzero(undecided))
 assert at_threshold.sum() == 2
-assert (~(found.in_L | found.in_R) == at_threshold).all()
+assert (undecided == at_threshold).all()
 
 # %% [markdown]
 # ## Broken on purpose
 #
-# A factor of 2 in the claim comes from the center, which is not the solution. Leave it out, and the claim is false: a radius below
-# $\delta_t/\|a_t\|$ is not enough. The lopsided ball has the solution on its edge.
+# The claim has a factor of 2 because the center of a ball is not the solution. Without this factor the claim is false: a radius below $\delta_t/\|a_t\|$ is not enough. In the example the solution is at an end of the ball.
 
 # %%
 edge = ss.Problem(ss.Samples(np.array([[0.5], [-2.0]]), [1, -1]), ss.SmoothedHinge(0.5))
@@ -403,50 +372,40 @@ for factor in (0.9, 0.45):
     ball = ss.Sphere(x_star - r, r)  # the solution is its right end
     decided = bool(ss.rules.sphere(edge, ball).in_R[1])
     above = 2.0 * (ball.center[0] - r) - 1.0
-    print(
-        f"radius {factor} of the distance, divided by the norm: least margin minus threshold "
-        f"{above:+.3f}"
-    )
+    print(f"radius {factor} delta / norm: smallest margin minus threshold {above:+.3f}")
     assert decided == (factor < 0.5)
 
 # %% [markdown]
-# ## How far rounding lets this go
+# ## How rounding limits the claim
 #
-# A certified gap does not fall below the allowance for rounding, about $10^{-15} P$. By (b), terms with
-# $\delta_t < \|a_t\|\sqrt{4\cdot 10^{-15} P/\lambda}$ may stay undecided with MGB. They are safe, and they are few:
+# A certified gap does not fall below the allowance for rounding, about $10^{-15} P$. So MGB may leave terms with $0 < \delta_t < \|a_t\|\sqrt{4\cdot 10^{-15} P/\lambda}$ undecided. The solver then keeps these terms, which is safe. The next cell counts them:
 
 # %%
 for name, (prob, lam, delta, *_) in runs.items():
     primal = prob.evaluate(iterates(prob, lam)[-1], lam).primal
-    reach = prob.terms.norms * np.sqrt(4e-15 * primal / lam)
-    near = (delta > 0.0) & (delta < reach)
-    print(
-        f"{name:16} off the thresholds, and nearer than rounding allows: "
-        f"{near.sum()} of {len(prob)}"
-    )
+    limit = prob.terms.norms * np.sqrt(4e-15 * primal / lam)
+    near = (delta > 0.0) & (delta < limit)
+    print(f"{name:16} terms that rounding may leave undecided: {near.sum()} of {len(prob)}")
     assert near.sum() < 0.01 * len(prob)
 
 # %% [markdown]
 # ## Exercise
 #
-# RRPB is built from a solution for another $\lambda_0$ with accuracy $\varepsilon$. Its radius does not go to 0 as $\varepsilon$ does. Which terms does it decide
-# in the limit?
+# RRPB uses a solution for another $\lambda_0$ with accuracy $\varepsilon$. Its radius does not go to 0 as $\varepsilon \to 0$. Which terms does RRPB decide in this limit?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# With $\varepsilon = 0$ its radius is $r = \frac{|\lambda_0 - \lambda_1|}{2\lambda_1}\|x^\star_0\|$. By (a) all terms with
-# $\delta_t > 2r\|a_t\|$ at $\lambda_1$. No accuracy decides more; a smaller step of $\lambda$ does.
+# With $\varepsilon = 0$ the radius is $r = \frac{|\lambda_0 - \lambda_1|}{2\lambda_1}\|x^\star_0\|$. By (a) RRPB decides all terms with $\delta_t > 2r\|a_t\|$ at $\lambda_1$. A more accurate solution does not help beyond this. A smaller step of $\lambda$ does.
 #
 # </details>
 #
 # ## Fine print
 #
-# * $\|a_t\|$ in the library is an upper bound, a few roundings larger. The claim holds with it as it stands.
-# * (c) is stated for a rate from the first iteration on. A solver that is fast only near the solution obeys it with a larger $c$.
-# * Other balls: GB and PGB have radii that go to 0 with the gradient, not with the gap. (a) holds for them, (b) does not.
+# * In the library $\|a_t\|$ is an upper bound of the norm, larger by a few roundings. The claim also holds with this upper bound.
+# * (c) assumes a rate from the first iteration on. For a solver that is fast only near the solution, (c) holds with a larger $c$.
+# * GB and PGB have radii that go to 0 with the gradient, and not with the gap. For these balls (a) holds, but (b) does not.
 #
 # Literature: O. Fercoq, A. Gramfort, J. Salmon, *Mind the duality gap: safer rules for the Lasso*, ICML 2015 (arXiv 1505.03410): the
 # sphere and its identification in finite time. E. Ndiaye, O. Fercoq, J. Salmon, *Screening rules and its complexity for active set
-# identification*, arXiv 2009.02709: the number of iterations from the distance and the rate. Of both the abstracts and introductions
-# were read for this notebook; the derivations above are our own.
+# identification*, arXiv 2009.02709: the number of iterations from the distance and the rate. For this notebook we read the abstracts and introductions of both papers; the derivations above are our own.
