@@ -1,28 +1,24 @@
 # %% [markdown]
 # # The map: every test, what it needs, and which contains which
 #
-# The library holds families of balls, rules for terms and for features, ranges of $\lambda$, and the tests of two papers on support vector machines.
-# Here they stand in one table. It is made when this notebook runs, from the functions of the library, the
-# ledger of claims and a list of credits. The screening of atoms in [`46-safe-screening-of-atoms`](46-safe-screening-of-atoms.ipynb) is code of this book and not in the table.
+# The library has families of balls, rules for terms and for features, ranges of $\lambda$, and the tests of two papers on support vector machines. This notebook puts them into one table. The notebook computes the table when it runs, from the functions of the library, the ledger of claims and a list of credits. The table does not contain the screening of atoms ([`46-safe-screening-of-atoms`](46-safe-screening-of-atoms.ipynb)), because its code belongs to this book.
 #
 # At the end you will have seen
 #
-# * that of all possible containments between seven balls, taken at any point, one holds over every cone, and that GB, PGB and MGB are
-#   one ball over the whole space;
-# * that much more holds where the path bound, too, is made of the *same* pair: statements that are each tried with many digits, and each with a counter-example where
-#   its assumption is broken;
-# * that which ball screens most depends on the reference: close to the optimum PGB, MGB and RRPB, far from it RRPB;
-# * for every test its source, its cost, how it holds in floating point, and the notebook that derives and breaks it.
+# * that only one of all containments between seven balls holds at any point and over every cone, and that GB, PGB and MGB are one ball over the whole space;
+# * that more containments hold if the path bound uses the *same* pair as the other balls; each is tested with many digits, and each has a counter-example if one assumption is broken;
+# * that the ball that screens most depends on the reference: PGB, MGB and RRPB close to the optimum, and RRPB far from the optimum;
+# * the source and the cost of every test, the reason why it is safe in floating point, and the notebook that derives it.
 
 # | ball | name | made of | derived in |
 # |---|---|---|---|
 # | GB | gradient bound | a point $x$ and its slopes | [`11-gradient-bound`](11-gradient-bound.ipynb) |
-# | PGB | projected gradient bound | the same | [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb) |
+# | PGB | projected gradient bound | a point $x$ and its slopes | [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb) |
 # | DGB | duality gap bound | a point $x$ and a dual point $\alpha$ | [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb) |
 # | CDGB | constrained duality gap bound | $\alpha$ and its primal point $x(\alpha)$ | [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb) |
 # | MGB | midpoint gap bound | $x$ and $\alpha$ | [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) |
-# | BT1, BT2 | ball tests 1 and 2 of SSS14 | BT1: a solution for another $C$ and $x$; BT2: any slopes, here those at the center of MGB, for any cone | [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb) |
-# | RPB, RRPB | path bound, and relaxed: for a solution known to $\varepsilon$ | the solution for another $\lambda_0$ | [`14-path-bounds`](14-path-bounds.ipynb) |
+# | BT1, BT2 | ball tests 1 and 2 of SSS14 | BT1: a solution for another $C$, and $x$; BT2: any slopes, here the slopes at the center of MGB, over any cone | [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb) |
+# | RPB, RRPB | path bound; relaxed path bound, for a solution known to within $\varepsilon$ | the solution for another $\lambda_0$ | [`14-path-bounds`](14-path-bounds.ipynb) |
 
 # %%
 import itertools
@@ -41,10 +37,7 @@ from safescreen_book.places import notebooks_folder
 # %% [markdown]
 # ## The story in a picture
 #
-# A ball that lies in another ball screens what the other screens, whatever the terms are. So one would like to know which ball lies in
-# which. Random references over three cones answer: points near the solution and far from it, with a solution for a
-# neighbouring $\lambda_0$ beside them for the path bound. A bright square means that the ball of the row lay in the ball of
-# the column every time.
+# If a ball lies in another ball, it screens every term that the other ball screens. So we ask which ball lies in which. The next cells draw random references over three cones: points near the solution and far from it, and for the path bound a solution for a neighbouring $\lambda_0$. A bright square means that the ball of the row lay in the ball of the column for every reference.
 
 # %%
 BALLS = tuple(ss.SPHERES)
@@ -52,7 +45,7 @@ CONES = ("matrices", "diagonal metrics", "whole space")
 
 
 def random_problem(rng, cone):
-    """Sixteen points in two classes: triplets over a cone, or samples over the whole space."""
+    """Return a problem of sixteen points: triplets over a cone, or samples over the whole space."""
     X = rng.standard_normal((16, 3))
     y = np.arange(16) % 2
     X[y == 1, 0] += 1.0
@@ -64,16 +57,15 @@ def random_problem(rng, cone):
 
 
 def random_reference(rng, problem):
-    """A point that is off the solution by a factor from a millionth to two, and a path
-    reference."""
+    """Return a reference whose relative distance from the solution is between 1e-6 and 2."""
     lam = problem.lam_max() * 10.0 ** -rng.uniform(0.5, 2.5)
     lam0 = lam * rng.uniform(1.0, 2.0)
     solution = ss.solve(problem, lam0, tol=1e-9)
     eps = reference_accuracy(problem.evaluate(solution.x, lam0, solution.alpha))
     step = rng.standard_normal(np.shape(solution.x))
     step = step + step.T if step.ndim == 2 else step
-    size = 10.0 ** rng.uniform(-6.0, 0.3) * np.linalg.norm(solution.x) / np.linalg.norm(step)
-    x = problem.cone.project(solution.x + size * step)
+    distance = 10.0 ** rng.uniform(-6.0, 0.3) * np.linalg.norm(solution.x)
+    x = problem.cone.project(solution.x + distance / np.linalg.norm(step) * step)
     path = PathReference(x0=solution.x, lam0=lam0, eps=eps)
     return BallReference(problem, problem.evaluate(x, lam), path)
 
@@ -90,7 +82,7 @@ def draws(cone, count, seed=0):
 
 
 def lies_in(inner, outer):
-    """Whether a ball lies in another, up to a part in ten million of the radius."""
+    """Return whether a ball lies in another, up to 1e-7 of the radius."""
     apart = np.linalg.norm(inner.center - outer.center)
     return apart + inner.radius <= outer.radius * (1.0 + 1e-7)
 
@@ -110,14 +102,14 @@ for cone in CONES:
 
 # %%
 def draw(tables, text):
-    """One panel a cone: how often what the row says of the column was true."""
+    """Draw a table for each cone: how often a statement about row and column was true."""
     fig, axes = figures.panels(3, width=11.0, height=3.9, sharey=True)
     for ax, (cone, table) in zip(axes, tables.items(), strict=True):
         ax.imshow(table, cmap="cividis", vmin=0.0, vmax=1.0)
         for i, j in np.ndindex(table.shape):
             colour = "black" if table[i, j] > 0.6 else "white"
-            ax.text(j, i, f"{table[i, j]:.2f}".replace("1.00", "1"), ha="center", va="center",
-                    color=colour, fontsize=8)
+            said = f"{table[i, j]:.2f}".replace("1.00", "1")
+            ax.text(j, i, said, ha="center", va="center", color=colour, fontsize=8)
         ax.set(title=cone, xticks=range(len(BALLS)), yticks=range(len(BALLS)), yticklabels=BALLS)
         ax.set_xticks(range(len(BALLS)), BALLS, rotation=90)
     figures.show(text)
@@ -125,89 +117,77 @@ def draw(tables, text):
 
 draw(
     inside,
-    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the ball of the "
-    "row lay in the ball of the column. "
-    "Only MGB in DGB is 1 over matrices and diagonal metrics; over the whole space GB, PGB and "
-    "MGB lie in each other and in DGB.",
+    f"Each panel is a cone, with a table of {len(BALLS)} rows and columns. The table shows how "
+    "often the ball of the row lay in the ball of the column. Over matrices and diagonal metrics "
+    "only MGB lay in DGB every time; over the whole space GB, PGB and MGB lay in each other and "
+    "in DGB every time.",
 )
 
 # %% [markdown]
-# ## Who contains whom
+# ## Which ball contains which
 #
-# > **Any point.** Take GB, PGB, DGB, CDGB, MGB and BT2 at one point, and RRPB from a solution for another $\lambda_0$. MGB lies in DGB over
-# > every cone, and PGB, GB and MGB are one ball over the whole space. The radius of PGB is at most those of GB and of MGB, and the radius of
-# > MGB at most that of DGB over $\sqrt 2$. Each other ordered pair of these seven balls has a reference where it fails.
+# > **Any point.** Take GB, PGB, DGB, CDGB, MGB and BT2 at one point, and RRPB from a solution for another $\lambda_0$. (a) MGB lies in DGB over every cone, and PGB, GB and MGB are one ball over the whole space. (b) The radius of PGB is at most the radius of GB and at most the radius of MGB. The radius of MGB is at most the radius of DGB divided by $\sqrt 2$. (c) For each other ordered pair of these seven balls there is a reference at which the first ball does not lie in the second.
 #
-# The first two sentences are theorems; [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) and
-# [`15-relations-between-spheres`](15-relations-between-spheres.ipynb) prove them. The last one needs one example a pair and cone, which
-# the table above has. RRPB is made from another reference than the others here, and so it has no fixed place among them. From the *same*
-# reference it has one: the next section.
+# (a) and (b) are theorems; [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) and [`15-relations-between-spheres`](15-relations-between-spheres.ipynb) prove them. (c) needs one example for each pair and cone, and the table above has these examples. Here RRPB uses a different reference than the other balls, so it contains none of them and lies in none of them every time. The next section uses the *same* reference for all balls, and there RRPB has a fixed place.
 
 # %% tags=["NEW-MAP"]
-always = {
-    cone: {(BALLS[i], BALLS[j]) for i, j in zip(*np.nonzero(t > 1.0 - 1e-9), strict=True) if i != j}
-    for cone, t in inside.items()
-}
+always = {cone: set() for cone in CONES}
+for cone, (i, j) in itertools.product(CONES, itertools.permutations(range(len(BALLS)), 2)):
+    if inside[cone][i, j] > 1.0 - 1e-9:
+        always[cone].add((BALLS[i], BALLS[j]))
 one_ball = ("GB", "PGB", "MGB")
 same = {(a, b) for a, b in itertools.permutations(one_ball, 2)}
 assert always["matrices"] == always["diagonal metrics"] == {("MGB", "DGB")}
 assert always["whole space"] == same | {(name, "DGB") for name in one_ball}
 order = [("PGB", "GB"), ("PGB", "MGB"), ("PGB", "DGB"), ("MGB", "DGB")]
-for cone, a in itertools.product(CONES, order):
-    assert smaller[cone][BALLS.index(a[0]), BALLS.index(a[1])] > 1.0 - 1e-9
-print(
-    f"{3 * COUNT} references over three cones: over cones one containment of "
-    f"{len(BALLS) * (len(BALLS) - 1)} holds"
-)
+for cone, (a, b) in itertools.product(CONES, order):
+    assert smaller[cone][BALLS.index(a), BALLS.index(b)] > 1.0 - 1e-9
+n_pairs = len(BALLS) * (len(BALLS) - 1)
+print(f"{3 * COUNT} references over three cones: over cones one containment of {n_pairs} holds")
 
 # %% [markdown]
-# A smaller radius is no containment: PGB is never larger than DGB, and lies in it only part of the time. How often
-# one radius is at most another:
+# A ball with a smaller radius need not lie in the other ball: PGB is never larger than DGB, but often does not lie in DGB. The next figure shows how often one radius is at most another:
 
 # %%
 draw(
     smaller,
-    f"Each table has {len(BALLS)} rows and columns and shows for a cone how often the radius of "
-    "the row was at most the radius of the column. "
-    "PGB is never larger than GB, MGB and DGB.",
+    f"Each panel is a cone, with a table of {len(BALLS)} rows and columns. The table shows how "
+    "often the radius of the row was at most the radius of the column. PGB was never larger than "
+    "GB, MGB and DGB.",
 )
 
 
 # %% [markdown]
 # ## Balls of the same reference
 #
-# A path screens for $\lambda_1$ with what it has from $\lambda_0$. So let all balls be made of one pair $(x_0, \alpha_0)$, the RRPB
-# with the distance $\varepsilon$ that the gap of this pair for $\lambda_0$ certifies. Write $Q$ for the center of GB, $H = c + \sum_t\alpha_t a_t$, and $Q_- = [Q]_K - Q$, $H_- = [H]_K - H$ for
-# what the projection onto the cone adds. Now more is true:
+# A path screens for $\lambda_1$ with the pair of points that it has computed for $\lambda_0$. So let all balls use one pair $(x_0, \alpha_0)$, and let the $\varepsilon$ of RRPB be the distance that the gap of this pair for $\lambda_0$ certifies. Let $Q$ be the center of GB, let $H = c + \sum_t\alpha_t a_t$, and let $Q_- = [Q]_K - Q$ and $H_- = [H]_K - H$ be the changes by the projection onto the cone. Then more containments hold:
 #
 # > **One pair.** (1) MGB lies in DGB. (2) MGB lies in RRPB. (3) GB, cut by the half-space $\langle Q_-, z\rangle \ge 0$ of its own center,
 # > lies in PGB. (4) GB, cut by $\langle H_-, z\rangle \ge 0$, lies in MGB.
-# >
-# > **One exact pair.** (5) If $x_0$ and $\alpha_0$ are the solutions for $\lambda_0$, then PGB, MGB and RPB are one ball, and it lies in DGB.
-# > (6) For samples, with the solutions $w_a$ for $C_a$ and $w_b$ for $C_b > C_a$: the RPB from $w_a$ for $C_b$ and the RPB from $w_b$ for $C_a$, which hold the solutions for all $C$ between,
-# > have their common part in the dome $\|w\| \le \|w_b\|$, $\langle w_a, w\rangle \ge \|w_a\|^2$.
-# > (7) BT1 is made of a solution $w_0$ and a feasible point $\tilde w$. With $\tilde w = w_0$ it is RPB.
+# > **One exact pair.** (5) If $x_0$ and $\alpha_0$ are the solutions for $\lambda_0$, then PGB, MGB and RPB are one ball, and this ball lies in DGB.
+# > (6) For samples, let $w_a$ be the solution for $C_a$ and $w_b$ the solution for $C_b > C_a$. Both the RPB from $w_a$ for $C_b$ and the RPB from $w_b$ for $C_a$ contain the solutions for all $C$ between. The intersection of these two balls lies in the dome $\|w\| \le \|w_b\|$, $\langle w_a, w\rangle \ge \|w_a\|^2$.
+# > (7) BT1 uses a solution $w_0$ and a feasible point $\tilde w$. If $\tilde w = w_0$, BT1 is RPB.
 #
-# Each is a theorem of the notebook that the table names. Here a search tries to refute it, with the digits of the next cell. The problems are
-# built backwards: terms, $\lambda_0$ and a dual point come first, then the thresholds for which they are optimal. So the solution is
-# exact. Beside it stands the same search with one assumption broken.
+# Each statement is a theorem, and the table below names the notebook that proves it. The next cells search for counter-examples with many digits. They build the problems backwards: first they choose terms, $\lambda_0$ and a dual point, and then the thresholds for which this dual point is optimal. So the solution is exact. The same search is repeated with one assumption broken.
 
 # %%
 mp.dps = 50
 
 
 def exact(values):
-    """An array of 50 digits."""
+    """Return an array with 50 digits."""
     return np.vectorize(mpf, otypes=[object])(values)
 
 
 def positive_part(h, cone):
-    """The projection of h onto a cone; matrices are 2 by 2, written as four numbers."""
+    """Return the projection of h onto a cone; matrices are 2 by 2, written as four numbers."""
     if cone == "whole space":
         return h
     if cone == "diagonal metrics":
         return np.array([max(v, mpf(0)) for v in h])
-    mean, half, off = (h[0] + h[3]) / 2, (h[0] - h[3]) / 2, (h[1] + h[2]) / 2
+    mean = (h[0] + h[3]) / 2
+    half = (h[0] - h[3]) / 2
+    off = (h[1] + h[2]) / 2
     spread = mp.sqrt(half**2 + off**2)
     if mean >= spread:
         return h
@@ -216,7 +196,7 @@ def positive_part(h, cone):
 
 
 def length(v):
-    """Euclidean norm."""
+    """Return the Euclidean norm."""
     return mp.sqrt(max(v @ v, mpf(0)))
 
 
@@ -241,31 +221,33 @@ class ExactProblem:
         self.tau = self.A @ self.x0 + self.gamma * self.alpha0 + off
 
     def losses(self, x):
-        """The loss of each term."""
-        slack = np.array([max(t, mpf(0)) for t in self.tau - self.A @ x])
-        return np.array(
-            [s - self.gamma / 2 if s >= self.gamma else s * s / (2 * self.gamma) for s in slack]
-        )
+        """Return the loss of each term."""
+        return np.array([self.loss(max(t, mpf(0))) for t in self.tau - self.A @ x])
+
+    def loss(self, slack):
+        """Return the smoothed hinge of a slack that is not negative."""
+        if slack >= self.gamma:
+            return slack - self.gamma / 2
+        return slack * slack / (2 * self.gamma)
 
 
 # %% [markdown]
-# A pair of a point and its slopes makes six balls. RRPB takes the pair as a reference for
-# $\lambda_0$.
+# A point and its slopes give six balls. RPB and RRPB use the pair as a reference for $\lambda_0$.
 
 
 # %%
 def balls(problem, x, alpha, lam):
-    """Center and radius of each ball of one pair, by the definitions; RRPB from lam0 to lam."""
+    """Return center and radius of each ball of one pair, by definition; RRPB from lam0 to lam."""
     H = problem.A.T @ alpha
     plus = positive_part(H, problem.cone)
-    fenchel = np.sum(
-        problem.losses(x) + problem.gamma / 2 * alpha**2 - alpha * (problem.tau - problem.A @ x)
-    )
+    conjugates = problem.gamma / 2 * alpha**2
+    fenchel = np.sum(problem.losses(x) + conjugates - alpha * (problem.tau - problem.A @ x))
     excess = fenchel + x @ (plus - H)  # the gap without its square
     Q = (x + H / lam) / 2
     gb_square = (x - H / lam) @ (x - H / lam) / 4 + fenchel / lam
     center = positive_part(Q, problem.cone)
-    apart, apart0 = (length(x - plus / level) for level in (lam, problem.lam0))
+    apart = length(x - plus / lam)
+    apart0 = length(x - plus / problem.lam0)
     eps = mp.sqrt(apart0**2 + 2 * excess / problem.lam0)
     step = abs(problem.lam0 - lam) / (2 * lam) * length(x)
     later = (problem.lam0 + lam) / (2 * lam) * x
@@ -280,15 +262,12 @@ def balls(problem, x, alpha, lam):
 
 
 # %% [markdown]
-# What is measured is how far one region sticks out of another, in units of the outer radius plus 1: 0 or less if it lies inside. For a region that is
-# no ball the farthest of many points of its surface are taken, half of them on the edge where the surfaces of ball and half-space, or of two balls, meet. The pair is drawn anew until each
-# statement says something: the solution is not 0, over a cone neither half-space has a normal of 0, and two balls for the dome cross. A region that holds the solution is never
-# empty, so each trial has all its points.
+# The next functions measure how far one region extends beyond another, in units of the outer radius plus 1. The result is at most 0 if the first region lies inside the second. A region that is not a ball is represented by many points of its surface. Half of these points are on the edge where two surfaces meet, of ball and half-space or of two balls. Pairs are drawn until no statement is trivial: the solution is not 0, over a cone no half-space has the normal 0, and the two balls for the dome cross. A region that contains the solution is never empty, so each trial has all its points.
 
 
 # %%
 def directions(size, rng, count):
-    """Random unit vectors; symmetric where the space is that of matrices."""
+    """Return random unit vectors; over matrices, symmetric ones."""
     steps = rng.standard_normal((count, size))
     if size == 4:
         steps[:, 2] = steps[:, 1]
@@ -296,7 +275,7 @@ def directions(size, rng, count):
 
 
 def cap(ball, normal, level, rng, count=20):
-    """Random points of the surface of a ball where <normal, z> >= level, half of them at level."""
+    """Return random points of a sphere where <normal, z> >= level, half of them at level."""
     center, radius = ball
     u = normal / length(normal)
     lowest = (level - normal @ center) / (length(normal) * radius)
@@ -307,20 +286,19 @@ def cap(ball, normal, level, rng, count=20):
         height = max(lowest, mpf(-1))
         if k % 2:
             height += (1 - height) * mpf(rng.uniform())
-        points.append(
-            center + radius * (height * u + mp.sqrt(1 - height**2) * across / length(across))
-        )
+        side = mp.sqrt(1 - height**2) * across / length(across)
+        points.append(center + radius * (height * u + side))
     return points
 
 
 # %%
 def sticks_out(inner, outer):
-    """How far a ball reaches beyond another."""
+    """Return how far a ball extends beyond another ball."""
     return (length(inner[0] - outer[0]) + inner[1] - outer[1]) / (1 + outer[1])
 
 
 def cut_sticks_out(ball, normal, outer, rng):
-    """How far a ball, or its part in the half-space of a normal, reaches beyond another ball."""
+    """Return how far a ball, cut by the half-space of a normal, extends beyond another ball."""
     if normal is None:
         points = [ball[0] + ball[1] * step for step in directions(len(ball[0]), rng, 20)]
     else:
@@ -330,7 +308,7 @@ def cut_sticks_out(ball, normal, outer, rng):
 
 # %%
 def bt1(problem, w, lam):
-    """Ball test 1 of SSS14 for C = 1/lam, from the exact solution for C0 = 1/lam0 and any w."""
+    """Return the ball of BT1 for C = 1/lam, from the solution for C0 = 1/lam0 and any w."""
     t = problem.lam0 / lam
     center = (w + t * problem.x0) / 2
     losses = np.sum(problem.losses(w)) - np.sum(problem.losses(problem.x0))
@@ -338,18 +316,18 @@ def bt1(problem, w, lam):
 
 
 def two_balls(w_a, w_b, k=1.5):
-    """The RPB from w_a for k C_a, and the RPB from w_b for C_b / k."""
+    """Return the RPB from w_a for k C_a, and the RPB from w_b for C_b / k."""
     first = (1 + mpf(k)) / 2 * w_a, (mpf(k) - 1) / 2 * length(w_a)
     return first, ((1 + 1 / mpf(k)) / 2 * w_b, (1 - 1 / mpf(k)) / 2 * length(w_b))
 
 
 def cross(first, second):
-    """Whether the surfaces of two balls have a circle in common."""
+    """Return whether the surfaces of two balls have a common circle."""
     return abs(first[1] - second[1]) < length(first[0] - second[0]) < first[1] + second[1]
 
 
 def beyond_the_dome(w_a, w_b, rng, *, both):
-    """How far two balls in common, or the first alone, reach beyond the dome of w_a and w_b."""
+    """Return how far two balls' intersection, or the first ball, extends beyond the dome."""
     first, second = two_balls(w_a, w_b)
     if both:
         apart = second[0] - first[0]  # the two surfaces meet where <apart, z> has this level
@@ -362,9 +340,9 @@ def beyond_the_dome(w_a, w_b, rng, *, both):
 
 # %%
 def random_pair(problem, rng):
-    """A point near or far from the solution, its slopes, and a second solution for the dome."""
-    size, shape = mpf(10.0 ** rng.uniform(-6.0, 0.3)), problem.x0.shape
-    noise = exact(rng.standard_normal(shape))
+    """Return a point near the solution or far from it, slopes, and a second solution."""
+    size = mpf(10.0 ** rng.uniform(-6.0, 0.3))
+    noise = exact(rng.standard_normal(problem.x0.shape))
     if problem.cone == "matrices":
         noise = (noise + noise[[0, 2, 1, 3]]) / 2
     x = positive_part(problem.x0 + size * noise, problem.cone)
@@ -376,7 +354,7 @@ def random_pair(problem, rng):
 
 # %%
 def random_trial(cone, rng):
-    """A problem, a pair with lam, and the normals of its two half-spaces: none of them is 0."""
+    """Return a problem, a pair with lam, and the normals of two half-spaces, which are not 0."""
     while True:
         problem = ExactProblem(cone, rng)
         x, alpha, w_b = random_pair(problem, rng)
@@ -391,45 +369,44 @@ def random_trial(cone, rng):
 
 
 def differ(of):
-    """How far one of three balls sticks out of another, or PGB of DGB."""
+    """Return how far one of three balls extends beyond another, or PGB beyond DGB."""
     pairs = [*itertools.permutations(("PGB", "MGB", "RPB"), 2), ("PGB", "DGB")]
     return max(sticks_out(of[p], of[q]) for p, q in pairs)
 
 
 def with_and_without(ball, normal, outer, rng):
-    """How far a ball reaches beyond another, with a half-space and without it."""
+    """Return how far a ball extends beyond another, with a half-space and without it."""
     return [cut_sticks_out(ball, chosen, outer, rng) for chosen in (normal, None)]
 
 
 # %%
 def statements(cone, rng):
-    """How far each statement fails for one random pair, as it is and with an assumption broken."""
+    """Return how far each statement fails for a random pair, with and without its assumption."""
     problem, (x, alpha, lam), w_b, (H_minus, Q_minus) = random_trial(cone, rng)
     of = balls(problem, x, alpha, lam)
     of_other = balls(problem, x, exact(rng.uniform(0.0, 1.0, 5)), lam)
     at = balls(problem, problem.x0, problem.alpha0, lam)
     short = of["RRPB"][0], of["RPB"][1] + max(mpf(1), problem.lam0 / lam) * length(x - problem.x0)
-    found = {
+    result = {
         "MGB in DGB": (sticks_out(of["MGB"], of["DGB"]), sticks_out(of["MGB"], of_other["DGB"])),
         "MGB in RRPB": (sticks_out(of["MGB"], of["RRPB"]), sticks_out(of["MGB"], short)),
         "PGB = MGB = RPB, in DGB": [differ(at), differ(of)],
     }
     if cone != "whole space":
-        found["GB and its half-space in PGB"] = with_and_without(of["GB"], Q_minus, of["PGB"], rng)
-        found["GB and half-space in MGB"] = with_and_without(of["GB"], H_minus, of["MGB"], rng)
-        return found
-    found["two balls in the dome"] = [
-        beyond_the_dome(problem.x0, w_b, rng, both=both) for both in (True, False)
-    ]
+        result["GB and its half-space in PGB"] = with_and_without(of["GB"], Q_minus, of["PGB"], rng)
+        result["GB and half-space in MGB"] = with_and_without(of["GB"], H_minus, of["MGB"], rng)
+        return result
+    of_both = beyond_the_dome(problem.x0, w_b, rng, both=True)
+    of_first = beyond_the_dome(problem.x0, w_b, rng, both=False)
+    result["two balls in the dome"] = [of_both, of_first]
     tests = [bt1(problem, w, lam) for w in (problem.x0, x)]
-    found["BT1 = RPB"] = [
-        max(sticks_out(ball, at["RPB"]), sticks_out(at["RPB"], ball)) for ball in tests
-    ]
-    return found
+    rpb = at["RPB"]
+    result["BT1 = RPB"] = [max(sticks_out(ball, rpb), sticks_out(rpb, ball)) for ball in tests]
+    return result
 
 
 # %%
-SAME = {  # what is proved: the notebook, and the assumption that is broken beside it
+SAME = {  # statement: the notebook with the proof, and how an assumption is broken
     "MGB in DGB": ("28-midpoint-gap-bound", "DGB has another dual point"),
     "MGB in RRPB": ("28-midpoint-gap-bound", "RRPB has the true distance for its eps"),
     "GB and its half-space in PGB": ("15-relations-between-spheres", "no half-space"),
@@ -449,47 +426,45 @@ for cone in CONES:
             broken[name] += without > mpf(10) ** -6
 
 # %% tags=["NEW-MAP"]
-assert sorted(
-    tried.values()) == [PAIRS, PAIRS, 2 * PAIRS, 2 * PAIRS, 3 * PAIRS, 3 * PAIRS, 3 * PAIRS]
-assert not any(refuted.values()) and min(broken.values()) > 0
-print(
-    f"{sum(tried.values())} trials of {len(SAME)} statements in {mp.dps} digits: "
-    f"{sum(refuted.values())} counter-examples"
-)
-print(
-    f"with an assumption broken: {sum(broken.values())} counter-examples, at least "
-    f"{min(broken.values())} for each statement"
-)
+assert sorted(tried[name] / PAIRS for name in SAME) == [1, 1, 2, 2, 3, 3, 3]
+assert not any(refuted.values())
+assert min(broken.values()) > 0
+n_trials = sum(tried.values())
+n_refuted = sum(refuted.values())
+trials = f"{n_trials} trials of {len(SAME)} statements in {mp.dps} digits"
+print(f"{trials}: {n_refuted} counter-examples")
+counts = f"{sum(broken.values())} counter-examples, at least {min(broken.values())}"
+print(f"with an assumption broken: {counts} for each statement")
+
+# %%
 lines = [
     "| for the same reference | proved in | trials | it fails | broken assumption | it fails |",
     "|---|---|---|---|---|---|",
 ]
 for name, (notebook, assumption) in SAME.items():
-    lines.append(
-        f"| {name} | [{notebook}]({notebook}.ipynb) | {tried[name]} | {refuted[name]} | "
-        f"{assumption} | {broken[name]} |"
-    )
+    proof = f"[{notebook}]({notebook}.ipynb)"
+    as_it_is = f"| {name} | {proof} | {tried[name]} | {refuted[name]} |"
+    lines.append(f"{as_it_is} {assumption} | {broken[name]} |")
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# So a path that has RRPB from its last solution loses nothing by taking MGB of the same pair: it lies inside. And at an exact solution there is
-# nothing left to choose between PGB, MGB and RPB.
+# A path can replace the RRPB of its last solution by the MGB of the same pair, and screens at least as many terms, because MGB lies in RRPB. At an exact solution PGB, MGB and RPB are the same ball.
 #
 # ## What each ball screens
 #
-# Containment is rare, so the question that is left is how much each screens. The share of terms that the sphere rule decides, by how far the
-# reference is from the solution (the duality gap relative to the objective):
+# Few balls contain each other, so we measure how much each ball screens. The next figure shows the share of terms that the sphere rule decides, against the duality gap of the reference divided by the objective:
+
 
 # %%
 def shares(pairs):
-    """Relative gaps of references, and the share screened by each ball."""
-    gaps, rates = [], []
+    """Return the relative gaps of references, and the share screened by each ball."""
+    gaps = []
+    rates = []
     for problem, reference in pairs:
         e = reference.evaluation
         gaps.append(e.gap / max(abs(e.primal), 1e-300))
-        rates.append(
-            [ss.rules.sphere(problem, ss.SPHERES[name].build(reference)).rate for name in BALLS]
-        )
+        balls_here = [ss.SPHERES[name].build(reference) for name in BALLS]
+        rates.append([ss.rules.sphere(problem, ball).rate for ball in balls_here])
     return np.array(gaps), np.array(rates)
 
 
@@ -499,20 +474,21 @@ mean_rates = {}
 for cone in CONES:
     gaps, rates = shares(drawn[cone])
     bins = np.clip(np.digitize(gaps, edges), 1, len(edges) - 1)
-    mean_rates[cone] = {
-        b: dict(zip(BALLS, rates[bins == b].mean(axis=0), strict=True))
-        for b in range(1, len(edges))
-        if (bins == b).any()
-    }
-ends = {
-    name: [[mean_rates[cone][end(mean_rates[cone])][name] for cone in CONES] for end in (min, max)]
-    for name in BALLS
-}
-assert all(
-    a > b for small in ("BT2", "CDGB") for a, b in zip(ends["MGB"][0], ends[small][0], strict=True)
-)
-mgb, dgb = (ends[name][0] + ends[name][1] for name in ("MGB", "DGB"))
-assert all(a >= b for a, b in zip(mgb, dgb, strict=True))
+    mean_rates[cone] = {}
+    for b in np.unique(bins).tolist():
+        means = rates[bins == b].mean(axis=0)
+        mean_rates[cone][b] = dict(zip(BALLS, means, strict=True))
+
+# %%
+smallest = {}  # the share that each ball screens over each cone, at the smallest gaps
+largest = {}  # at the largest gaps
+for name in BALLS:
+    smallest[name] = np.array([mean_rates[cone][min(mean_rates[cone])][name] for cone in CONES])
+    largest[name] = np.array([mean_rates[cone][max(mean_rates[cone])][name] for cone in CONES])
+assert (smallest["MGB"] > smallest["BT2"]).all()
+assert (smallest["MGB"] > smallest["CDGB"]).all()
+assert (smallest["MGB"] >= smallest["DGB"]).all()
+assert (largest["MGB"] >= largest["DGB"]).all()
 
 # %%
 fig, axes = figures.panels(3, width=11.0, height=3.4, sharey=True)
@@ -528,28 +504,26 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 lowest = min(rates["RRPB"] for table in mean_rates.values() for rates in table.values())
 figures.show(
     f"Curves show the share of terms screened by {len(BALLS)} balls against the relative gap of "
-    f"the reference, a panel for each cone. RRPB is never below {lowest:.2f}. At the smallest gaps "
-    f"MGB decides at least {min(ends['MGB'][0]):.2f} and DGB {min(ends['DGB'][0]):.2f}, at the "
-    f"largest MGB at most {max(ends['MGB'][1]):.2f} and DGB {max(ends['DGB'][1]):.2f}. BT2 and "
-    "CDGB decide less than MGB at the smallest gaps."
+    f"the reference; each panel is a cone. RRPB is never below {lowest:.2f}. At the smallest gaps "
+    f"MGB decides at least {smallest['MGB'].min():.2f} and DGB at least "
+    f"{smallest['DGB'].min():.2f}. At the largest gaps MGB decides at most "
+    f"{largest['MGB'].max():.2f} and DGB at most {largest['DGB'].max():.2f}. BT2 and CDGB decide "
+    "less than MGB at the smallest gaps."
 )
 
 # %% [markdown]
-# RRPB rests on the solution for $\lambda_0$ and does not see how far the reference is. PGB and MGB screen about the same and more than DGB.
-# BT2 and CDGB rest on $x(\alpha)$, which may be far from the solution when $x$ is near; over a cone GB does not shrink to a point.
+# RRPB uses the solution for $\lambda_0$ and not the point $x$, so it screens many terms even if $x$ is far from the solution. PGB and MGB screen about the same share, and at least as much as DGB. BT2 and CDGB use $x(\alpha)$, which may be far from the solution although $x$ is near. Over a cone GB does not shrink to a point.
 
 # %% tags=["nbval-ignore-output"]
 for cone, end in itertools.product(CONES, (min, max)):
     b = end(mean_rates[cone])
-    print(
-        f"{cone}, gap about {np.sqrt(edges[b - 1] * edges[b]):.0e}: "
-        f"{figures.listed(mean_rates[cone][b])}"
-    )
+    gap = np.sqrt(edges[b - 1] * edges[b])
+    print(f"{cone}, gap about {gap:.0e}: {figures.listed(mean_rates[cone][b])}")
 
 # %% [markdown]
 # ## What a rule adds to a ball
 #
-# A rule knows more of the solution than that it lies in a ball, and decides what the sphere rule decides and more. Here we do it for MGB and matrices, with the half-space of the cone, and with the cone itself.
+# A rule other than the sphere rule uses a second fact about the solution, in addition to the ball. It decides every term that the sphere rule decides, and some more. The next cell measures the difference for MGB over matrices, with the half-space of the cone and with the cone itself.
 
 # %% tags=["nbval-ignore-output"]
 added = {name: 0 for name in ss.rules.RULES}
@@ -562,21 +536,15 @@ for problem, reference in draws("matrices", 40, seed=2):
         assert not (masks["sphere"].in_R & ~mask.in_R).any()
         assert not (masks["sphere"].in_L & ~mask.in_L).any()
     terms += len(problem)
-print(
-    f"of {terms} triplets:",
-    figures.listed({name: count / terms for name, count in added.items()}, "{:.4f}"),
-)
-assert (
-    added["sphere"] <= added["halfspace"] <= added["semidefinite"] <= added["sphere"] + 0.1 * terms
-)
+decided = {name: count / terms for name, count in added.items()}
+print(f"shares of {terms} triplets that are decided: {figures.listed(decided, '{:.4f}')}")
+assert decided["sphere"] <= decided["halfspace"] <= decided["semidefinite"]
+assert decided["semidefinite"] <= decided["sphere"] + 0.1
 
 # %% [markdown]
 # ## The table
 #
-# One row a function, with its parameters: `x` is any point of the cone, `alpha` any dual point, `x0` a solution for another
-# $\lambda_0$, known up to `eps`. *Papers* are the places in the five papers of this book. *Who first* names earlier work by others that we know of,
-# and *ours* what this book adds; both are short, and the notebooks say more. Costs are beyond those of the
-# arguments. *Claims* are those of the ledger that are about it, by what became of them, and lead to the notebooks. Below a table stands how each of its tests holds in floating point.
+# Each row of the tables is a function with its parameters: `x` is any point of the cone, `alpha` any dual point, and `x0` a solution for another $\lambda_0$, known to within `eps`. The column *papers* has the places in the five papers of this book. The column *who first* names earlier work by others, as far as we know it, and the column *ours* says what this book adds; the notebooks say more. The column *cost* does not include the cost of the arguments. The column *claims* lists the claims of the ledger about the function, by their status, with links to the notebooks. The list below each table says why each test is safe in floating point.
 
 # %%
 entries = catalogue()
@@ -585,41 +553,45 @@ about = {name: [claim for claim in claims if name in claim.about] for name in en
 
 
 def plain(text):
-    """Text of a docstring as Markdown."""
-    return text.replace(":func:", "").replace(":mod:", "").replace("``",
-                                                                   "`").replace("~safescreen.", "")
+    """Return the text of a docstring as Markdown."""
+    for role in (":func:", ":mod:", "~safescreen."):
+        text = text.replace(role, "")
+    return text.replace("``", "`")
 
 
 def cell(text):
-    """The same for a table."""
+    """Return the text of a docstring for the cell of a table."""
     return plain(text).replace("|", "\\|")
 
 
+# %%
 def row(entry):
-    """One row of the table."""
+    """Return the row of a function."""
     by_status = {}
     for claim in about[entry.name]:
         by_status.setdefault(claim.status, []).append(f"[{claim.id}]({claim.notebook}.ipynb)")
-    found = "; ".join(f"{status}: {', '.join(ids)}" for status, ids in by_status.items())
+    statuses = "; ".join(f"{status}: {', '.join(ids)}" for status, ids in by_status.items())
     test = f"`{entry.name}` ({', '.join(entry.takes)})"
     texts = (test, ", ".join(entry.sources), entry.first, entry.ours, entry.cost)
-    return "| " + " | ".join([*map(cell, texts), found]) + " |"
+    return "| " + " | ".join([*map(cell, texts), statuses]) + " |"
+
+
+def floating(entry):
+    """Return a line that says why the test of a function is safe in floating point."""
+    reason = entry.rounding.removeprefix("Safe in floating point").lstrip(":, ")
+    return f"* `{entry.name}`: {plain(reason)}"
 
 
 def table(kind):
-    """All entries of a kind, and below them how each holds in floating point."""
+    """Return the rows of all functions of a kind, and the list below them."""
     of_kind = [entry for entry in entries.values() if entry.kind == kind]
     head = ["| test | papers | who first | ours | cost | claims |", "|---|---|---|---|---|---|"]
-    floating = [
-        f"* `{entry.name}`: "
-        f"{plain(entry.rounding.removeprefix('Safe in floating point').lstrip(':, '))}"
-        for entry in of_kind
-    ]
-    return Markdown("\n".join([*head, *map(row, of_kind), "", "In floating point:", "", *floating]))
+    below = ["", "In floating point:", "", *map(floating, of_kind)]
+    return Markdown("\n".join([*head, *map(row, of_kind), *below]))
 
 
 # %% [markdown]
-# ### Regions that hold the solution
+# ### Regions that contain the solution
 
 # %%
 table("region")
@@ -637,7 +609,7 @@ table("rule")
 table("ranges")
 
 # %% [markdown]
-# ### From a region to margins of terms that are held out or left out
+# ### From a region to bounds of margins of held-out or left-out terms
 
 # %%
 table("held-out")
@@ -645,23 +617,24 @@ table("held-out")
 # %% [markdown]
 # ### With a free intercept
 #
-# An intercept $b$ that nothing penalises changes what a test says in three places. [`39b-free-intercept`](39b-free-intercept.ipynb) derives them.
+# An intercept $b$ that the objective does not penalise changes the tests in three places. [`39b-free-intercept`](39b-free-intercept.ipynb) derives these changes.
 #
 # | what | without | with a free intercept |
 # |---|---|---|
-# | the balls | for the solution | the same, for $w^\star$; the dual point has to balance the classes, $\sum_i c_i y_i\alpha_i = 0$ |
-# | bounds of $b$ | | between two order statistics of the kinks, `FreeIntercept.intercepts(ball, loss)`, $O(n\log n)$; the slope of the cost is summed with its rounding at both ends |
-# | the rules | over the ball | over the ball, with the least favourable $b$ of these bounds |
-# | ranges of $\lambda$ | formulas for their ends | what one pair decides for two $\lambda$ is certain between them |
+# | the balls | contain the solution | contain $w^\star$; the dual point has to balance the classes, $\sum_i c_i y_i\alpha_i = 0$ |
+# | bounds of $b$ | not needed | two order statistics of the kinks, `FreeIntercept.intercepts(ball, loss)`, $O(n\log n)$; both include the rounding of the sum that is the slope of the objective in $b$ |
+# | the rules | bound the margin over the ball | bound the margin over the ball, with the least favourable $b$ of these bounds |
+# | ranges of $\lambda$ | have formulas for their ends | a decision of one pair for two $\lambda$ is certain for all $\lambda$ between |
 #
-# Each ball, and the bounds of $b$ that belong to it, on random problems:
+# The next cell tests each ball and its bounds of $b$ on random problems:
 
 # %% tags=["NEW-MAP"]
-rng, n_bounds = np.random.default_rng(4), 0
+rng = np.random.default_rng(4)
+n_bounds = 0
 for _ in range(12):
     X = rng.standard_normal((24, 3)) + 3.0
     y = np.where(X[:, 0] + rng.standard_normal(24) > 3.0, 1, -1)
-    y[:2] = 1, -1
+    y[:2] = [1, -1]
     free = ss.Problem(ss.FreeIntercept.from_points(X, y), ss.SmoothedHinge(0.25))
     lam = 10.0 ** rng.uniform(-0.5, 1.0)
     best = ss.solve(free, lam, rtol=1e-10, screening=())
@@ -675,30 +648,28 @@ for _ in range(12):
         off = 3.0 * best.eps * free.terms.norms.max()
         assert low - off <= best.intercept <= high + off, name
         n_bounds += 1
-print(f"{n_bounds} balls with a free intercept hold the solution, and their bounds hold b")
+print(f"{n_bounds} balls with a free intercept contain the solution, and their bounds contain b")
 
 # %% [markdown]
-# Every test has a claim, and no claim about a test is refuted. A solver takes every ball by its name in `screening`, with every rule:
+# Every test has at least one claim, and no claim about a test is open or refuted. The argument `screening` accepts the name of every ball, combined with every rule:
 
 # %%
 assert all(about.values())
-assert not any(claim.status in ("open", "refuted") for found in about.values() for claim in found)
-names = [f"{ball}+{rule}" for ball in ss.SPHERES for rule in ss.rules.RULES]
+for claim in itertools.chain(*about.values()):
+    assert claim.status not in ("open", "refuted")
+names = [f"{ball}+{rule}" for ball, rule in itertools.product(ss.SPHERES, ss.rules.RULES)]
 problem = random_problem(np.random.default_rng(3), "matrices")
 lam = 0.1 * problem.lam_max()
 assert all(ss.solve(problem, lam, screening=name).converged for name in names)
 print(f"{len(names)} combinations: {', '.join(names)}")
 
 # %% [markdown]
-# ## Which to take
+# ## Which ball to choose
 #
-# `screening="auto"`, the default, screens listed triplets, pairs and quadruplets with MGB, and no other terms ([`45-when-to-screen`](45-when-to-screen.ipynb)).
-# Fixed choices that did well:
+# `screening="auto"`, the default, screens listed triplets, pairs and quadruplets with MGB, and no other terms ([`45-when-to-screen`](45-when-to-screen.ipynb)). If you choose balls yourself:
 #
-# * **A path**: RRPB from the last $\lambda$ before the first iteration, then MGB while the solver runs. The solver has evaluated all that
-#   MGB is made of; the rule computes one margin per term at its center.
-# * **One $\lambda$, no reference**: MGB. PGB screens about as much and costs a projection.
-# * **Someone else's solution**: `ss.screen`, which builds MGB and DGB around any point.
-# * **A rule beyond the sphere rule** decides more, by the shares printed above, and the gain falls with more dimensions and better
-#   references ([`52-bounds-and-rules`](52-bounds-and-rules.ipynb)); the semidefinite rule costs an eigendecomposition for each undecided term.
-# * **GB and CDGB** are for the theory. Over a cone GB does not shrink to a point, and CDGB is MGB at another point.
+# * **For a path**, use RRPB from the last $\lambda$ before the first iteration, then MGB during the solve. The solver has already evaluated the parts of MGB; the rule computes one margin per term at the center of MGB.
+# * **For one $\lambda$ without a reference**, use MGB. PGB screens about as much, but costs a projection.
+# * **For a solution of another program**, use `ss.screen`, which builds MGB around any point.
+# * **Rules other than the sphere rule** decide more, by the shares printed above. The gain is smaller with more dimensions and with better references ([`52-bounds-and-rules`](52-bounds-and-rules.ipynb)). The semidefinite rule costs an eigendecomposition for each undecided term.
+# * **GB and CDGB** are useful for the theory. Over a cone GB does not shrink to a point, and CDGB is MGB at another point.
