@@ -1,16 +1,14 @@
 # %% [markdown]
-# # What competes with safe screening, and when safety pays
+# # What competes with safe screening, and when a proof is useful
 #
-# Three kinds of methods leave out terms without a proof. A **strong rule** guesses from the last solution which terms will not matter. **Adaptive sieving** begins
-# with the terms that mattered at the last solution. A **working set** solves for the few terms that seem to matter. All add what turns out to be needed, check at the end, and can
-# prove in the end what safe screening proves: that the point is optimal for the whole problem. This notebook races them.
+# Three kinds of methods leave out terms without a proof. A **strong rule** guesses from the last solution which terms will not matter. **Adaptive sieving** starts with the terms that mattered at the last solution. A **working set** method solves for the few terms that seem to matter. Each of these methods checks its result, puts back the terms that were wrongly left out, and solves again. At the end all three can prove the same as safe screening: that the point is optimal for the problem with all terms. This notebook compares how much work the methods need.
 #
 # At the end you will have seen
 #
-# * what the strong rule of the lasso says here, word for word, and five samples for which it errs;
-# * why one pass over all terms turns any guess into a certificate;
-# * how many terms each method visits along a path of machines and a path of metrics: the guesses visit fewer where the guess is good;
-# * what a guess cannot give: decisions that are true before the solve has ended, and for a whole interval of $\lambda$.
+# * the strong rule of the lasso applied to terms, and five samples for which the rule is wrong;
+# * why one pass over all terms certifies a point that was found by guesses;
+# * how many terms each method visits along a path of machines and a path of metrics: the guesses visit fewer terms where they are good;
+# * what a guess cannot give: decisions that are right before the solve has ended, and decisions for an interval of $\lambda$.
 
 # %%
 import time
@@ -26,9 +24,7 @@ from safescreen_book.protocols import path_runs
 # %% [markdown]
 # ## The story in a picture
 #
-# Five samples with three features. A sample matters unless its margin $\langle a_t, x\rangle$ exceeds 1. Drawn is $\lambda$ times the margin at the
-# solution for $\lambda$, so the threshold is the straight line $c = \lambda$. The strong rule looks at $\lambda_0$ on the right, where samples above the line do not matter, and guesses that this stays so
-# for a smaller $\lambda$. One of the five goes below the line.
+# There are five samples with three features. A sample has no loss if its margin $\langle a_t, x\rangle$ is above 1. The figure shows $c = \lambda$ times the margin, at the solution for each $\lambda$, so the threshold is the straight line $c = \lambda$. The strong rule uses the solution for $\lambda_0$, at the right end. It guesses that every sample above the line at $\lambda_0$ is above the line for smaller $\lambda$, too. For one sample this guess is wrong.
 
 # %%
 FIVE = np.array([[-1.0, 0, -1], [-3, -3, -2], [0, -1, 1], [0, 3, -2], [1, 1, 3]])
@@ -36,7 +32,7 @@ LOSS = ss.SmoothedHinge(0.5)
 
 
 def machine(Z, loss=LOSS):
-    """The problem of samples whose rows, labels multiplied in, are Z."""
+    """Return the problem of samples whose rows, multiplied by the labels, are Z."""
     signs = np.where(np.arange(len(Z)) % 2, 1.0, -1.0)
     return ss.Problem(ss.Samples(Z * signs[:, None], signs), loss)
 
@@ -44,46 +40,43 @@ def machine(Z, loss=LOSS):
 five = machine(FIVE)
 lams = np.linspace(0.04, 0.125, 45)
 scaled = [lam * (FIVE @ ss.solve(five, lam, rtol=1e-12).x) for lam in lams]
-curves = {f"sample {t + 1}": row for t, row in enumerate(np.array(scaled).T)}
+scaled = np.array(scaled)
+curves = {f"sample {t + 1}": row for t, row in enumerate(scaled.T)}
 curves["threshold"] = lams
-above = np.array(scaled) > lams[:, None]
+
+
+def above_threshold(k):
+    """Return the names of the samples above the threshold at the k-th lam."""
+    return " and ".join(str(t + 1) for t in np.flatnonzero(scaled[k] > lams[k]))
+
+
 figures.lines(curves, lams, xlabel="lam", ylabel="lam times the margin")
 figures.show(
-    f"Curves show lam times the margin against lam, one for each of {len(FIVE)} samples; the "
-    "threshold is "
-    "a straight line through 0. Above the threshold are samples "
-    f"{' and '.join(str(t + 1) for t in np.flatnonzero(above[-1]))} at the right end, and "
-    f"{' and '.join(str(t + 1) for t in np.flatnonzero(above[0]))} at the left end."
+    f"Curves show lam times the margin against lam for {len(FIVE)} samples; the threshold is a "
+    f"straight line through 0. Samples {above_threshold(-1)} are above the threshold at the right "
+    f"end, and samples {above_threshold(0)} at the left end."
 )
 
 # %% [markdown]
 # ## The claims
 #
-# Write $c_t(\lambda) = \lambda\langle a_t, x^\star(\lambda)\rangle$. A term is in R, where the loss is flat, if $c_t > \lambda$, and in L, where it is linear, if $c_t < (1 - \gamma)\lambda$.
+# Write $c_t(\lambda) = \lambda\langle a_t, x^\star(\lambda)\rangle$. A term is in R, where the loss is 0, if $c_t > \lambda$, and in L, where the loss is linear, if $c_t < (1 - \gamma)\lambda$.
 #
-# > **What competes** (NEW-RIVALS). (a) The strong rule of the lasso assumes that $c_t$ moves no faster than $\lambda$. Between
-# > $\lambda_0$ and $\lambda < \lambda_0$ it then guesses R for every term with $\langle a_t, x_0\rangle > 1$, and L for those with
-# > $\lambda_0\langle a_t, x_0\rangle + \lambda_0 - \lambda < (1 - \gamma)\lambda$. The guess of R can be wrong.
-# >
-# > (b) Let L and R be any guess, and $x$ the optimum of the problem that it leaves. If each guessed term lies in its
-# > region at $x$, then $x$ is the optimum of the whole problem. The converse is false. For any $x$ the gap of the *whole* problem is the certificate, and it costs one pass over all terms.
-# >
-# > (c) A method that solves what is left, puts back the terms that are not in their region, and begins again ends after finitely many rounds.
+# > **What competes** (NEW-RIVALS). (a) The strong rule of the lasso assumes that $c_t$ changes by at most the change of $\lambda$. For $\lambda < \lambda_0$ the rule then guesses R for every term with $\langle a_t, x_0\rangle > 1$, and L for every term with $\lambda_0\langle a_t, x_0\rangle + \lambda_0 - \lambda < (1 - \gamma)\lambda$. The guess of R can be wrong.
+# > (b) Let L and R be any guess, and $x$ the optimum of the reduced problem. If each guessed term lies in its region at $x$, then $x$ is the optimum of the whole problem, the problem with all terms. The converse is false. For any $x$ the gap of the *whole* problem is a certificate, and it costs one pass over all terms.
+# > (c) Consider a method that solves the reduced problem, puts back the terms that are not in their guessed region, and repeats both steps. It ends after finitely many rounds.
 #
 # | assumption | where it is used |
 # |---|---|
-# | $\lambda > 0$: one optimum | (b) |
-# | terms that were put back are not guessed again | (c) |
-# | nothing | the gap of the whole problem bounds the error of any point |
+# | $\lambda > 0$, so there is one optimum | (b) |
+# | no term that was put back is guessed again | (c) |
+# | none | the gap of the whole problem bounds the error of any point |
 #
-# **Why (a).** For the lasso, $c_j$ is the correlation of feature $j$ with the residual, its threshold is $\lambda$, and the strong rule keeps what could reach the threshold if
-# $|c_j(\lambda) - c_j(\lambda_0)| \le \lambda_0 - \lambda$. The same step here: a term of R has $c_t(\lambda) \ge \lambda_0\langle a_t, x_0\rangle - (\lambda_0 - \lambda)$, which exceeds $\lambda$ exactly if
-# $\langle a_t, x_0\rangle > 1$. So the rule says: who is in R stays in R.
+# **Why (a).** For the lasso, $c_j$ is the correlation of feature $j$ with the residual, the threshold is $\lambda$, and the strong rule keeps each feature that can reach the threshold under the assumption $|c_j(\lambda) - c_j(\lambda_0)| \le \lambda_0 - \lambda$. The same assumption for terms gives $c_t(\lambda) \ge \lambda_0\langle a_t, x_0\rangle - (\lambda_0 - \lambda)$. The right side is above $\lambda$ exactly if $\langle a_t, x_0\rangle > 1$. So the rule guesses that every term in R stays in R.
 #
-# **Why (b).** The gradient of the whole objective at $x$ is that of the smaller one plus $\sum(\text{guessed slope} - \text{slope at } x)\,a_t$ over the guessed terms. If all lie in their regions, the slopes
-# agree, and so do the gradients. Whether $x$ is optimal over a cone depends on $x$ and the gradient only. The sum may also vanish because terms cancel, so the converse is false: two opposite samples follow below.
+# **Why (b).** The two objectives, of the whole and of the reduced problem, have gradients at $x$ that differ by the sum of $(\text{guessed slope} - \text{slope at } x)\,a_t$ over the guessed terms. If all guessed terms lie in their regions, the slopes agree, and so the gradients agree. Whether $x$ is optimal over a cone depends only on $x$ and the gradient. The sum may also be 0 because terms cancel, so the converse is false. The two opposite samples below are an example.
 #
-# **Why (c).** Each round that does not end it puts back at least one term. When none is outside, the gap of the whole problem is that of what was solved.
+# **Why (c).** Each round but the last puts back at least one term. If no guessed term is outside its region, the gap of the whole problem equals the gap of the reduced problem.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -93,86 +86,85 @@ figures.show(
 # | $a_t$, $\langle a_t, x\rangle$ | a term, its margin |
 # | $x_0$, $\lambda_0$ | the solution of the last problem, and its $\lambda$ |
 # | $\gamma$ | the smoothing of the hinge |
-# | L, R | terms on the linear piece of the loss, on its flat piece |
-# | rate | the share of terms that are left out |
+# | L, R | terms in the linear region of the loss, in its zero region |
 #
 # </details>
 
 
 # %%
 def strong(margins, lam0, lam, loss):
-    """The guess of the strong rule: terms in L, terms in R."""
+    """Return the guess of the strong rule: terms in L, terms in R."""
     in_L = lam0 * margins + lam0 - lam < (1.0 - loss.gamma) * lam
     return in_L, margins > 1.0
 
 
 def outside(margins, in_L, in_R, loss):
-    """Guessed terms that do not lie in their region."""
+    """Return the guessed terms that do not lie in their region."""
     return (in_L & (margins > 1.0 - loss.gamma)) | (in_R & (margins < 1.0))
 
 
 # %% [markdown]
-# ### The strong rule errs
+# ### The strong rule can be wrong
 #
-# On the five samples, with certified distances from the optimum: `eps` bounds $\|x - x^\star\|$, so a margin is known up to `eps` times $\|a_t\|$.
+# The next cell applies the strong rule to the five samples. The certified distance `eps` bounds $\|x - x^\star\|$, so the error of a margin is at most `eps` times $\|a_t\|$.
 
 # %% tags=["NEW-RIVALS"]
-lam0, lam = 0.125, 0.0625
-before, after = (ss.solve(five, each, rtol=1e-13) for each in (lam0, lam))
+lam0 = 0.125
+lam = 0.0625
+before = ss.solve(five, lam0, rtol=1e-13)
+after = ss.solve(five, lam, rtol=1e-13)
 in_L, in_R = strong(FIVE @ before.x, lam0, lam, LOSS)
 norms = np.linalg.norm(FIVE, axis=1)
 certain = FIVE @ after.x + after.eps * norms < 1.0
 assert np.all(FIVE[in_R] @ before.x - before.eps * norms[in_R] > 1.0)
-print(
-    f"five samples: {np.sum(in_R)} guessed to stay in R, {np.sum(in_R & certain)} of them wrongly"
-)
-assert np.sum(in_R & certain) == 1
+n_wrong = np.sum(in_R & certain)
+print(f"five samples: {np.sum(in_R)} guessed to stay in R, {n_wrong} of them wrongly")
+assert n_wrong == 1
 safe = ss.screen(five, before.x, lam, screening=("MGB",))
 assert not (safe.in_R & certain).any()
 
 # %% [markdown]
 # ### Terms that cancel
 #
-# Two opposite samples pull with the same force in opposite directions. Guess R for both: neither is in R, and yet nothing changes.
+# Two opposite samples have the same slope at the solution, and their contributions to the gradient cancel. Guess R for both. Neither sample is in R, but the solution does not change.
 
 # %% tags=["nbval-ignore-output"]
 Z = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 alike = machine(Z)
 pair = np.array([False, True, True])
-without = ss.solve(alike.reduce(~pair & False, pair), 1.0, rtol=1e-13)
-print("margins of the pair:", (Z[pair] @ without.x).tolist(),
-      " gap of the whole problem at that point:", end=" ")
-print(f"{alike.gap(without.x, 1.0):.0e}")
-assert alike.gap(without.x, 1.0) < 1e-12 and np.all(Z[pair] @ without.x < 1.0)
+without = ss.solve(alike.reduce(np.zeros(3, dtype=bool), pair), 1.0, rtol=1e-13)
+margins = Z[pair] @ without.x
+gap = alike.gap(without.x, 1.0)
+print(f"largest margin of the pair {margins.max():.3f}, gap of the whole problem {gap:.0e}")
+assert gap < 1e-12
+assert np.all(margins < 1.0)
 
 # %% [markdown]
-# ## The rivals
+# ## The methods
 #
-# Each method is a choice of what to guess first, and shares the loop of (c): solve what is left, look at all terms, put back. The loop counts **visits**: each iteration visits each term that is left, and each look at all
-# terms visits them all. A method's solves end at a tenth of the gap that the whole problem is to reach.
+# The methods differ in their first guess, and share the loop of (c): solve the reduced problem, test all terms, put terms back. We count **visits**. Each iteration visits every term of the reduced problem, and each test of all terms visits every term of the whole problem. Each solve of a reduced problem ends at a tenth of the gap that is required for the whole problem.
 #
-# * **none**: no guess.
-# * **safe**: MGB before the first iteration, from the last solution, and MGB while the solver runs. Nothing is ever put back.
-# * **strong**: the guess of (a), at the first $\lambda$ of a path nothing.
-# * **sieving**: the terms on the curved piece at the starting point. The others are fixed where they are. This is the plan of adaptive sieving.
-# * **working set**: the terms on the curved piece at the starting point, and as many again of those that are nearest to it, measured by the distance of the margin from its threshold over $\|a_t\|$. In each further round the set
-#   doubles. This is the plan of Blitz and Celer.
-# * **strong, then safe**: the guess of (a), and MGB while the solver runs on what it leaves.
+# * **none** makes no guess.
+# * **safe** screens with MGB, from the last solution before the first iteration, and again during the solve. It never puts back a term.
+# * **strong** makes the guess of (a). At the first $\lambda$ of a path it makes no guess.
+# * **sieving** solves for the terms on the curved piece at the starting point, and guesses that the other terms stay in their regions. Adaptive sieving works in this way.
+# * **working set** solves for the terms on the curved piece at the starting point, and for the same number of other terms, which are nearest to the curved piece. The distance is the distance of the margin from the threshold divided by $\|a_t\|$. In each further round the set is twice as large. Blitz and Celer work in this way.
+# * **strong, then safe** makes the guess of (a), and screens the reduced problem with MGB during the solve.
 
 # %%
 INNER = {"max_iter": 100_000, "freq": 10}
 
 
 def visits(solution):
-    """Terms visited by the iterations of a solve, and by the points that were judged."""
+    """Return how many terms the iterations of a solve and the computations of the gap visited."""
     history = solution.history
     steps = np.diff([entry.iteration for entry in history])
-    left = np.array([entry.n_terms for entry in history])
-    return int(np.sum(steps * left[:-1]) + np.sum(left))
+    n_terms = np.array([entry.n_terms for entry in history])
+    return int(np.sum(steps * n_terms[:-1]) + np.sum(n_terms))
 
 
 def nearest(prob, margins, size):
-    """Guess all terms but `size` of those nearest to the curved piece of the loss."""
+    """Guess the regions of all terms but the `size` terms nearest to the curved piece."""
     low = 1.0 - prob.loss.gamma
     apart = np.maximum(np.maximum(low - margins, margins - 1.0), 0.0) / prob.terms.norms
     keep = np.zeros(len(prob), dtype=bool)
@@ -182,7 +174,7 @@ def nearest(prob, margins, size):
 
 # %%
 def guess(method, prob, margins, lam0, lam):
-    """The first guess of a method, and the size of its working set."""
+    """Return the first guess of a method, and the size of its working set."""
     nothing = np.zeros(len(prob), dtype=bool)
     if method.startswith("strong") and lam0 is not None:
         return *strong(margins, lam0, lam, prob.loss), 0
@@ -197,63 +189,70 @@ def guess(method, prob, margins, lam0, lam):
 
 # %%
 def of_all_terms(in_L, in_R, alpha):
-    """The dual point of all terms: 1 in L, 0 in R, and alpha for those that are left."""
+    """Return the dual point of all terms: 1 in L, 0 in R, and alpha for the other terms."""
     whole = in_L.astype(float)
     whole[~(in_L | in_R)] = alpha
     return whole
 
 
+# %%
 def solved_by_guess(method, prob, x, lam0, lam, rtol, inner):
-    """Solve by a guess, a check and repairs; what it took."""
+    """Solve by a guess, checks and repairs; return x, its gap, and the work."""
     margins = prob.terms.margins(x)
     in_L, in_R, size = guess(method, prob, margins, lam0, lam)
-    took = {"visits": len(prob), "rounds": 0, "wrong": 0}
+    work = {"visits": len(prob), "rounds": 0, "wrong": 0}
     options = INNER | {"screening": ("MGB",) if "safe" in method else (), "method": inner}
     while True:
-        part = ss.solve(prob.reduce(in_L, in_R), lam, rtol=0.1 * rtol, x0=x, **options)
-        x, margins = part.x, prob.terms.margins(part.x)
-        gap, value = prob.gap(x, lam, of_all_terms(in_L, in_R, part.alpha)), prob.primal(x, lam)
-        took["visits"] += visits(part) + len(prob)
-        took["rounds"] += 1
+        solution = ss.solve(prob.reduce(in_L, in_R), lam, rtol=0.1 * rtol, x0=x, **options)
+        x = solution.x
+        margins = prob.terms.margins(x)
+        gap = prob.gap(x, lam, of_all_terms(in_L, in_R, solution.alpha))
         wrong = outside(margins, in_L, in_R, prob.loss)
-        took["wrong"] += int(wrong.sum())
-        if gap <= rtol * value:
-            return x, gap, took
-        size *= 2
-        more_L, more_R = nearest(prob, margins, size) if size else (in_L, in_R)
-        in_L, in_R = in_L & more_L & ~wrong, in_R & more_R & ~wrong
+        work["visits"] += visits(solution) + len(prob)
+        work["rounds"] += 1
+        work["wrong"] += int(wrong.sum())
+        if gap <= rtol * prob.primal(x, lam):
+            return x, gap, work
+        if size:
+            size *= 2
+            far_L, far_R = nearest(prob, margins, size)
+            in_L = in_L & far_L
+            in_R = in_R & far_R
+        in_L = in_L & ~wrong
+        in_R = in_R & ~wrong
 
 
 # %%
-def solved_safely(prob, x, lam, rtol, inner, method="safe"):
-    """Solve with MGB before the first iteration and while the solver runs, or with neither."""
-    screening = ("MGB",) if method == "safe" else ()
-    first = ss.screen(prob, x, lam, screening=screening) if screening else None
-    part = prob if first is None else prob.reduce(first.in_L, first.in_R)
-    solution = ss.solve(
-        part, lam, rtol=0.1 * rtol, x0=x, screening=screening, method=inner, **INNER
-    )
-    alpha = (
-        solution.alpha if first is None else of_all_terms(first.in_L, first.in_R, solution.alpha)
-    )
-    gap = prob.gap(solution.x, lam, alpha)
-    n_looks = len(prob) * (1 + (first is not None))
-    return solution.x, gap, {"visits": visits(solution) + n_looks, "rounds": 1, "wrong": 0}
+def solved_plainly(prob, x, lam, rtol, inner):
+    """Solve without screening; return x, its gap, and the work."""
+    solution = ss.solve(prob, lam, rtol=0.1 * rtol, x0=x, screening=(), method=inner, **INNER)
+    gap = prob.gap(solution.x, lam, solution.alpha)
+    return solution.x, gap, {"visits": visits(solution) + len(prob), "rounds": 1, "wrong": 0}
+
+
+def solved_safely(prob, x, lam, rtol, inner):
+    """Solve with MGB before the first iteration and during the solve; return the same."""
+    first = ss.screen(prob, x, lam, screening=("MGB",))
+    options = INNER | {"screening": ("MGB",), "method": inner}
+    reduced = prob.reduce(first.in_L, first.in_R)
+    solution = ss.solve(reduced, lam, rtol=0.1 * rtol, x0=x, **options)
+    gap = prob.gap(solution.x, lam, of_all_terms(first.in_L, first.in_R, solution.alpha))
+    return solution.x, gap, {"visits": visits(solution) + 2 * len(prob), "rounds": 1, "wrong": 0}
 
 
 # %% [markdown]
-# ### All end at the same optimum, and only guesses err
+# ### All methods end at the same optimum, and only guesses are wrong
 #
-# Random machines and random metrics, three steps of $\lambda$ each. For two points with gaps $g_1$ and $g_2$ of the whole problem, $\|x_1 - x_2\| \le \sqrt{2g_1/\lambda} + \sqrt{2g_2/\lambda}$. A safe decision is compared with the margins at the best
-# point, up to its distance from the optimum.
+# The next cells compare the methods on random machines and random metrics, with three steps of $\lambda$ for each problem. Two points with gaps $g_1$ and $g_2$ of the whole problem must satisfy $\|x_1 - x_2\| \le \sqrt{2g_1/\lambda} + \sqrt{2g_2/\lambda}$. Every decision of MGB is compared with the margins at an accurate solution, up to the certified error of this solution.
 
 
 # %%
 def random_case(rng):
-    """A machine, or triplets of points in two classes, with the solver for it."""
+    """Return a problem, of samples or of triplets, and the name of its solver."""
     if rng.uniform() < 0.7:
         d = int(rng.integers(2, 8))
-        return machine(rng.standard_normal((int(rng.integers(20, 80)), d)) + 0.5), "unshrunk"
+        n = int(rng.integers(20, 80))
+        return machine(rng.standard_normal((n, d)) + 0.5), "unshrunk"
     X = rng.standard_normal((14, 3))
     y = np.arange(14) % 2
     X[y == 1, 0] += 1.5
@@ -261,12 +260,12 @@ def random_case(rng):
 
 
 def safe_and_right(prob, x, lam, best):
-    """How many terms MGB decides from x; fails if one decision is wrong."""
+    """Return how many terms MGB decides from x; fail if one decision is wrong."""
     found = ss.screen(prob, x, lam, screening=("MGB",))
     margins = prob.terms.margins(best.x)
-    room = best.eps * prob.terms.norms + 1e-9
-    assert np.all(margins[found.in_R] > 1.0 - room[found.in_R])
-    assert np.all(margins[found.in_L] < 1.0 - prob.loss.gamma + room[found.in_L])
+    error = best.eps * prob.terms.norms + 1e-9
+    assert np.all(margins[found.in_R] > 1.0 - error[found.in_R])
+    assert np.all(margins[found.in_L] < 1.0 - prob.loss.gamma + error[found.in_L])
     return found.n_L + found.n_R
 
 
@@ -282,56 +281,57 @@ for _ in range(60):
         lam = ratio * lam0
         best = ss.solve(prob, lam, rtol=1e-12)
         n_safe += safe_and_right(prob, x0, lam, best)
-        n_guessed += sum(
-            mask.sum() for mask in strong(prob.terms.margins(x0), lam0, lam, prob.loss)
-        )
+        n_guessed += np.sum(strong(prob.terms.margins(x0), lam0, lam, prob.loss))
         for method in wrong:
-            x, gap, took = solved_by_guess(method, prob, x0, lam0, lam, 1e-7, inner)
-            wrong[method] += took["wrong"]
+            x, gap, work = solved_by_guess(method, prob, x0, lam0, lam, 1e-7, inner)
+            wrong[method] += work["wrong"]
             n_solves += 1
             assert prob.cone.norm(x - best.x) <= np.sqrt(2.0 * gap / lam) + best.eps
+
+# %% tags=["NEW-RIVALS", "nbval-ignore-output"]
 print(f"{n_solves} solves by guesses end within their gaps of the optimum")
-print(
-    f"the strong rule guesses {n_guessed} terms, {wrong['strong']} wrongly; MGB decides {n_safe}, "
-    "none wrongly"
-)
-print(
-    f"working sets leave out {wrong['working set']} terms wrongly at first, sieving "
-    f"{wrong['sieving']}; all are put back"
-)
-assert wrong["sieving"] > wrong["working set"] > 0 and n_safe > 1000
+by_rule = f"the strong rule guesses {n_guessed} terms, {wrong['strong']} wrongly"
+print(f"{by_rule}; MGB decides {n_safe}, none wrongly")
+counts = f"working sets {wrong['working set']}, sieving {wrong['sieving']}"
+print(f"terms wrongly left out at first: {counts}; all are put back")
+assert wrong["sieving"] > wrong["working set"] > 0
+assert n_safe > 1000
 
 # %% [markdown]
-# **Broken on purpose.** Without the check, the strong rule returns points that are not optimal, and only the gap of the *whole* problem tells. The gap of what the guess leaves is small in any case:
+# **Broken on purpose.** Without the check the strong rule may return a point that is not optimal. Only the gap of the *whole* problem shows the error, because the gap of the reduced problem is small:
 
 # %% tags=["nbval-ignore-output"]
-in_L, in_R = strong(FIVE @ before.x, lam0 := 0.125, lam := 0.0625, LOSS)
-unchecked = ss.solve(five.reduce(in_L, in_R), lam, rtol=1e-12)
-whole = five.gap(unchecked.x, lam)
-print(f"gap of what is left {unchecked.gap:.0e}, of the whole problem {whole:.0e}")
-assert unchecked.gap < 1e-9 < 1e-6 < whole
+in_L, in_R = strong(FIVE @ before.x, 0.125, 0.0625, LOSS)
+unchecked = ss.solve(five.reduce(in_L, in_R), 0.0625, rtol=1e-12)
+whole = five.gap(unchecked.x, 0.0625)
+print(f"gap of the reduced problem {unchecked.gap:.0e}, of the whole problem {whole:.0e}")
+assert unchecked.gap < 1e-9
+assert whole > 1e-6
 
 # %% [markdown]
-# ## The race
+# ## The work along two paths
 #
-# Two paths: machines on breast-cancer for 30 values of $C = 1/\lambda$, and metrics from the triplets of wine for 25 values of $\lambda$. All methods use the same solver, all $\lambda$ end at a relative gap of $10^{-6}$ of the whole problem,
-# and each solution starts the next one. The machines are solved by coordinate descent without shrinking, the metrics by projected gradient steps.
+# The first path is machines on breast-cancer for 30 values of $C = 1/\lambda$. The second path is metrics from the triplets of wine for 25 values of $\lambda$. Coordinate descent without shrinking solves the machines, and projected gradient steps solve the metrics. All methods use these solvers. Each solve ends at a relative gap of $10^{-6}$ of the whole problem, and each solution is the start of the next solve.
 
 # %%
 METHODS = ("none", "safe", "strong", "working set", "sieving", "strong, then safe")
 
 
 def race(prob, lams, inner, method, rtol=1e-6):
-    """Solve a path by one method; a row a lam."""
-    x, lam0, rows = prob.cone.zeros(), None, []
+    """Solve a path by one method; return a row for each lam."""
+    x = prob.cone.zeros()
+    lam0 = None
+    rows = []
     for lam in lams:
         started = time.process_time()
-        if method in ("none", "safe"):
-            x, gap, took = solved_safely(prob, x, lam, rtol, inner, method)
+        if method == "none":
+            x, gap, work = solved_plainly(prob, x, lam, rtol, inner)
+        elif method == "safe":
+            x, gap, work = solved_safely(prob, x, lam, rtol, inner)
         else:
-            x, gap, took = solved_by_guess(method, prob, x, lam0, lam, rtol, inner)
+            x, gap, work = solved_by_guess(method, prob, x, lam0, lam, rtol, inner)
         seconds = time.process_time() - started
-        rows.append({"method": method, "lam": lam, "gap": gap, "seconds": seconds, **took})
+        rows.append({"method": method, "lam": lam, "gap": gap, "seconds": seconds, **work})
         assert gap <= rtol * prob.primal(x, lam)
         lam0 = lam
     return rows
@@ -346,15 +346,14 @@ PATHS = {
     "machines": (machines, 1.0 / np.geomspace(0.01, 10.0, 30), "unshrunk"),
     "metrics": (metrics, metrics.lam_max() * 0.7 ** np.arange(1, 26), "gradient"),
 }
-races = {
-    name: pd.DataFrame([row for method in METHODS for row in race(*path, method)])
-    for name, path in PATHS.items()
-}
+races = {}
+for name, path in PATHS.items():
+    races[name] = pd.concat([pd.DataFrame(race(*path, method)) for method in METHODS])
 
 
 # %% tags=["NEW-RIVALS", "nbval-ignore-output"]
 def totals(rows):
-    """Visits, rounds and wrong guesses of each method over a path."""
+    """Return the visits, rounds and wrong guesses of each method over a path."""
     return rows.groupby("method", sort=False)[["visits", "rounds", "wrong"]].sum()
 
 
@@ -362,32 +361,31 @@ for name, rows in races.items():
     table = totals(rows)
     share = table["visits"] / table["visits"]["none"]
     print(f"visits along the path of {name}, of those of none:", figures.listed(share.to_dict()))
-    print(
-        f"   {len(PATHS[name][0])} terms; rounds:",
-        figures.listed(table["rounds"].to_dict(), "{:.0f}"),
-    )
+    rounds = figures.listed(table["rounds"].to_dict(), "{:.0f}")
+    print(f"   {len(PATHS[name][0])} terms; rounds: {rounds}")
     print("   wrong guesses:", figures.listed(table["wrong"].to_dict(), "{:.0f}"))
-    assert (table["wrong"][["none", "safe"]] == 0).all() and table["wrong"]["working set"] > 0
+    assert (table["wrong"][["none", "safe"]] == 0).all()
+    assert table["wrong"]["working set"] > 0
 
 # %% tags=["nbval-ignore-output"]
 figure, axes = figures.panels(2, width=8.0, height=3.4, sharey=True)
-shares, labels = {}, {"xlabel": "lam", "ylabel": "visits / those without screening"}
+shares = {}
+style = {"path": True, "ratio": True, "marks": "apart"}
+labels = {"xlabel": "lam", "ylabel": "visits / visits without screening"}
 for ax, (name, rows) in zip(axes, races.items(), strict=True):
     by_lam = rows.pivot(index="lam", columns="method", values="visits")[list(METHODS)]
     by_lam = by_lam.sort_index(ascending=False)
     lines = {method: by_lam[method] / by_lam["none"] for method in METHODS[1:]}
     shares[name] = {method: line.mean() for method, line in lines.items()}
-    figures.lines(lines, by_lam.index.to_numpy(), ax=ax, title=name, path=True, ratio=True,
-                  marks="apart", **labels)
+    figures.lines(lines, by_lam.index.to_numpy(), ax=ax, title=name, **style, **labels)
 listed = "; ".join(f"{name}: {figures.listed(values)}" for name, values in shares.items())
 figures.show(
-    "Curves show the visits of each method over the visits without screening, along each path, on "
-    "a logarithmic axis. Means: "
-    f"{listed}."
+    "Curves show the visits of each method divided by the visits without screening, along each "
+    f"path, on a logarithmic axis. The means are, for {listed}."
 )
 
 # %% [markdown]
-# Here are the CPU seconds of this run. A look at all terms costs more than a visit, and each round begins a solve anew:
+# The next cell prints the CPU seconds of this run, divided by the seconds without screening. A test of all terms takes longer than the same number of visits, and each round starts a new solve:
 
 # %% tags=["nbval-ignore-output"]
 for name, rows in races.items():
@@ -402,18 +400,16 @@ for name, rows in races.items():
         print(f"   ss.path(screening={screening!r}): {used:.2f}")
 
 # %% [markdown]
-# **What is found.** A good guess leaves out more than any proof can, because it may be wrong: along these paths all guesses visit fewer terms than safe screening does, many fewer for the machines, hardly
-# fewer for the metrics. The strong rule was wrong for a handful of terms and paid with a few more solves. The working set and sieving begin with few terms and are wrong about many; sieving needs about two
-# rounds for each $\lambda$. The fewest visits has the strong rule with a proof inside: the guess leaves out at once what the ball would find only near the end. In seconds the order is another, because each round begins anew.
+# **Results.** A good guess leaves out more terms than a proof, because a guess may be wrong. Along these paths all guesses visit fewer terms than safe screening: many fewer for the machines, and hardly fewer for the metrics. The strong rule was wrong for a few terms, and needed a few more solves. The working set and sieving start with few terms, and are wrong about many; sieving needs about two rounds for each $\lambda$. The strong rule followed by MGB needs the fewest visits: its guess leaves out at the start the terms that the ball decides only near the end of a solve. The order by seconds differs from the order by visits, because each round starts a new solve.
 #
 # ## Better points by extrapolation
 #
-# Celer gets its certificates earlier: it extrapolates the last iterates of coordinate descent to where they tend, and takes the gap there. The same for the machines at $C = 1$, with the last seven iterates, combined so that their six steps, combined alike, are shortest:
+# Celer reaches a small gap earlier. It extrapolates the last iterates of coordinate descent towards their limit, and computes the gap at the extrapolated point. The next cells do the same for the machines at $C = 1$, with the last seven iterates. The weights of the combination minimise the norm of the same combination of the six steps:
 
 
 # %%
 def extrapolated(points):
-    """The combination of points whose steps, combined alike, are shortest."""
+    """Return the combination of points for which the same combination of steps is shortest."""
     steps = np.diff(points, axis=0)
     gram = steps @ steps.T
     gram += 1e-12 * np.trace(gram) * np.eye(len(gram))
@@ -427,105 +423,97 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", ss.ConvergenceWarning)
     for sweeps in range(1, 61):
         points.append(ss.solve(machines, 1.0, max_iter=sweeps, **solve_options).x)
-last = [machines.gap(x, 1.0) for x in points[6:]]
-ahead = [
-    machines.gap(extrapolated(np.array(points[k - 6 : k + 1])), 1.0) for k in range(6, len(points))
-]
-gain = np.array(last) / np.array(ahead)
+gain = []
+for k in range(6, len(points)):
+    ahead = extrapolated(np.array(points[k - 6 : k + 1]))
+    gain.append(machines.gap(points[k], 1.0) / machines.gap(ahead, 1.0))
 
 # %% tags=["nbval-ignore-output"]
-print(
-    f"gap of the last sweep over the extrapolated one: median {np.median(gain):.2g}, largest "
-    f"{gain.max():.2g}"
-)
-print(f"the extrapolated point is better after {np.mean(gain > 1.0):.0%} of the sweeps")
+median = np.median(gain)
+print(f"gap divided by the extrapolated gap: median {median:.2g}, largest {np.max(gain):.2g}")
+share = np.mean(np.array(gain) > 1.0)
+print(f"the extrapolated point has the smaller gap after {share:.0%} of the sweeps")
 
 # %% [markdown]
-# The idea carries over: for one more look at all terms the certificate often improves by a factor. What is better is the point, so safe screening and the guesses gain alike.
+# The idea also works here: at the cost of one more pass over all terms, the gap is often several times smaller. The extrapolated point itself is better, so safe screening and the guesses gain in the same way.
 #
 # ## What a guess cannot give
 #
-# **Decisions before the end.** Stop the machines at a relative gap of 3 %. Each term of the point found lies in some region, and one may read off L and R. Some of these readings are wrong. What the ball decides at the same point is right:
+# **Decisions before the end.** Stop the solves of the machines at a relative gap of 3 %. Each term lies in some region at the rough solution, and one can take this region as a guess. Some of these guesses are wrong. All decisions of the ball at the same point are right:
 
 # %% tags=["NEW-RIVALS", "nbval-ignore-output"]
 read = proved = misread = 0
 for C in np.geomspace(0.05, 5.0, 12):
     rough = ss.solve(machines, 1.0 / C, rtol=0.03, screening=(), method="unshrunk")
     best = ss.solve(machines, 1.0 / C, rtol=1e-12)
-    margins, true = machines.terms.margins(rough.x), machines.terms.margins(best.x)
     found = ss.screen(machines, rough.x, 1.0 / C, screening=("MGB",))
-    room = best.eps * machines.terms.norms
+    margins = machines.terms.margins(rough.x)
+    true = machines.terms.margins(best.x)
+    error = best.eps * machines.terms.norms
+    not_L = true > 0.5 + error
+    not_R = true < 1.0 - error
     read += np.sum((margins < 0.5) | (margins > 1.0))
-    misread += np.sum((margins < 0.5) & (true > 0.5 + room)) + np.sum(
-        (margins > 1.0) & (true < 1.0 - room)
-    )
+    misread += np.sum((margins < 0.5) & not_L) + np.sum((margins > 1.0) & not_R)
     proved += found.n_L + found.n_R
-    assert not np.any(found.in_R & (true < 1.0 - room))
-    assert not np.any(found.in_L & (true > 0.5 + room))
-print(
-    f"at 12 rough solutions: {read} regions read off, {misread} of them wrong; {proved} "
-    "proved, none wrong"
-)
-assert 0 < misread < read and proved > 0
+    assert not np.any(found.in_R & not_R)
+    assert not np.any(found.in_L & not_L)
+guesses = f"{read} regions guessed, {misread} of them wrong"
+print(f"at 12 rough solutions: {guesses}; {proved} proved, none wrong")
+assert 0 < misread < read
+assert proved > 0
 
 # %% [markdown]
-# **A whole interval.** The balls of the two ends of an interval of $\lambda$, from one point, hold the solutions for all of it ([`48-certified-choice`](48-certified-choice.ipynb)). What both decide is certain for each $\lambda$ between. The strong rule would
-# have to be checked by a solve for each:
+# **An interval of $\lambda$.** Take the balls of one point for the two ends of an interval of $\lambda$. Together they contain the solutions for all $\lambda$ of the interval ([`48-certified-choice`](48-certified-choice.ipynb)). A decision that both balls make is certain for each $\lambda$ between. A guess of the strong rule would need a solve for each $\lambda$ as a check:
 
 # %%
 top = 1.0
 start = ss.solve(machines, top, rtol=1e-9)
 for factor in (0.97, 0.9, 0.7):
-    ends = [
-        ss.screen(machines, start.x, lam, start.alpha, screening=("MGB",))
-        for lam in (top, factor * top)
-    ]
-    both = ss.Screened(ends[0].in_L & ends[1].in_L, ends[0].in_R & ends[1].in_R)
+    upper = ss.screen(machines, start.x, top, start.alpha, screening=("MGB",))
+    lower = ss.screen(machines, start.x, factor * top, start.alpha, screening=("MGB",))
+    both = ss.Screened(upper.in_L & lower.in_L, upper.in_R & lower.in_R)
     for lam in np.linspace(factor, 1.0, 7) * top:
         between = ss.solve(machines, lam, rtol=1e-11)
-        true, room = machines.terms.margins(between.x), between.eps * machines.terms.norms
-        assert np.all(true[both.in_R] > 1.0 - room[both.in_R])
-        assert np.all(true[both.in_L] < 0.5 + room[both.in_L])
-    print(
-        f"lam from {factor} to 1: {both.n_L + both.n_R} of {len(machines)} terms are "
-        "certain for all of it"
-    )
+        true = machines.terms.margins(between.x)
+        error = between.eps * machines.terms.norms
+        assert np.all(true[both.in_R] > 1.0 - error[both.in_R])
+        assert np.all(true[both.in_L] < 0.5 + error[both.in_L])
+    share = f"{both.n_L + both.n_R} of {len(machines)} terms"
+    print(f"lam from {factor} to 1: {share} are certain for all lam of the interval")
 
 # %% [markdown]
-# ## When safety pays
+# ## When a proof is useful
 #
-# | you want | take |
+# | you want | use |
 # |---|---|
-# | one solution, or a path, as fast as can be | for machines a guess with a check: fewer visits, the same certificate in the end; for these metrics no method beat solving without screening |
-# | to know which terms matter, and be right | safe screening: a reading off an approximate solution is wrong for some |
-# | to stop early, and keep what has been decided | safe screening |
-# | all $\lambda$ of an interval, changed weights, left-out terms | safe screening: one point proves it for all of them, see [`29b`](29b-when-the-problem-changes.ipynb) and [`48`](48-certified-choice.ipynb) |
-# | terms that cost much to look at, or to store | safe screening: what has gone need not be kept for a check |
+# | one solution or a path, as fast as possible | for machines a guess with a check: it needs fewer visits, and the certificate at the end is the same; for these metrics no method was faster than solving without screening |
+# | to know for certain which terms matter | safe screening: regions guessed from an approximate solution are wrong for some terms |
+# | to stop early, and to use the decisions made so far | safe screening |
+# | decisions for all $\lambda$ of an interval, for changed weights, for left-out terms | safe screening: one point gives a proof for all of them, see [`29b`](29b-when-the-problem-changes.ipynb) and [`48`](48-certified-choice.ipynb) |
+# | terms that take long to visit, or much memory | safe screening: screened terms are not needed for a check |
 #
-# The library has both: `method="coordinate"`, the default for machines, shrinks, which is a guess that the gap of the whole problem checks in the end; kernel machines have working sets; `active_set=True` is one for triplets.
-# By default screening goes on top for lists of triplets, pairs and quadruplets ([`45-when-to-screen`](45-when-to-screen.ipynb)).
+# The library has guesses and safe screening. The default method for machines, `method="coordinate"`, uses shrinking, a guess that the gap of the whole problem checks at the end. Kernel machines use working sets, and triplets use a working set with `active_set=True`. By default the library also screens lists of triplets, pairs and quadruplets ([`45-when-to-screen`](45-when-to-screen.ipynb)).
 #
 # ## Exercise
 #
-# Can the strong rule err for a problem with one feature?
+# Can the strong rule be wrong for a problem with one feature?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Not for R. With one feature all margins are multiples of one number $x$. A smaller $\lambda$ never makes the penalty $\frac12x^2$ of the solution smaller, and the solution never changes its sign, for the sign is that of
-# minus the slope of the sum of losses at 0. So a margin above 1 stays there.
+# Its guesses of R cannot be wrong. With one feature all margins are multiples of one number $x$. A smaller $\lambda$ never makes $\frac12x^2$ smaller at the solution. The solution never changes its sign, because its sign is the sign of minus the slope, at 0, of the sum of losses. So a margin above 1 stays above 1.
 #
 # </details>
 #
 # ## Fine print
 #
-# * **Which strong rule.** The paper's is for features of the lasso. The one here is its step of proof with terms in the place of features. Others could be made, for example from a path bound with a smaller radius.
-# * **Visits** are not operations: a step of the gradient method over triplets costs $d$ or $d^2$ a visit, and a look at all terms needs the margins only.
-# * **The working set** here starts from the curved terms of the last solution and doubles. Blitz and Celer choose by the distance to a better dual point, and the size by a model of progress.
+# * **Which strong rule.** The strong rule of the paper is for features of the lasso. The rule here makes the same assumption for terms in place of features. Other strong rules are possible, for example from a path bound with a smaller radius.
+# * **Visits** are not operations. A step of the gradient method over triplets costs $d$ or $d^2$ operations for each visit, and a test of all terms needs only the margins.
+# * **The working set** here starts with the terms on the curved piece at the last solution, and its size doubles. Blitz and Celer choose the terms by the distance to a better dual point, and the size by a model of progress.
 #
 # ## References
 #
-# * R. Tibshirani et al., *Strong rules for discarding predictors in lasso-type problems*, J. R. Stat. Soc. B 74 (2012): summary and introduction could be read.
-# * Y. Yuan, M. Lin, D. Sun, K.-C. Toh, *Adaptive sieving*, arXiv 2306.17369: abstract and introduction could be read.
-# * M. Massias, A. Gramfort, J. Salmon, *Celer: a fast solver for the lasso with dual extrapolation*, ICML 2018: the description of the package could be read, the paper could not.
-# * T. Johnson, C. Guestrin, *Blitz*, ICML 2015, could not be read. The plan of a working set is told here as the others tell it.
+# * R. Tibshirani et al., *Strong rules for discarding predictors in lasso-type problems*, J. R. Stat. Soc. B 74 (2012). We could read the summary and the introduction.
+# * Y. Yuan, M. Lin, D. Sun, K.-C. Toh, *Adaptive sieving*, arXiv 2306.17369. We could read the abstract and the introduction.
+# * M. Massias, A. Gramfort, J. Salmon, *Celer: a fast solver for the lasso with dual extrapolation*, ICML 2018. We could read the description of the package, but not the paper.
+# * T. Johnson, C. Guestrin, *Blitz*, ICML 2015. We could not read this paper; its working set is described here as other papers describe it.
