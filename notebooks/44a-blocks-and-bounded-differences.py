@@ -127,7 +127,7 @@ for n in range(3, 9):
 # A distribution on three points, with probabilities 1/2, 1/3 and 1/6, has $3^n$ samples. The next cell lists all of them and computes both sides as exact fractions.
 
 
-# %% tags=["HDSL19-L3"]
+# %%
 def both_sides(Q, n, weights=(3, 2, 1), order=None):
     """Expected suprema of the U-statistic and of the blocks; `order` rearranges each sample."""
     m = n // 3

@@ -285,7 +285,7 @@ figures.show(
     "Each panel is a problem, and each dot is a term. The vertical axis is the radius of the last "
     "ball DGB that does not decide the term. The horizontal axis is the radius below which the "
     "claim says that the term is decided. No dot may lie below the solid diagonal; the smallest "
-    f"quotient of the two radii is {quotients.min():.1f}, and {np.mean(quotients >= 1.99):.0%} of "
+    f"quotient of the radii is {quotients.min():.1f}, and {np.mean(quotients >= 1.99):.0%} of "
     "the dots lie on or above the dashed line."
 )
 

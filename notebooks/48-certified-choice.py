@@ -74,7 +74,7 @@ for ax in axes:
     ax.legend()
 figures.show(
     "In the left panel a black line shows the validation error against lambda, and a band shows "
-    f"its bounds. The width of the band is between {width.min():.3f} and {width.max():.2f}. In the "
+    f"the bounds of this error. They differ by {width.min():.3f} to {width.max():.2f}. In the "
     "right panel stacked areas show the shares of samples whose leave-one-out decision is "
     "certainly right, certainly wrong and undecided; the share certainly right is at least "
     f"{np.min(shares['right']):.2f}."

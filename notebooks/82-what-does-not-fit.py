@@ -27,7 +27,7 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The story in a picture
 #
-# The left panel shows minus the slope of three losses. The slope is the weight of a term in the gradient. Minus the slope of the smoothed hinge is exactly 0 for large margins, where the term can be left out, and exactly 1 for small margins, where the term can be replaced by a line. The slope of the logistic loss only approaches both values. The third loss reaches only 0.
+# The left panel shows minus the slope of three losses. The slope is the weight of a term in the gradient. Minus the slope of the smoothed hinge is exactly 0 for large margins, where the term can be left out, and exactly 1 for small margins, where the term can be replaced by a line. The slope of the logistic loss only approaches both values. The last loss, which is flat on one side, reaches only 0.
 #
 # In the right panel the optimum lies in the disc and below the line, so it lies in the dark dome. The smallest ellipse around the dome contains points outside the dome, and even outside the disc.
 
@@ -64,7 +64,7 @@ ax.legend(loc="upper right", fontsize=8)
 figures.show(
     "In the left panel curves show minus the slopes of losses, which fall from 1 to 0 as the "
     "margin grows. The smoothed hinge reaches 1 and 0, the logistic loss reaches neither, and the "
-    "third loss reaches only 0. In the right panel the lower part of a disc is dark; the ellipse "
+    "last loss reaches only 0. In the right panel the lower part of a disc is dark; the ellipse "
     f"around this part is {across:.2f} times as wide as the disc."
 )
 
