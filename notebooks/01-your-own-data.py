@@ -1,32 +1,27 @@
 # %% [markdown]
 # # Your own data
 #
-# You have a table with a column of labels. Which distance between rows puts rows of one label together? In this
-# notebook you learn a metric for many weights of the regularization, and choose one of them by validation. You see
-# whether the metric helps at all, compared with Euclid's distance, NCA and LMNN, which features it uses, which
-# neighbours it changes, and how many triplets screening left out.
+# You have a table with a column of labels. Which distance brings rows with the same label near each other? In this notebook you learn a metric for many weights of the regularization, and choose one of them by validation. You see whether the metric helps, compared with Euclid's distance, NCA and LMNN. You also see which features the metric uses, which neighbours it changes, and how many triplets were screened.
 #
-# Put your own file and label into the next cell, or a data frame of yours in the place of `frame` further down. From
-# a terminal: `papermill notebooks/01-your-own-data.ipynb out.ipynb -p file my.csv -p label species`. A name or a word that
-# looks like a number is given with `-r`: `-r label 4`.
+# Write your file and label into the next cell, or assign your own data frame to `frame` in the section "Read the table". You can also run the notebook from a terminal: `papermill notebooks/01-your-own-data.ipynb out.ipynb -p file my.csv -p label species`. Use `-r` for a name that looks like a number: `-r label 4`.
 
 # %% tags=["parameters"]
-file = ""  # text with a line of names and then a row a line, also .gz, .bz2, .xz, .zip, or a .parquet file; empty: one is written for the example
-label = "class"  # the column that holds the classes
-drop = ""  # columns to leave out, with commas between them
-keep = ""  # columns to use although they look like numbers of rows, names of rows or dates, or have many words
-words = "refuse"  # what to do with columns of words: "refuse", "encode" (a column of 0 and 1 for each word) or "drop"
-gaps = "refuse"  # what to do with rows that have gaps: "refuse" or "drop"
-missing = ""  # words that stand for a gap, with commas between them, beside an empty value, NA, null and the like
-sep = ""  # what stands between two values: a character, "tab" or "blanks"; empty: it is found out, as are the next three
+file = ""  # .csv or other text with a header, also compressed, or .parquet; empty: an example
+label = "class"  # the column of classes
+drop = ""  # columns that are not used, separated by commas
+keep = ""  # columns to use although they look like row numbers, names or dates
+words = "refuse"  # columns of words: "refuse", "encode" (0 and 1 for each word) or "drop"
+gaps = "refuse"  # rows with gaps: "refuse" or "drop"
+missing = ""  # words that mean a gap, separated by commas; empty values, NA and null always do
+sep = ""  # separator: a character, "tab" or "blanks"; empty: guessed, as are the next three
 decimal = ""  # the decimal mark, such as ","
 thousands = ""  # the mark between thousands
 encoding = ""  # such as "utf-8" or "cp1252"
-k = 5  # triplets of each row: its k nearest of the same class x its k nearest of others
-validation = 0.3  # share of the rows that is set aside
-most = 5000  # rows to learn from and to validate with, at most; of a longer table so many are drawn
-compared = 600  # rows for the comparison with other methods, at most
-seconds = 40.0  # for all that is learned, about; what takes longer ends early, and that is said
+k = 5  # triplets of each row: its k nearest of the same class x its k nearest of other classes
+validation = 0.3  # share of the rows for validation
+most = 5000  # largest number of rows; the notebook draws as many from a longer table
+compared = 600  # largest number of rows for the comparison with other methods
+seconds = 40.0  # approximate time for all learning; a longer computation ends early and says so
 seed = 0
 
 # %%
@@ -48,10 +43,10 @@ from safescreen_book.datasets import tables
 from safescreen_book.parameters import check_injected
 from safescreen_book.protocols.neighbours import compare, error_of, factor_of, span, warm_up
 
-check_injected()  # parameters that papermill has put in
+check_injected()  # parameters from papermill
 
 # %% [markdown]
-# Without a file of your own, the notebook writes an example.
+# If you give no file, the notebook writes an example.
 
 # %%
 is_example = not file
@@ -71,43 +66,34 @@ if is_example:
     frame.to_csv(file, index=False)
 
 # %% [markdown]
-# The example is the wine data of scikit-learn, in the form in which a laboratory might export them. The thirteen
-# measurements and the classes are real. Four columns are made up, as real tables have such columns too: the number of the
-# bottle, the day of bottling, the laboratory and the closure. They say nothing about the class.
+# The example is the wine data of scikit-learn, in the form in which a laboratory might export them. The thirteen measurements and the classes are real. Real tables often have further columns, so the example has four invented columns: the number of the bottle, the day of bottling, the laboratory and the closure. These four columns contain no information about the class.
 
 # %% [markdown]
-# ## Read it
+# ## Read the table
 #
-# What the file does not say is found out: the encoding, what stands between the values, how numbers are written, and which
-# columns are dates or number the rows. Nothing is repaired without a word: each line below that begins with a parameter
-# says what was found, and that parameter overrules it. You decide what to do with columns of words and with rows that have
-# gaps.
+# The notebook guesses the encoding, the separator, the format of numbers, and which columns are dates or row numbers. It prints each guess together with the parameter that overrules it. You decide what the notebook does with columns of words and with rows that have gaps.
 
 # %%
 frame, notes = tables.read_any(file, sep=sep, encoding=encoding)
-table = tables.prepare(frame, label, drop=drop, keep=keep, words=words, gaps=gaps, missing=missing,
-                       decimal=decimal, thousands=thousands)
+columns = {"drop": drop, "keep": keep, "words": words, "gaps": gaps, "missing": missing}
+table = tables.prepare(frame, label, decimal=decimal, thousands=thousands, **columns)
 train, test, drawn = tables.split(table.y, validation, seed, most)
-print(*notes, *table.notes, *drawn, f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features",
-      sep="\n")
+size = f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features"
+print(*notes, *table.notes, *drawn, size, sep="\n")
 X, y, names = table.X, table.y, table.names
 pd.Series(y).value_counts().rename("rows").to_frame()
 
 # %% [markdown]
 # ## Learn a metric
 #
-# If features have very different sizes, the largest decide which rows are near. So each feature is scaled to $[0, 1]$ by the
-# rows for training. Each triplet wants a row nearer to one of its own class than to one of another. For the largest
-# $\lambda$ every triplet is in the linear region, and the solution is known. From there on each solution is the start for
-# the next $\lambda$, and proves that most triplets need not be looked at there. With more features than rows the metric is
-# sought in the span of the rows, where the optimum lies.
+# If features have very different scales, the features with the largest values decide which rows are near. So we scale each feature to $[0, 1]$ on the training rows. Each triplet demands that a row is nearer to a row of its own class than to a row of another class. For large $\lambda$ every triplet is in the linear region, and we know the solution. We follow a path of decreasing $\lambda$: each solution is the starting point for the next $\lambda$, and screens most of the triplets for it. If the table has more features than rows, we search the metric in the span of the rows, which contains the optimum.
 
 # %% tags=["nbval-ignore-output"]
 scaler = MinMaxScaler().fit(X[train])
 A, B = scaler.transform(X[train]), scaler.transform(X[test])
 classes, codes = np.unique(y[train], return_inverse=True)
 k = min(k, len(train) - 1)
-coordinates, basis = span(A)  # the rows themselves, and None, if there are more rows than features
+coordinates, basis = span(A)  # A and None if A has more rows than features
 triplets = ss.Triplets.from_labels(A, codes, k=k, coordinates=coordinates)
 prob = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
 if not prob.lam_max() > 0.0:
@@ -116,44 +102,41 @@ if not prob.lam_max() > 0.0:
         "try another k or other columns"
     )
 with warnings.catch_warnings():
-    # if the time is over, the last solution is not accurate
+    # if the time ends, the last solution is not accurate
     warnings.simplefilter("ignore", ss.ConvergenceWarning)
     lams = prob.lam_max() * np.geomspace(0.9, 1e-5, 25)
-    warm_up()  # the first time on a machine kernels are compiled, which is not to count as learning
+    warm_up()  # compiles the kernels, so that the time limit does not include this
     path = ss.path(prob, lams, rtol=1e-4, screening=("RRPB", "PGB"), max_seconds=seconds / 6)
 
 # %% [markdown]
-# Each metric of the path is judged by the error of the three nearest neighbours on the rows that
-# are set aside.
+# We judge each metric of the path by the error of the three nearest neighbours on the validation rows.
 
 
 # %% tags=["nbval-ignore-output"]
-def validated(L):
-    """Return the error of the neighbours after the map L, balanced if classes are uneven."""
-    model = KNeighborsClassifier(min(3, len(A))).fit(A @ L.T, y[train])
-    return error_of(model.predict(B @ L.T), y[test], is_balanced=table.is_uneven)
+def validated(P, Q):
+    """Return the error of nearest neighbours among P for the rows of Q, balanced for uneven
+    classes."""
+    model = KNeighborsClassifier(min(3, len(P))).fit(P, y[train])
+    return error_of(model.predict(Q), y[test], is_balanced=table.is_uneven)
 
 
 what = "balanced validation error" if table.is_uneven else "validation error"
-errors = [validated(factor_of(solution.x, basis)) for solution in path]
-before = error_of(
-    KNeighborsClassifier(min(3, len(A))).fit(A, y[train]).predict(B),
-    y[test],
-    is_balanced=table.is_uneven,
-)
+errors = []
+for solution in path:
+    L = factor_of(solution.x, basis)
+    errors.append(validated(A @ L.T, B @ L.T))
+before = validated(A, B)
 best = int(np.argmin(errors))
 chosen = path[best]
 L = factor_of(chosen.x, basis)
 print(f"{len(triplets):,} triplets of {len(A):,} rows; {len(path)} values of lambda")
 print(
-    f"{what} of the 3 nearest neighbours: {before:.3f} before, {errors[best]:.3f} at the best "
-    "lambda"
+    f"{what} of the 3 nearest neighbours: {before:.3f} with scaled features, {errors[best]:.3f} "
+    "with the best metric"
 )
 if path.reason == "time":
-    print(
-        f"the time is over at lambda {path.lams[-1]:.3g}, and smaller ones are not tried; raise "
-        "seconds"
-    )
+    last = f"{path.lams[-1]:.3g}"
+    print(f"the time ended at lambda {last}; raise seconds to try smaller values of lambda")
 
 # %%
 shown = sorted(pd.Series(y).value_counts().index[:8])
@@ -162,23 +145,19 @@ planes = {
     "Learned metric": L[:2],
 }
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")
+colours = plt.color_sequences["petroff10"]
 for ax, (title, plane) in zip(axes, planes.items(), strict=True):
     points = np.column_stack((B @ plane.T, np.zeros(len(B))))[:, :2]
-    for each, colour, marker in zip(
-        shown, plt.color_sequences["petroff10"], "os^DvP<>", strict=False
-    ):
-        ax.scatter(
-            *points[y[test] == each].T, s=16, color=colour, marker=marker, label=str(each)[:20]
-        )
+    for each, colour, marker in zip(shown, colours, "os^DvP<>", strict=False):
+        style = {"s": 16, "color": colour, "marker": marker, "label": str(each)[:20]}
+        ax.scatter(*points[y[test] == each].T, **style)
     ax.set(title=title, xlabel="first direction", ylabel="second direction")
-fig.legend(
-    *axes[0].get_legend_handles_labels(), loc="outside right upper", title=label, frameon=False
-)
+handles, texts = axes[0].get_legend_handles_labels()
+fig.legend(handles, texts, loc="outside right upper", title=label, frameon=False)
 figures.show(
-    f"Dots are the {len(test):,} rows for validation, coloured by class. Left, they lie along the "
-    "leading directions in which the scaled features vary most. "
-    "Right, they lie along the leading directions to which the learned metric gives "
-    "the largest weights."
+    f"Dots show the {len(test):,} validation rows, coloured by class. The axes of the left panel "
+    "are the directions in which the scaled features vary most. The axes of the right panel are "
+    "the directions to which the learned metric gives the largest weights."
 )
 
 # %%
@@ -187,46 +166,38 @@ left.semilogx(path.lams, errors, "o-", color=figures.OTHERS[0], label="learned m
 left.axhline(before, color="0.5", ls="--", label="scaled features")
 left.axvline(path.lams[best], color=figures.COLOURS["R"], lw=1, label="choice")
 left.set(xlabel=r"$\lambda$", ylabel=what, title="Choosing $\\lambda$")
-right.semilogx(path.lams, [s.n_L / len(prob) for s in path], color=figures.COLOURS["L"],
-               label="proved linear (L)")
-right.semilogx(path.lams, [s.n_R / len(prob) for s in path], color=figures.COLOURS["R"],
-               label="proved zero (R)")
+share_L = [solution.n_L / len(prob) for solution in path]
+share_R = [solution.n_R / len(prob) for solution in path]
+right.semilogx(path.lams, share_L, color=figures.COLOURS["L"], label="proved linear (L)")
+right.semilogx(path.lams, share_R, color=figures.COLOURS["R"], label="proved zero (R)")
 right.semilogx(path.lams, path.path_rates, "k:", label="both, before the start")
-right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="What never had to be looked at",
-          ylim=(0, 1))
+right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="Screened triplets", ylim=(0, 1))
 for ax in (left, right):
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False, fontsize=8,
-              handlelength=1.5)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 3}
+    ax.legend(**place, frameon=False, fontsize=8, handlelength=1.5)
 figures.show(
-    f"Left, a curve shows the {what} against lambda; a dashed line marks the {what} "
-    "with scaled features, "
-    f"{before:.3f}, and a vertical one the choice, {errors[best]:.3f}. Right, curves "
-    "show the shares of "
-    "triplets that are proved linear and proved zero at the end of each solve, and "
-    "a dotted one shows "
-    "both before its first iteration."
+    f"The curve in the left panel shows the {what} against lambda. The dashed line marks the "
+    f"{what} with scaled features, {before:.3f}, and the vertical line marks the choice, with "
+    f"{errors[best]:.3f}. In the right panel solid curves show the shares of triplets that are "
+    "proved linear and proved zero at the end of each solve, and the dotted curve shows the sum "
+    "of both shares before the first iteration."
 )
 
 # %% [markdown]
-# Several values of $\lambda$ often have the same error. Take the largest of them: its metric has the smallest norm, and costs
-# the least time.
+# Several values of $\lambda$ often have the same error. The notebook chooses the largest of these values: its metric has the smallest norm, and the solver needs the least time for it.
 
 # %% [markdown]
-# ## Does it help?
+# ## Does the metric help?
 #
-# A single split says little. So every method is tried on the same ten splits (five folds, twice; fewer folds where a class
-# is small), and makes all its choices within the training rows. `TripletMetricCV` chooses $\lambda$ by cross-validation, and
-# NCA is that of scikit-learn. LMNN is the problem of this notebook with one more linear term, which pulls each row towards
-# its three nearest rows of the same class ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)); all rows of
-# other classes are pushed away. The first row answers with the most frequent class every time. If the largest class has
-# more than three times the rows of the smallest, errors are *balanced*: the mean of the errors of the classes, so that a
-# rare class counts as much as a frequent one.
+# The error on a single split is not reliable. So we compare all methods on the same ten splits (five folds, twice; fewer folds if a class is small). Each method makes all its choices with the training rows. `TripletMetricCV` chooses $\lambda$ by cross-validation, and NCA is scikit-learn's. LMNN is the problem of this notebook with one more linear term, which pulls each row towards its three nearest rows of the same class ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)); it pushes all rows of other classes away. The first line of the table is for a method that always answers the most frequent class. If the largest class has more than three times as many rows as the smallest class, we use *balanced* errors: the mean of the errors of the classes, so that rare and frequent classes have equal weight.
 
 # %% tags=["nbval-ignore-output"]
 part, drawn = tables.drawn(y, compared, seed)
 options = {"k": k, "seconds": 0.6 * seconds, "seed": seed, "is_balanced": table.is_uneven}
 result = compare(X[part], y[part], shown=not is_example, **options)
-for line in [*(line.replace("most", "compared") for line in drawn), *result.remarks()]:
+for line in drawn:
+    print(line.replace("most", "compared"))
+for line in result.remarks():
     print(line)
 result.table()
 
@@ -238,34 +209,30 @@ for row, method in enumerate(methods):
     ax.plot(methods[method], np.full(len(methods), row), "o", ms=4, color="0.75")
     ax.plot(methods[method].mean(), row, "D", ms=8, color=figures.COLOURS["L"])
 if constant < 1.2 * methods.to_numpy().max():
-    # where the most frequent class is always answered
+    # the error of always answering the most frequent class
     ax.axvline(constant, color="0.5", ls="--", lw=1)
-ax.set(yticks=range(methods.shape[1]), yticklabels=methods,
-       xlabel=f"{result.measure}, a grey dot a split")
-ax.set_title(
-    f"The most frequent class as the answer every time: {constant:.3f}", fontsize=10, loc="left"
-)
+ax.set_yticks(range(methods.shape[1]), methods)
+ax.set(xlabel=f"{result.measure}, one grey dot per split")
+title = f"The most frequent class as the answer every time: {constant:.3f}"
+ax.set_title(title, fontsize=10, loc="left")
 ax.invert_yaxis()
 ax.margins(y=0.15)
 figures.show(
-    f"A grey dot shows the {result.measure} of a method in a split, and a diamond their mean: "
-    f"{figures.listed(result.errors.mean().to_dict(), '{:.3f}')}."
+    f"Each grey dot shows the {result.measure} of a method in one split. The diamonds show the "
+    f"means: {figures.listed(result.errors.mean().to_dict(), '{:.3f}')}."
 )
 print(result.verdict())
 
 # %% [markdown]
-# The example shows when a metric helps. The laboratory and the closure are written as columns of 0 and 1. If two rows
-# differ in one of them, their squared distance grows by 2; a measurement adds at most 1. The learned metric gives these
-# columns almost no weight. Without them no difference can be told for the wines: put `"drop"` in place of `"encode"` in the
-# second cell.
+# The example shows when a metric helps. The laboratory and the closure are encoded as columns of 0 and 1. If two rows have different laboratories or closures, their squared distance increases by 2, but a measurement adds at most 1. The learned metric gives the encoded columns almost no weight. If you write `"drop"` in place of `"encode"` in the cell that writes the example, these columns are not used, and the methods do not differ measurably.
 #
-# For each class, the share of its rows that got their class from the nearest neighbours:
+# The next table shows, for each class, the share of its rows that the nearest neighbours classify correctly:
 
 # %% tags=["nbval-ignore-output"]
 result.found.drop(columns="most frequent class").round(3)
 
 # %% [markdown]
-# ## What the metric looks at
+# ## Which features the metric uses
 
 # %%
 weights = (L * L).sum(axis=0)  # the diagonal of M = L'L
@@ -278,48 +245,44 @@ size = np.abs(M).max()
 image = ax.imshow(M, cmap="RdBu_r", vmin=-size, vmax=size)
 ax.set_xticks(range(len(largest)), [names[i][:30] for i in largest], rotation=90, fontsize=7)
 ax.set_yticks(range(len(largest)), [names[i][:30] for i in largest], fontsize=7)
-ax.set_title(
-    "The learned matrix M"
-    + f", {len(largest)} largest of {len(names):,}" * (len(largest) < len(names)),
-    fontsize=10,
-)
+title = "The learned matrix M"
+if len(largest) < len(names):
+    title += f", {len(largest)} largest of {len(names):,}"
+ax.set_title(title, fontsize=10)
 fig.colorbar(image, shrink=0.7)
 figures.show(
-    f"A square of {len(largest)} by {len(largest)} coloured cells shows the learned matrix, red "
-    "above zero and blue below, with the names of the features along both sides."
+    f"The {len(largest)} by {len(largest)} coloured cells show the entries of the learned matrix. "
+    "Positive entries are red and negative entries are blue. The names of the features are on "
+    "both axes."
 )
-print("weighs most:", ", ".join(names[i] for i in order[:3]))
-print("weighs least:", ", ".join(sorted(names[i] for i in order[-3:])))
+print("largest weights:", ", ".join(names[i] for i in order[:3]))
+print("smallest weights:", ", ".join(sorted(names[i] for i in order[-3:])))
 
 # %% [markdown]
 # ## Neighbours before and after
 #
-# For each validation row, count how many of its seven nearest training rows have its class. The table shows the rows for
-# which this number grows most.
+# For each validation row we count how many of its seven nearest training rows have its class. The table shows the rows for which the learned metric increases this count most.
 
 
 # %% tags=["nbval-ignore-output"]
 def own(P, Q):
     """Return, for each row of P, how many of its seven nearest rows of Q have its class."""
-    nearest = (
-        NearestNeighbors(n_neighbors=min(7, len(Q))).fit(Q).kneighbors(P, return_distance=False)
-    )
+    neighbours = NearestNeighbors(n_neighbors=min(7, len(Q))).fit(Q)
+    nearest = neighbours.kneighbors(P, return_distance=False)
     return (y[train][nearest] == y[test][:, None]).sum(axis=1)
 
 
-shares = pd.DataFrame(
-    {"row": test, "class": y[test], "before": own(B, A), "after": own(B @ L.T, A @ L.T)}
-)
-assert not is_example or shares["after"].mean() > shares["before"].mean()
-shares.assign(gain=shares["after"] - shares["before"]).sort_values(
-    ["gain", "row"], ascending=[False, True]
-).head(6)
+counts = pd.DataFrame({"row": test, "class": y[test]})
+counts["before"] = own(B, A)
+counts["after"] = own(B @ L.T, A @ L.T)
+counts["gain"] = counts["after"] - counts["before"]
+assert not is_example or counts["gain"].mean() > 0.0
+counts.sort_values(["gain", "row"], ascending=[False, True]).head(6)
 
 # %% [markdown]
 # ## The same as an estimator
 #
-# `TripletMetric` does all this in one object with the conventions of scikit-learn, for a pipeline or a grid search. By
-# default it screens only where that saves time. For so few triplets it does not, so here `screening` asks for it.
+# The estimator `TripletMetric` learns the metric and classifies with it. It follows the conventions of scikit-learn, so that you can use it in a pipeline or a grid search. By default it screens only if screening saves time. With so few triplets screening saves no time, so we set `screening` explicitly.
 
 # %% tags=["nbval-ignore-output"]
 from sklearn.pipeline import make_pipeline
@@ -328,23 +291,20 @@ n_neighbors = min(3, len(A))
 lam_ratio = float(chosen.lam / prob.lam_max())
 options = {"k": k, "n_neighbors": n_neighbors, "max_seconds": seconds / 12}
 with warnings.catch_warnings():
-    # of a class with fewer than k rows, and of a path that ends early
+    # warnings of a class with fewer than k rows, and of a path that ends early
     warnings.simplefilter("ignore")
-    metric = ss.TripletMetric(
-        lam_ratio=lam_ratio, with_path=True, screening=("RRPB", "PGB"), **options
-    )
+    balls = ("RRPB", "PGB")
+    metric = ss.TripletMetric(lam_ratio=lam_ratio, with_path=True, screening=balls, **options)
     model = make_pipeline(MinMaxScaler(), metric).fit(X[train], y[train])
 solution = metric.solution_
 if np.isclose(solution.lam, chosen.lam):
-    assert np.linalg.norm(solution.x - chosen.x) <= chosen.eps + np.sqrt(
-        2 * solution.gap / solution.lam
-    )
+    accuracy = np.sqrt(2 * solution.gap / solution.lam)
+    assert np.linalg.norm(solution.x - chosen.x) <= chosen.eps + accuracy
 error = error_of(model.predict(X[test]), y[test], is_balanced=table.is_uneven)
 print(f"{what} {error:.3f}; {solution.screening_rate:.0%} of the triplets screened")
 
 # %% [markdown]
-# `TripletMetricCV` chooses $\lambda$ too, by cross-validation within the training rows, with one path for each fold. The rows
-# that are set aside play no part in the choice, so they are a fair test.
+# `TripletMetricCV` also chooses $\lambda$, by cross-validation within the training rows, with one path for each fold. It does not use the rows set aside for validation, so the error on these rows is a fair test.
 
 # %% tags=["nbval-ignore-output"]
 cv = min(3, int(np.bincount(codes).max()))
@@ -356,24 +316,20 @@ else:
     scoring = "balanced_accuracy" if table.is_uneven else "accuracy"
     search = ss.TripletMetricCV(ss.TripletMetric(**options), lams=9, cv=cv, scoring=scoring)
     with warnings.catch_warnings():
-        # of a class with fewer rows than folds, and of paths that end early
+        # warnings of a class with fewer rows than folds, and of paths that end early
         warnings.simplefilter("ignore")
         model = make_pipeline(MinMaxScaler(), search).fit(X[train], y[train])
     kind = "balanced errors" if table.is_uneven else "errors"
-    print(
-        f"cross-validated {kind}:",
-        " ".join(f"{1.0 - score:.3f}" for score in search.scores_.mean(axis=0)),
-    )
+    cross_validated = 1.0 - search.scores_.mean(axis=0)
+    print(f"cross-validated {kind}:", " ".join(f"{each:.3f}" for each in cross_validated))
     error = error_of(model.predict(X[test]), y[test], is_balanced=table.is_uneven)
-    print(
-        f"chosen: {search.lam_ / search.lams_[0]:.2g} lambda_max; {what} on the rows "
-        f"set aside {error:.3f}"
-    )
+    print(f"chosen lambda: {search.lam_ / search.lams_[0]:.2g} lambda_max")
+    print(f"{what} on the rows set aside: {error:.3f}")
 
 # %% [markdown]
 # ## When something is wrong
 #
-# Error messages say what was found, and what to do about it.
+# The library's error messages say what is wrong, and what you can do.
 
 # %%
 data = pd.DataFrame(A, columns=names)

@@ -20,7 +20,7 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# The small problem of these notebooks has twelve points of the plane in two classes. Their triplets ask for a metric. The left picture shows the solution for one $\lambda$: each triplet is a dot on the loss, at its margin. Nearly all dots lie on one of the two straight parts of the loss, L and R. The dual problem gives each triplet one number, which the right picture shows. It is minus the slope of the loss at the dot.
+# The small problem of these notebooks has twelve points of the plane in two classes. Their triplets ask for a metric. The left picture shows the solution for one $\lambda$: each triplet is a dot on the loss, at its margin. Nearly all dots lie on one of the two straight parts of the loss, L and R. The dual problem gives each triplet one number, which the right picture shows. This number is minus the slope of the loss at the dot.
 #
 # The slope is constant on a straight part. So we know the dual variable of a triplet as soon as we know on *which* straight part its dot lies, and then we can take the triplet out of the problem. The exact place of the dot does not matter. This is why screening works: to decide on which part a dot lies, a *region* that contains the solution is enough.
 
@@ -61,8 +61,7 @@ figures.show(
 # %% [markdown]
 # ## The claims
 #
-# For a metric $x = M \succeq 0$ and $a_t = H_{ijl} = (x_i-x_l)(x_i-x_l)^\top - (x_i-x_j)(x_i-x_j)^\top$. The problem as
-# the papers pose it has $c = 0$:
+# In the claims $x = M \succeq 0$ is a metric and $a_t = H_{ijl} = (x_i-x_l)(x_i-x_l)^\top - (x_i-x_j)(x_i-x_j)^\top$ is a triplet. In the papers $c = 0$.
 #
 # > **Duality** (STS19 section 2.2, appendix A). With $H(\alpha) = \sum_t \alpha_t a_t$ and $[\cdot]_K$ the
 # > projection onto $K$,
@@ -73,7 +72,7 @@ figures.show(
 # >
 # > At the optimum $x^\star = [H(\alpha^\star)]_K/\lambda$ and $-\alpha_t^\star$ is a slope of the loss at
 # > $\langle a_t, x^\star\rangle$. Hence $\alpha_t^\star = 1$ in $L = \{\langle a_t, x^\star\rangle < 1-\gamma\}$,
-# > $\alpha^\star_t = 0$ in $R = \{\langle a_t, x^\star\rangle > 1\}$, and anything in $[0,1]$ in between ($C$).
+# > $\alpha^\star_t = 0$ in $R = \{\langle a_t, x^\star\rangle > 1\}$, and $\alpha^\star_t$ can be any number of $[0,1]$ in between ($C$).
 #
 # > **The reduced problem** (STS19 Lemma 1, appendix B). If $\hat L \subseteq L$ and $\hat R \subseteq R$, then
 # >
@@ -104,7 +103,7 @@ figures.show(
 #
 # Write $t$ for the vector of margins. Minimising over $x$ **and** $t$ with the constraint $t_s = \langle
 # a_s, x\rangle$ is the same problem. Multipliers $\alpha$ for these equations and $\Gamma \in K^*$ for $x
-# \in K$ (for matrices $K^* = K$: $\Gamma \succeq 0$) make the Lagrangian
+# \in K$ (for matrices $K^* = K$: $\Gamma \succeq 0$) give the Lagrangian
 #
 # $$\mathcal L = \sum_s \ell(t_s) + \tfrac\lambda2\|x\|^2 + \sum_s \alpha_s\big(t_s - \langle a_s, x\rangle\big)
 # - \langle \Gamma, x\rangle .$$
@@ -240,7 +239,7 @@ print(f"P = {primal:.4f}   D = {dual:.4f}   P - D = {primal - dual:.4f}")
 print(f"parts of the gap: {fenchel.sum():.4f} + {product:.4f} + {square:.4f}")
 
 # %% [markdown]
-# The sum is more accurate near the optimum, where $P - D$ is the difference of two nearly equal numbers. We move towards the solution in ten steps. The gap decreases with the distance. The rounding error of $P - D$ does not: it stays at some units in the last place of $P$, at most a thousand, as the last line checks. So with each step the subtraction loses one more correct digit of the gap. Notebook [`24-floating-point`](24-floating-point.ipynb) continues until no digit is correct.
+# The sum is more accurate than $P - D$ near the optimum, where $P$ and $D$ are nearly equal. We move towards the solution in ten steps. The gap decreases with the distance. The rounding error of $P - D$ does not decrease: it stays at some units in the last place of $P$, at most a thousand, as the last line checks. So with each step the subtraction loses one more correct digit of the gap. Notebook [`24-floating-point`](24-floating-point.ipynb) continues until no digit is correct.
 
 # %%
 target = solution.x.ravel()
@@ -348,7 +347,7 @@ outside_dual.solve(solver=cp.SCS, eps_abs=1e-9, eps_rel=1e-9, max_iters=100_000)
 print("cvxpy says: the primal is", outside_primal.status, "and the dual is", outside_dual.status)
 
 # %% [markdown]
-# cvxpy's two optimal values and its metric agree with the library's. The multiplier that cvxpy reports for $M \succeq 0$ equals the library's $H_-(\alpha^\star)$, and the variable $\Gamma$ of cvxpy's dual problem equals it too.
+# cvxpy's two optimal values and its metric agree with the library's. The library's $H_-(\alpha^\star)$ equals the multiplier that cvxpy reports for $M \succeq 0$, and equals the variable $\Gamma$ of cvxpy's dual problem.
 
 # %% tags=["STS19-D2.2"]
 alpha_star = problem.alpha(solution.x)
@@ -414,7 +413,7 @@ assert problem.terms.margins(below.x).max() > 1.0 - loss.gamma
 # %% [markdown]
 # ## The reduced problem
 #
-# Suppose we know some members of $L$ and $R$. In the Lagrangian of step 1 we replace the losses of these triplets by their straight parts: $1 - \gamma/2 - t$ for $\hat L$, and 0 for $\hat R$. The infimum over such a $t$ is then the infimum of a *linear* function, which is $-\infty$ unless its slope is zero. So $\alpha_t$ must be 1 on $\hat L$ and 0 on $\hat R$. The rest of the derivation is unchanged, and the dual is
+# Suppose that we know some members of $L$ and $R$. In the Lagrangian of step 1 we replace the losses of these triplets by their straight parts: $1 - \gamma/2 - t$ for $\hat L$, and 0 for $\hat R$. The infimum over such a $t$ is then the infimum of a *linear* function, which is $-\infty$ unless its slope is zero. So $\alpha_t$ must be 1 on $\hat L$ and 0 on $\hat R$. The rest of the derivation is unchanged, and the dual is
 #
 # $$\max_{0 \le \alpha \le 1} D(\alpha;\lambda) \quad \text{with } \alpha_{\hat L} = 1,\; \alpha_{\hat R} = 0 .$$
 #
@@ -668,7 +667,7 @@ assert abs(tight.x[0] - 0.25) < 1e-4
 # * **"The same dual solutions"** in Lemma 1 means the same *set*. For the hinge this set may have many members: two equal triplets at the kink can share their weight in any way. Every member has the fixed values on $\hat L$ and $\hat R$, because $x^\star$ is unique.
 # * **Ties.** $L$ and $R$ are defined by strict inequalities. With $\gamma > 0$ a triplet at equality could be removed as well. With the hinge a triplet exactly at the kink may have any $\alpha$, so it must not be removed.
 # * **A linear term.** A reduced problem has the form of $P$ again: $\sum_{\hat L} a_t$ is added to $c$ of the linear term $-\langle c, x\rangle$, and $H(\alpha)$ becomes $c + \sum_t\alpha_t a_t$ everywhere. `Problem.reduce` returns such a problem.
-# * **Cost.** $P$, $D$ and the gap of one pair take one pass over the triplets and one eigendecomposition.
+# * **Cost.** $P$, $D$ and the gap of one pair need one pass over the triplets and one eigendecomposition.
 #
 # ## References
 #

@@ -43,7 +43,7 @@ print(problem, " eigenvalues of the solution:", np.round(np.abs(np.linalg.eigval
 # %% [markdown]
 # A part of the ball of GB is outside the cone (shaded), and its center $Q$ is outside as well. The dotted line touches the cone at the projection $Q_+$ of the center. The cone lies to the left of the dotted line. So the solution lies in the cap of GB to the left of the line. PGB is the smallest ball around this cap, and its center is $Q_+$.
 #
-# Both pictures show the plane through $Q$, $Q_+$ and the solution. In the left picture the reference $x$ of GB is far from the solution. In the right picture it is much nearer.
+# Both pictures show the plane through $Q$, $Q_+$ and the solution. In the left picture the reference $x$ of GB is far from the solution. In the right picture the reference is much nearer.
 
 # %%
 figure, axes = figures.panels(2, height=4.0)
@@ -94,7 +94,7 @@ assert np.vdot(normal, pair["GB"].center) < 0.0 <= np.vdot(normal, x_star)
 # > **Projected gradient bound** (STS19 Theorem 2; STS18 Theorem 3.3). The solution $x^\star$ satisfies
 # >
 # > $$\|x^\star - Q_+\| \le r_{PGB}, \qquad r_{PGB}^2 = r_{GB}^2 - \|Q_-\|^2 .$$
-# > The intersection of the ball of GB and the half-space $\{X : \langle Q_-, X\rangle \ge 0\}$ is smaller than the ball of PGB.
+# > The intersection of the ball of GB and the half-space $\{X : \langle Q_-, X\rangle \ge 0\}$ is contained in the ball of PGB.
 #
 # > **Radius at the solution** (STS19 Theorem 3; STS18 Theorem 3.4). At $x = x^\star$ some subgradient makes $r_{PGB} = 0$.
 #

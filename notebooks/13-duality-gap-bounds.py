@@ -5,7 +5,7 @@
 #
 # At the end you will have seen that
 #
-# * the gap of a pair $(x, \alpha)$ bounds the sum of **two** squared distances from the solution: the squared distance of $x$ and the squared distance of $x(\alpha)$. DGB uses only the distance of $x$. In CDGB the two points are equal, so its radius is $\sqrt2$ times smaller for the same gap;
+# * the gap of a pair $(x, \alpha)$ bounds the sum of **two** squared distances from the solution: the squared distance of $x$ and the squared distance of $x(\alpha)$. DGB uses only the distance of $x$. In CDGB the two points are equal, so the radius of CDGB is $\sqrt2$ times smaller for the same gap;
 # * the gap as a function of the primal point alone is *twice* as strongly convex as the objective;
 # * each of the two balls requires a feasible primal point, and the solution can lie on the ball's surface.
 
@@ -311,7 +311,7 @@ assert 1.0 - 1e-6 < min(attained.values()) and max(attained.values()) <= 1.0
 # = \sum_t \ell(\langle a_t, x\rangle) + \lambda\|x\|^2 + f(x), \\
 # f(x) = \min_{H(\alpha) \preceq_K \lambda x} \sum_t \ell^*(-\alpha_t) , \end{gathered}$$
 #
-# where $H(\alpha) \preceq_K \lambda x$ means that $\lambda x - H(\alpha)$ is in $K^*$. Both objectives contribute $\frac\lambda2\|x\|^2$; the dual objective does so because of the constraint $x_\Gamma = x$. The function $f$ is convex, because the constraint is jointly convex in $(x, \alpha)$. So $G$ is $2\lambda$-**strongly convex** in the
+# where $H(\alpha) \preceq_K \lambda x$ means that $\lambda x - H(\alpha)$ is in $K^*$. Both objectives contribute $\frac\lambda2\|x\|^2$; the dual objective does so because of the constraint $x_\Gamma = x$. The function $f$ is convex, because $\ell^*$ is convex and the constraint is jointly convex in $(x, \alpha)$. So $G$ is $2\lambda$-**strongly convex** in the
 # sense of step 1: $\lambda\|x\|^2 = \frac{2\lambda}2\|x\|^2$. The appendix proves that $G - \lambda\|\cdot\|^2$ is convex and uses this factor. Since $G \ge 0$ and $G(x^\star) = 0$, (1) says $G(x) \ge \lambda\|x - x^\star\|^2$ on $K$, which is CDGB again. (The appendix uses a subgradient of $G$ at $x^\star$; step 1 shows that the proof needs no subgradient.)
 #
 # In one dimension we can draw $G$. Then $K$ is a half-line, a term is a number, and the best $\alpha$ with
@@ -680,8 +680,7 @@ assert reduced_ball.radius < whole_ball.radius and reduced_ball.contains(x_star)
 # %% [markdown]
 # ## Exercise
 #
-# Keep both distances in (4) and complete the square. Which ball do you get? Show that it lies inside DGB, and that its
-# radius is at most $1/\sqrt2$ of DGB's.
+# Keep both distances in (4) and complete the square. Which ball do you get? Show that this ball lies inside DGB, and that its radius is at most the radius of DGB over $\sqrt2$.
 #
 # <details>
 # <summary><b>Solution</b></summary>

@@ -412,7 +412,7 @@ assert min(saving.values()) > 9 and saving["breast-cancer", 20] > 300
 
 
 # %% [markdown]
-# The semidefinite rule computes one eigendecomposition per step. It does so only for triplets that the cheaper rules and the projected center do not decide, and stops as soon as a triplet is decided. We count the decompositions in a call of the library with Python's profiler, which sees every call of numpy's `eigh`.
+# The semidefinite rule computes one eigendecomposition per step. It tries only triplets that the cheaper rules and the projected center leave undecided, and stops as soon as a triplet is decided. We count the decompositions in a call of the library with Python's profiler, which sees every call of numpy's `eigh`.
 
 # %%
 def decompositions(action, *args, **options):
@@ -626,7 +626,7 @@ assert bold > 20 and cautious == 0
 # %% [markdown]
 # ### At the threshold
 #
-# A margin of exactly 1 is in neither region, because the loss has its kink at this margin. A ball of radius 0 shows that the comparison is strict. The library also adds an allowance for rounding, so that it does not decide a margin of exactly 1 whose computed value is slightly above 1.
+# A margin of exactly 1 is in neither region, because the flat piece of the loss begins at this margin. A ball of radius 0 shows that the comparison is strict. The library also adds an allowance for rounding, so that it does not decide a margin of exactly 1 whose computed value is slightly above 1.
 
 # %%
 exact = ss.Triplets(np.array([[0.0], [1.0], [2.0]]), [[0, 1, 2]])  # H = 4 - 1 = 3
