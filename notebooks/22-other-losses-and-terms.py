@@ -4,7 +4,7 @@
 # A triplet compares two distances from one point. Some methods compare one distance with a threshold. Others compare two
 # distances between four points, pull neighbours together besides pushing other points away, or square the violations.
 # This notebook checks what the proofs of the bounds use of triplets. The result is that the bounds hold for all of these
-# methods without a change. The *rules* have one more condition, and one of the losses does not satisfy it.
+# methods without a change. The *rules* also need regions in which the loss is exactly flat or exactly straight, and the squared hinge has no straight region.
 #
 # At the end you will have seen that
 #
@@ -113,7 +113,7 @@ figures.show(
 # $$D(\alpha) = -\sum_t w_t\, \ell_t^*(-\alpha_t) - \tfrac1{2\lambda} \|[H(\alpha)]_K\|^2, \qquad
 # H(\alpha) = c + \sum_t w_t \alpha_t C_t .$$
 #
-# With thresholds $\mathbf 1^\top\alpha$ becomes $\tau^\top\alpha$, as printed. For the squared hinge the bound
+# With thresholds the sum $\mathbf 1^\top\alpha$ in the dual becomes $\tau^\top\alpha$, as printed. For the squared hinge the bound
 # $\alpha \le 1$ disappears. sympy confirms both: each conjugate is the maximum over $u$ of $-\alpha u - \ell(u)$.
 
 # %%
@@ -126,7 +126,7 @@ assert sp.expand(conjugate - (s * a**2 / 2 - tau * a)) == 0
 assert sp.simplify(-a * tau - conjugate) == -(s * a**2) / 2  # u = tau is never better
 
 # %% [markdown]
-# This is the formula of the smoothed hinge, $\gamma\alpha^2/2 - \tau\alpha$, but for every $\alpha \ge 0$. (The hinge has
+# The conjugate has the formula of the smoothed hinge, $\gamma\alpha^2/2 - \tau\alpha$, but for every $\alpha \ge 0$. (The hinge has
 # $\gamma = 0$ and $\alpha \le 1$.) The pull term is a loss too, $\tilde\ell(z) = -z$ with $z = \langle c, M\rangle$. Its
 # slope is always $-1$, so its dual variable is always 1, and no rule needs to screen it.
 #

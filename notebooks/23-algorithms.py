@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Screening inside a solver, and along a path
 #
-# A ball and a rule say which triplets can leave the problem. This notebook screens with them during the iterations of a
+# A ball and a rule say which triplets can leave the problem. This notebook uses both during the iterations of a
 # solver (STS19 Algorithm 1) and from one $\lambda$ to the next (STS19 Algorithm 2), first in plain numpy, then with the
 # library.
 #
@@ -74,8 +74,8 @@ figures.show(
 # > find $\hat L$ and $\hat R$ by a rule, and continue with the reduced problem $\tilde P$. **The result is the
 # > optimum of the original problem.**
 #
-# > **A path with ranges** (STS19 Algorithm 2). For $\lambda_0 > \lambda_1 > \dots$: start from the triplets whose
-# > range contains $\lambda_t$, screen the other triplets with the last solution, solve with dynamic screening, and compute
+# > **A path with ranges** (STS19 Algorithm 2). For $\lambda_0 > \lambda_1 > \dots$: keep the decision of each
+# > triplet whose range contains $\lambda_t$, screen the other triplets with the last solution, solve with dynamic screening, and compute
 # > ranges from the new solution. **Every solution is the solution of the original problem.**
 #
 # Both algorithms use three results of other notebooks. Each ball contains $x^\star$. A triplet that is in $L$ or $R$ for
@@ -546,8 +546,9 @@ assert table[0.05, 1e-2, False] > 1.2 and table[0.005, 1e-2, False] > 3.0
 # share of screened triplets falls a lot for a rough tolerance, and hardly at all for a fine tolerance. On these data a
 # fine tolerance does no harm without the enlargement either. But only the enlargement proves this.
 #
-# The library enlarges every ball and reports `Solution.gap` for the original problem. In rare cases its enlargement is
-# smaller than the accuracy needs. Then it evaluates the original problem once more, and continues if necessary.
+# The library enlarges every ball and reports `Solution.gap` for the original problem. In rare cases
+# the gap at the end of a solve needs a larger enlargement than the library used. Then the library evaluates the original
+# problem once more, and continues if necessary.
 
 # %% tags=["nbval-ignore-output"]
 tolerance = 1e-2 * len(problem)
@@ -577,7 +578,7 @@ for method in ("gradient", "semismooth"):
 assert sum(counts["semismooth"]) < sum(counts["gradient"])
 
 # %% [markdown]
-# It saves iterations but hardly any seconds. A Newton step needs dozens of products over $C$, and each product costs
+# Newton steps save iterations but hardly any seconds. A Newton step needs dozens of products over $C$, and each product costs
 # about as much as a gradient. We measured paths of 20 small $\lambda$. On the data set segment gradient steps needed 0.95
 # times the CPU seconds of Newton steps at a relative gap of $10^{-6}$, and 1.4 times at an absolute gap. On phishing the
 # ratios were 0.94 and 0.99 (`make bench BENCH="-k newton"`). So the library uses gradient steps for smoothed losses.

@@ -32,7 +32,7 @@ from safescreen_book import figures
 #
 # One anchor has 14 points of its class and 18 points of other classes. Let $a_j$ be the squared distances from the anchor
 # to the points of its class, and $b_l$ the squared distances to the other points, in a metric $M$. A triplet $(j, l)$ has
-# no loss if $b_l$ exceeds $a_j$ by $\tau = 1$. Its *slack* is
+# no loss if $b_l$ exceeds $a_j$ by at least $\tau = 1$. Its *slack* is
 #
 # $$\tau - (b_l - a_j) = a_j - T_l, \qquad T_l = b_l - \tau .$$
 #
@@ -513,7 +513,7 @@ assert len(every) == 519_439_560 and np.isclose(total, by_library, rtol=1e-9)
 # %% [markdown]
 # ## Break it: prefix sums cancel
 #
-# A run is the difference of two prefix sums. Let the list extend to $3\cdot 10^4$, with a run in a band of width
+# The sum over a run is the difference of two prefix sums. Let the list extend to $3\cdot 10^4$, with a run in a band of width
 # $10^{-3}$ at its upper end. The sums of squares are some $10^{10}$, and a float has 16 digits. The difference must be
 # accurate to $10^{-9}$, but it has no correct digit. A second error is worse. The two lists of weights come from
 # different prefix sums. After rounding they do not belong to *any* common $\alpha$, although the weights of a dual point
@@ -643,7 +643,7 @@ assert np.isclose(hinge_sums(a_, b_, 1.0), np.maximum(1.0 + a_[:, None] - b_, 0.
 # %% [markdown]
 # ## Fine print
 #
-# * **Distances of entire classes** are $a_i + a_j - 2 x_i^\top M x_j$. The library computes them by a product of matrices
+# * **Distances of entire classes** are $x_i^\top M x_i + x_j^\top M x_j - 2 x_i^\top M x_j$. The library computes them by a product of matrices
 #   for a block of anchors. Their rounding bound is larger by a factor $3/2$, $\gamma_{3d+12} |M| (|x_i| + |x_j|)^2$. The
 #   library computes the distances of short lists pair by pair.
 # * **Rounding.** The error bound of a margin contains the pair bound of
