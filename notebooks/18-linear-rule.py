@@ -80,10 +80,11 @@ ax.set(xlabel=xlabel, title="share of the distance that is left")
 ax.set_xticks([-90, -45, 0, 45, 90])
 ax.legend(loc="lower left")
 figures.show(
-    "Left, a horizontal line cuts a disc, and the cap above the line is shaded. The margin is "
-    "smallest at a hollow point of the disc, and at a star at an end of the cut for the cap. "
-    "Right, one curve for each depth of the cut shows the share of the distance against the "
-    f"angle. All curves fall from 1. The curve of the deepest cut falls to {share.min():.1f}."
+    "Left, a horizontal line cuts a disc, and the cap above the line is shaded. A hollow point "
+    "marks the smallest margin over the disc, and a star at an end of the cut marks the smallest "
+    "margin over the cap. Right, a curve for each depth of the cut shows the share of the distance "
+    "against the angle. All curves fall from 1. The curve of the deepest cut falls to "
+    f"{share.min():.1f}."
 )
 
 # %% [markdown]

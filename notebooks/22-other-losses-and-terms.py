@@ -660,9 +660,9 @@ for ax, pull in zip(axes[1:], (0.0, 5.0), strict=True):
     print(f"pull {pull:.0f}: rank {rank} of {len(values)}")
 figures.show(
     f"Each panel shows wine in the plane, with a mark for each of its {len(np.unique(y))} classes. "
-    "The axes are the principal components, the leading directions of the metric learned without "
-    "the pull term, and the leading directions of the metric learned with the pull term. The "
-    "titles show the ranks of the metrics."
+    "From left to right, the axes are the principal components, the leading directions of the "
+    "metric learned without the pull term, and the leading directions of the metric learned with "
+    "the pull term. The titles show the ranks of the metrics."
 )
 
 # %% [markdown]
