@@ -462,7 +462,7 @@ assert worst < 1e-12
 # ## Picture
 #
 # The left panel shows $2\times 2$ matrices, in the plane through the center, its projection and the solution of a small
-# problem. A part of the gradient bound's ball lies outside the cone. The rule works with the part inside. The right
+# problem. A part of the gradient bound's ball lies outside the cone. The rule uses the part of the ball inside the cone. The right
 # panel shows the dual functions of candidates for L that the ball alone cannot decide, in units of $r^2$. A dot marks
 # the first $y$ that decides a triplet, where an ascent may stop. A curve that crosses the line certifies its triplet.
 # The maximum of every other curve is below the line.

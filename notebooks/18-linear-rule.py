@@ -464,7 +464,8 @@ for key, (_, meant, _) in right.items():
 # `rules.halfspace` returns decisions and no minima. Thresholds near the extreme values turn its decisions into a
 # measurement: the library must decide with a threshold a millionth inside of the extreme value, and must not decide with
 # a threshold a millionth beyond it. We test matrices, diagonal metrics and samples, with some terms parallel to $P$, for
-# L and R. Thresholds are shared by all terms or not, and the planes have several depths and levels.
+# L and R. Some tests use one threshold for all terms, and others use a threshold for each term. The planes have several depths
+# and levels.
 
 # %%
 def terms_of(kind, P, rng):
@@ -753,8 +754,8 @@ assert worst < 1e-9
 #   bounds for both margins, for $\delta$ and for $\|H - kp\|$. A computed normal is in the dual cone only up to
 #   rounding, and `cone_halfspace` moves the plane outward by this error.
 # * **Parallel terms need no branch.** At $\varphi = \pm 90°$ the formula and the code are continuous. In floating point
-#   $\|H - kp\|$ cancels there. So the library's bound is sharp to about $10^{-7} r\|H\|$ instead of $10^{-15}$, and
-#   still safe.
+#   $\|H - kp\|$ cancels there. So the library's bound is sharp to about $10^{-7} r\|H\|$ instead of
+#   $10^{-15} r\|H\|$. It is still safe.
 # * **The sign of $a$.** Theorem 9 prints "$H = aP$, where $a$ is a constant". Appendix K, headed "proof of Theorem 10",
 #   has $H = \beta P$, $\beta \ge 0$. If $a$ may have any sign, the first branch returns 0 for $H = -|a|P$ too, although
 #   the minimum is $\langle H, Q\rangle - r\|H\|$. The last line of the example with one feature shows the false

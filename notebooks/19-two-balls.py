@@ -306,7 +306,7 @@ assert max(errors) < 1e-6 and below == 0 and cases.min() >= 5
 #
 # The library must decide with a threshold a millionth inside of the extreme value, and must not decide with a threshold
 # a millionth beyond it. We test matrices, diagonal metrics and samples, for L and R, in both orders of the balls. The
-# tests cover the three cases of step 3 and balls inside each other. Thresholds are shared by all terms or not.
+# tests cover the three cases of step 3 and balls inside each other. Some tests use one threshold for all terms, and others use a threshold for each term.
 
 # %%
 def lens(kind, shape, size, overlap, rng):
@@ -768,8 +768,8 @@ for name, problem in problems.items():
 # | apart, $D > r_1 + r_2$ | $h^2 < 0$ and $t_0 \in (0, 1)$ | a contradiction: some input is wrong |
 #
 # The third case is dangerous. Let $r_1 + r_2$ be larger than $D$ by one unit in the last place. Exact fractions say that
-# the lens has a radius of about $10^{-8}$. For some radii double precision says 0. A bound that uses this 0 is too high,
-# and a term with a threshold between the two bounds is decided falsely.
+# the lens has a radius of about $10^{-8}$. For some radii double precision says 0. A bound that uses this 0 is too high.
+# A term with a threshold between this bound and the exact bound is decided falsely.
 
 # %%
 D = 1.0
@@ -869,8 +869,8 @@ assert lens < e1 @ Q2 - r
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** The rule needs two margins and three square roots for each triplet. It first applies the sphere rule of each
-#   ball, and a triplet that either ball decides needs nothing else.
+# * **Cost.** The rule needs two margins and three square roots for each triplet. The library first
+#   applies the sphere rule with each ball. A triplet that either ball decides needs no further work.
 # * **Rounding.** Any $t$ gives a valid ball. So the library computes $t^\star$ roughly, and evaluates (1) with a *lower*
 #   bound of $D^2$ and upper bounds of the other terms. If the result $r(t)^2$ is not $\ge 0$, the library uses the single
 #   balls.

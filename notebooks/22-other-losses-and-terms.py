@@ -292,7 +292,7 @@ print("matrices at most 1e-3, values at most 1e-5")
 #   for $1.2\lambda$, we use its formula);
 # * the decisions of the library follow the definition, which compares $\langle C_t, Q\rangle \mp r\|C_t\|$ with $\tau_t$
 #   and $\tau_t - \gamma$, and they are true at the solution;
-# * the *reduced problem*, after all decisions are carried out, has the same value at the solution.
+# * the *reduced problem*, without the decided terms, has the same value at the solution.
 #
 # The first test sets thresholds very close to the values at which a decision changes. The term is one pair of points at
 # distance 2, and the ball has radius $\frac14$ around 1. So the margin is between 3 and 5. As a dissimilar pair the term

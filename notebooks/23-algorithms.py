@@ -541,8 +541,8 @@ assert all(worst <= 1.0 + 1e-6 for (_, _, enlarge), worst in table.items() if en
 assert table[0.05, 1e-2, False] > 1.2 and table[0.005, 1e-2, False] > 3.0
 
 # %% [markdown]
-# With a rough tolerance and balls as proved, the solver stops too early. The excess of the gap grows as the loss becomes
-# sharper. With enlarged balls the gap never exceeds the tolerance. The last column shows the cost of the enlargement: the
+# With a rough tolerance and balls as proved, the solver stops too early. The excess of the gap grows as $\gamma$ becomes
+# smaller. With enlarged balls the gap never exceeds the tolerance. The last column shows the cost of the enlargement: the
 # share of screened triplets falls a lot for a rough tolerance, and hardly at all for a fine tolerance. On these data a
 # fine tolerance does no harm without the enlargement either. But only the enlargement proves this.
 #

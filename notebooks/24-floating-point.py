@@ -120,7 +120,7 @@ print("and the computed gamma_n is not smaller")
 # %% [markdown]
 # Python's `Fraction` converts a float into its exact rational value, so errors can be computed exactly. The notebook uses
 # three kinds of data: small integers, entries between $10^{-8}$ and $10^8$, and vectors that are nearly orthogonal or
-# nearly equal, so that the terms of sums nearly cancel.
+# nearly equal, so that sums nearly cancel.
 
 
 # %%
@@ -282,8 +282,8 @@ assert ratio > 900
 # The hinge needs one more idea. Its gap has the term $\alpha_t(m_t - 1)$ above the kink and $(1 - \alpha_t)(1 - m_t)$ below
 # the kink. For a support vector machine with many columns most margins at the solution are *at* the kink: $m_t = 1$ up to
 # an error $e_t$, and the side of the kink is unknown. So the bound of the gap contains about $e_t$ for each of these
-# samples. This is a fixed number, and the objective is $\frac{\lambda}{2}\lVert x\rVert^2$, which falls with $\lambda$. But
-# the gap bound is valid for any $x$. At $(1 + \nu)x$ with $\nu \ge 3 \max e_t$ all these margins are certainly above the
+# samples. This sum does not depend on $\lambda$, but the objective, $\frac{\lambda}{2}\lVert x\rVert^2$, falls with $\lambda$.
+# However, the gap bound is valid for any $x$. At $(1 + \nu)x$ with $\nu \ge 3 \max e_t$ all these margins are certainly above the
 # kink, and their loss is certainly 0. The bound then contains $\alpha_t(\nu + 2e_t)$, and $\sum \alpha_t \le 2P$. This is a
 # fixed *part* of the objective.
 
@@ -715,8 +715,8 @@ print("gaps at least as large as in 50 digits:", checked, "of", checked)
 # | two balls, centers $D$ apart, $G = D^2 + r_2^2 - r_1^2$ | the minimum over one ball, or $\big(2D^2 q_2 + G(q_1 - q_2) - \sqrt{(4D^2r_2^2 - G^2)(n^2D^2 - (q_1 - q_2)^2)}\big)/2D^2$ |
 # | ball and cone | $\langle a, x\rangle$ at $x = [Q - ta]_K$, $\lVert x - Q\rVert = r$ |
 #
-# The library evaluates each minimum as a *dual* value: $q + k\delta - r\lVert a - kp\rVert$, the bound of a mixture of two
-# balls, and $2yC + \lVert Q\rVert^2 - \lVert [Q + ya]_K\rVert^2$. These values are valid for every multiplier
+# The library evaluates each minimum as a *dual* value: $q + k\delta - r\lVert a - kp\rVert$ for the half-space, the bound
+# of a mixture for two balls, and $2yC + \lVert Q\rVert^2 - \lVert [Q + ya]_K\rVert^2$ for the cone. These values are valid for every multiplier
 # $k, y \ge 0$. So the rounding of the multiplier does not matter. The library allows only for the rounding of the value at
 # this multiplier.
 #
@@ -1170,7 +1170,8 @@ assert excess <= 0 and passed == "4"
 # * **What "exact data" means.** Exact data are the floats in memory. If the points are measurements rounded to three
 #   digits, the certificate is valid for the rounded measurements.
 # * **Feasible references.** A computed positive part may be outside the cone by a rounding error. The library applies bounds
-#   that assume $x \in K$ to the projection of $x$, and enlarges them by the distance.
+#   that assume $x \in K$ to the projection of $x$, and enlarges them by the distance
+#   of $x$ from its projection.
 # * **Fused operations** ($ab + c$ with one rounding) only remove roundings. Tiny absolute terms in each bound allow for
 #   **underflow**. The library refuses reassociation by the compiler (`fastmath`), because it may change which numbers are
 #   compared.

@@ -517,7 +517,7 @@ assert len(every) == 519_439_560 and np.isclose(total, by_library, rtol=1e-9)
 # $10^{-3}$ at its upper end. The sums of squares are some $10^{10}$, and a float has 16 digits. The difference must be
 # accurate to $10^{-9}$, but it has no correct digit. A second error is worse. The two lists of weights come from
 # different prefix sums. After rounding they do not belong to *any* common $\alpha$, although the weights of a dual point
-# must.
+# must belong to one $\alpha$.
 
 # %%
 spread, width = np.linspace(0.0, 1e-3, 12), 2e-3
