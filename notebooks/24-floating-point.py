@@ -193,8 +193,8 @@ figures.show(
 # ## Many columns
 #
 # The bound $\gamma_n$ is valid for every order of a sum, and grows with $n$. This is a disadvantage for points with
-# 20,000 columns. But each product is rounded only once by itself and by the additions that include it. The number of these
-# additions depends on the order of the sum. For a row of more than 1024 numbers the library uses its own order. In a block
+# 20,000 columns. But the error of a product comes from one rounding of its own and from the additions that include it. The
+# number of these additions depends on the order of the sum. For a row of more than 1024 numbers the library uses its own order. In a block
 # of 1024 numbers, it adds the products to 128 partial sums in turn, the *lanes*. Then it adds the lanes in pairs, and the
 # blocks in pairs:
 #
@@ -284,8 +284,8 @@ assert ratio > 900
 # an error $e_t$, and the side of the kink is unknown. So the bound of the gap contains about $e_t$ for each of these
 # samples. This sum does not depend on $\lambda$, but the objective, $\frac{\lambda}{2}\lVert x\rVert^2$, falls with $\lambda$.
 # However, the gap bound is valid for any $x$. At $(1 + \nu)x$ with $\nu \ge 3 \max e_t$ all these margins are certainly above the
-# kink, and their loss is certainly 0. The bound then contains $\alpha_t(\nu + 2e_t)$, and $\sum \alpha_t \le 2P$. This is a
-# fixed *part* of the objective.
+# kink, and their loss is certainly 0. The bound then contains $\alpha_t(\nu + 2e_t)$, and $\sum \alpha_t \le 2P$. So the
+# bound is a fixed *part* of the objective.
 
 # %%
 X, y = rng.standard_normal((16, 3000)), np.where(np.arange(16) % 2, 1, -1)
@@ -432,7 +432,7 @@ print("|H|^2 = (|p|^2 |s|^2 + (p's)^2)/2: a sum of two squares")
 
 # %% [markdown]
 # **First unsafe decision.** The next cell has three points, and the distance of two of them is $2^{-29.5}$. The ball of
-# matrices is around $2^{30} I$ with radius $2^{30}$. The cancelled norm is exactly 0. So for this triplet the ball seems to
+# matrices has the center $2^{30} I$ and the radius $2^{30}$. The cancelled norm is exactly 0. So for this triplet the ball seems to
 # be a point, and its margin 2 is above the threshold 1.
 
 # %%
@@ -608,7 +608,7 @@ assert not found.in_R[-1] and not found.in_L[-1]
 # %% [markdown]
 # At the solution the last sample has a positive loss, and the naive rule certified that its loss is 0. Half a unit in the
 # last place of $P$ corresponds to a radius of about $\sqrt{u P/\lambda}$, which is $10^{-7}$ here. With half a billion
-# triplets and $P/\lambda = 10^{9}$ it is $3 \cdot 10^{-4}$, which is larger than many useful radii.
+# triplets and $P/\lambda = 10^{9}$ the radius is $3 \cdot 10^{-4}$, which is larger than many useful radii.
 #
 # ## The split of the cone
 #
