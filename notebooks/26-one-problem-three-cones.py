@@ -90,8 +90,8 @@ figures.show(
 # | screened | $L$, $R$ | $L$, $R$ | $\mathcal L$, $\mathcal R$ |
 #
 # with $u = x_i - x_l$, $v = x_i - x_j$. SSS minimizes $\frac12\|w\|^2 + C\,\xi$ with
-# $\xi = \sum_i \ell(z_i^\top w)$, which is $C$ times our objective. The factor does not move $x^\star$, so a ball that contains $x^\star$
-# does not depend on it.
+# $\xi = \sum_i \ell(z_i^\top w)$, which is $C$ times our objective. The factor $C$ does not change $x^\star$, so a ball that contains $x^\star$
+# does not depend on this factor.
 #
 # This notebook uses three problems with real data. Two have random triplets of wine, with four columns of noise added so that
 # the cones constrain the solutions. The third has the two classes of breast cancer.
@@ -324,7 +324,7 @@ assert np.array_equal((low > 1)[decided], found.in_R[decided])
 #   $\lambda_a\langle x_a^\star, x - x_a^\star\rangle \ge F(x_a^\star) - F(x)$ for feasible $x$. So
 #   $\langle x_a^\star, x^\star\rangle \ge \|x_a^\star\|^2$.
 #
-# The "dome" is this ball cut by this plane. STS19's linear rule (Theorem 9) computes the extreme value of a linear function
+# The "dome" is the part of this ball behind this plane. STS19's linear rule (Theorem 9) computes the extreme value of a linear function
 # over a ball cut by a plane, and `rules.halfspace` computes it for any center and offset. SSS14's Theorem 11 is the
 # case $Q = 0$, $P = w_a$, $b = \|w_a\|^2$. The function below uses $\gamma = \frac12\|w\|^2$, as SSS13 does:
 

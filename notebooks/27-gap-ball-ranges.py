@@ -623,8 +623,8 @@ for accuracy in (0.0, 0.0072):
 # ## How many triplets the ranges decide
 #
 # The data are iris with ten neighbours. One reference at $\lambda_0$ is accepted at a gap of $10^{-6}$ or $10^{-3}$ times the
-# objective. The curves show what share of the triplets in L or R at the optimum the ranges decide at other values of
-# $\lambda$. The last curve is DGB with the radius enlarged for this gap.
+# objective. The curves show the share of L and R that the ranges of this reference decide at other values of
+# $\lambda$, among the triplets that are in L or R at the optimum. The last curve is DGB with the radius enlarged for this gap.
 
 # %%
 iris = ss.Problem(ss.Triplets.from_labels(*datasets.load("iris", return_X_y=True), k=10), loss)

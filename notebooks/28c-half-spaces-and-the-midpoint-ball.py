@@ -266,7 +266,7 @@ print("(room in MGB minus room in GB) times lambda:", sp.simplify(lam_ * room_mg
 assert sp.simplify(lam_ * room_mgb - between - minus * z) == 0
 
 # %% [markdown]
-# Any factor $k \ge 0$ in place of 1 gives a valid ball. The largest margin over GB with the half-space is the smallest of the largest margins over all these balls. MGB with the
+# Any factor $k \ge 0$ in place of 1 gives a valid ball. Each of these balls bounds a margin from above, and the smallest of these bounds is the largest margin over GB with the half-space. MGB with the
 # half-space uses only $k \ge 1$. The next cells measure what the factors between 0 and 1 add. The problems are triplets of iris and wine, wine with four columns of noise, and
 # random triplets. The references are solutions for $\lambda/0.9$, shortened by 0.2, 3 and 10 percent:
 
