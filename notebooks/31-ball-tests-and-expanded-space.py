@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Ball tests and the expanded space
 #
-# A support vector machine can be trained without a sample if it is certain on which side of the kink the sample's
-# margin lies at the solution. If a ball contains the unknown solution, a formula bounds every margin. This bound is a
+# If it is certain on which side of the kink the margin of a sample lies at the solution, a program can train the
+# support vector machine without this sample. If a ball contains the unknown solution, a formula bounds every margin. This bound is a
 # *ball test*. This notebook shows how SSS14 derives such balls: it states conditions on the solution and its total loss,
 # in a space with one more dimension.
 #
@@ -31,15 +31,17 @@ from safescreen_book import figures
 #
 # The data are forty points of the plane. A machine is a vector $w$ of two weights, so it is a point of another plane,
 # shown in the left panel. A star marks the unknown solution, which lies in the ball. Each sample $z_i$ is the line
-# $\langle z_i, w\rangle = 1$ in this panel: machines on one side of the line give the sample a margin above 1, machines on
-# the other side give it a margin below 1. If a line misses the ball, the ball decides its sample. Such a line is orange if
+# $\langle z_i, w\rangle = 1$ in this panel: machines on one side of the line give the sample a margin above 1, and machines
+# on the other side give it a margin below 1. If a line misses the ball, the ball decides its sample. Such a line is orange if
 # all margins over the ball are above 1, and blue if they are below 1. The right panel shows the same samples as points.
 
 # %%
 rng = np.random.default_rng(7)
 y = np.where(np.arange(40) % 2, 1, -1)
 X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
-samples, C, C0 = ss.Samples(X, y), 0.2, 0.16
+samples = ss.Samples(X, y)
+C = 0.2
+C0 = 0.16
 problem = ss.Problem(samples, ss.Hinge())
 reference = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
 ball = svm.ball_1(samples, C, reference)
@@ -194,12 +196,14 @@ def within_and_reached(Z, m, r, rng):
 
 # %% tags=["SSS14-L1"]
 rng = np.random.default_rng(1)
-checked, decided, differ = 0, 0, 0
+checked = decided = differ = 0
 for number in range(200):
     n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
     X, y = rng.standard_normal((n, d)), np.where(np.arange(n) % 2, 1, -1)
     X[0] = 0.0  # a zero sample: both bounds are 0
-    Z, m, r = X * y[:, None], rng.standard_normal(d), rng.choice([0.0, 0.1, 1.0])
+    Z = X * y[:, None]
+    m = rng.standard_normal(d)
+    r = rng.choice([0.0, 0.1, 1.0])
     low, high = margin_range(Z, m, r)
     within_and_reached(Z, m, r, rng)
     tau = 1.0 if number % 2 else rng.uniform(0.5, 1.5, n)
@@ -345,9 +349,13 @@ print("empty regions:                 ", count["empty"])
 
 # %% tags=["SSS14-L2"]
 for _ in range(50):
-    weights, w, s = rng.standard_normal((9, 2)) + 0.4, rng.standard_normal(2), rng.uniform(size=9)
+    weights = rng.standard_normal((9, 2)) + 0.4
+    w = rng.standard_normal(2)
+    s = rng.uniform(size=9)
     labels, C = np.where(np.arange(9) % 2, 1, -1), 10.0 ** rng.uniform(-1.0, 1.0)
-    a1, b1, b2 = 1.0 / C, -w / C, -s @ weights
+    a1 = 1.0 / C
+    b1 = -w / C
+    b2 = -s @ weights
     c1, c2 = -np.maximum(1.0 - weights @ w, 0.0).sum(), s.sum()
     m = -(b1 + b2) / (2.0 * a1)
     radius = np.sqrt(m @ m - (c1 + c2) / a1)
@@ -411,7 +419,9 @@ def machine(Z):
 
 # %% tags=["SSS14-L3"]
 rng = np.random.default_rng(3)
-values, too_low, off = [], 0, 0.0
+values = []
+too_low = 0
+off = 0.0
 for Z, solutions in instances:
     prob = machine(Z)
     for C, w_star, _ in solutions:
@@ -503,7 +513,10 @@ def condition_3(Z, w_star, xi_star, s):
 
 # %% tags=["SSS14-L5"]
 rng = np.random.default_rng(4)
-binary, fractional, beyond, off = [], [], 0, 0.0
+binary = []
+fractional = []
+beyond = 0
+off = 0.0
 for Z, solutions in instances:
     prob = machine(Z)
     for _, w_star, alpha in solutions:
@@ -540,7 +553,7 @@ assert beyond > 0 and binary.count(0) > 100 and fractional.count(0) > 100
 #
 # The lemma assumes an optimal reference, and solvers stop earlier. What happens if $w_0$ is optimal only up to a gap? Condition (2)
 # stays true, because it allows any $\alpha$. The printed condition 2 uses $w_0$ and $\xi_0$ in place of the dual point, and
-# for an inexact reference the two differ. The printed condition then claims more than (2), by
+# for an inexact reference they give another condition. The printed condition then claims more than (2), by
 #
 # $$\Big(\tfrac{1}{C_0}\|w_0\|^2 + \xi_0 - \sum_i\alpha_i\Big)
 # - \Big\langle \tfrac{1}{C_0} w_0 - \sum_i\alpha_i z_i,\; w^\star\Big\rangle ;$$
@@ -680,7 +693,9 @@ assert m - np.sqrt(square) > best[0] + 0.01 and none < 0.0
 C, alpha = 0.2, np.random.default_rng(8).uniform(size=40)
 z_alpha, xi = samples.adjoint(alpha), np.maximum(1.0 - samples.margins(reference.w), 0.0).sum()
 # condition 1 at the reference and condition (2), in the letters of Lemma 2
-a1, b1, c1 = 1.0 / C, -reference.w / C, -xi
+a1 = 1.0 / C
+b1 = -reference.w / C
+c1 = -xi
 b2, c2 = -z_alpha, alpha.sum()
 center = -(b1 + b2) / (2.0 * a1)
 radius = np.sqrt(center @ center - (c1 + c2) / a1)
@@ -695,7 +710,7 @@ print(
 # ## Exercise
 #
 # Two linear conditions, with $\alpha$ and with $\beta$, can be mixed: $(1 - t)\alpha + t\beta$ is a dual point too. Where is the
-# center of the mixed ball? Does the mixed ball contain the intersection of the two balls? Does their union contain it? Can
+# center of the mixed ball? Does the mixed ball contain the intersection of the two balls? Does the union of the two balls contain the mixed ball? Can
 # its radius be smaller than both radii?
 #
 # <details>
@@ -713,7 +728,9 @@ print(
 rng = np.random.default_rng(9)
 mixed_is_smaller = 0
 for _ in range(200):
-    w, (a, b), t = rng.standard_normal(2), rng.integers(0, 2, (2, 40)).astype(float), rng.uniform()
+    w = rng.standard_normal(2)
+    a, b = rng.integers(0, 2, (2, 40)).astype(float)
+    t = rng.uniform()
     one, two, mix = (
         ss.spheres.midpoint_gap_bound(problem, w, 5.0, v) for v in (a, b, (1 - t) * a + t * b)
     )

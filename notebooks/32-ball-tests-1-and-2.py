@@ -242,7 +242,8 @@ def nearby(C):
     return Fraction(64, k)
 
 
-rng, instances = np.random.default_rng(32), []
+rng = np.random.default_rng(32)
+instances = []
 for _ in range(30):
     n, d = int(rng.integers(6, 15)), int(rng.integers(2, 4))
     Z_ = fractions(rng.integers(-32, 33, (n, d))) + Fraction(1, 2)
@@ -273,7 +274,8 @@ def assert_printed(Z_, printed, ball, found):
 
 
 # %% tags=["SSS14-T6"]
-rng, n_balls, on_surface, n_decided = np.random.default_rng(6), 0, 0, 0
+rng = np.random.default_rng(6)
+n_balls = on_surface = n_decided = 0
 for Z_, solutions in instances[:12]:
     for C_, w_star, _ in solutions:
         for C0_, w0_, alpha0 in solutions:
@@ -300,7 +302,8 @@ assert on_surface > 50 and n_decided > 1000
 # and ones, random fractions, and the dual solution.
 
 # %% tags=["SSS14-T7"]
-rng, n_balls, on_surface, n_decided = np.random.default_rng(7), 0, 0, 0
+rng = np.random.default_rng(7)
+n_balls = on_surface = n_decided = 0
 for Z_, solutions in instances[:12]:
     for C_, w_star, alpha in solutions:
         drawn_w = fractions(rng.integers(-40, 41, len(w_star)), 32)
@@ -482,7 +485,8 @@ assert lost[0] >= 12 and lost[5] <= 7 and max(lost[7:]) == 0
 # radius is never below the exact radius, which the next cell computes in fractions:
 
 # %%
-rng, too_small, too_large = np.random.default_rng(10), 0, 0
+rng = np.random.default_rng(10)
+too_small = too_large = 0
 C_exact = 1 / Fraction(1.0 / 0.7)
 for trial in range(200):
     Z_, signs = rng.standard_normal((12, 3)) + 0.3, np.where(np.arange(12) % 2, 1, -1)
@@ -504,7 +508,7 @@ assert too_small == 0 and too_large == 0
 # $\eta$ its distance from $w_0$ is at most $\sqrt{2\eta P/\lambda}$. But $r_1$ is proportional to $|C - C_0|$. So a closer
 # reference screens more samples, and more of its decisions are wrong.
 #
-# The machines with exact solutions can prove a decision wrong: the ball puts a sample into R although its exact
+# With an exact solution a program can prove that a decision is wrong: the ball puts a sample into R although its exact
 # margin is at most 1, or into L although its exact margin is at least 1. The library's ball 1 uses the reference's *dual*
 # point instead: it replaces $\frac{C}{C_0} w_0$ by $C\sum_i\alpha_{0,i} z_i$, and
 # $\xi_0 + \frac1{C_0}\|w_0\|^2$ by $\sum_i \alpha_{0,i}$. This is ball 2 with fractional $s$, which needs no optimality. At
@@ -539,7 +543,8 @@ print("relative gap     printed ball 1:            with the dual point:       of
 print("of reference   solution lost  wrong       solution lost  wrong    balls  samples")
 unsafe = {}
 for rtol in (1e-1, 1e-2, 1e-3, 1e-10):
-    total, n_balls, n_samples = np.zeros(4, dtype=int), 0, 0
+    total = np.zeros(4, dtype=int)
+    n_balls = n_samples = 0
     for Z_, solutions in instances:
         for C_, w_star, _ in solutions:
             lam = 1.0 / float(C_ * Fraction(99, 100))

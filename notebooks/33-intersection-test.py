@@ -199,7 +199,7 @@ assert unbounded.status == "unbounded"
 #
 # Over ball 1 alone the minimiser is $m_1 - r_1 z/\|z\|$. If it lies inside ball 2, it is the minimiser over both balls. The
 # squared distance of this minimiser from $m_2$ is $\|\phi\|^2 + 2 r_1\|\phi\| f + r_1^2$, with $f$ as above. Case 1 says
-# that this distance is less than $r_2$. Case 2 says the same with the balls exchanged.
+# that this squared distance is less than $r_2^2$. Case 2 says the same with the balls exchanged.
 
 # %%
 p, r1, r2, f = sp.symbols("phi r1 r2 f", positive=True)  # p for the norm of phi
@@ -334,7 +334,9 @@ def right_beside_the_ends(z, pair, low, high, size):
 
 # %% tags=["SSS14-T8"]
 rng = np.random.default_rng(8)
-cases, worst, sharp = {1: 0, 2: 0, 3: 0}, 0.0, 0
+cases = {1: 0, 2: 0, 3: 0}
+worst = 0.0
+sharp = 0
 for number in range(90):
     d = 2 + number % 4
     z, pair = rng.standard_normal(d), meeting_pair(d, rng)
@@ -546,7 +548,9 @@ for share in (0.5, 0.9):
 # represent all numbers of the example exactly:
 
 # %% tags=["SSS14-T8", "same-ball"]
-Z, C0, C = np.array([[1.0], [0.75]]), 1.5, 1.6875
+Z = np.array([[1.0], [0.75]])
+C0 = 1.5
+C = 1.6875
 pair_of = ss.Samples(Z * [[1.0], [-1.0]], [1, -1])
 alpha0 = np.array([0.0, 1.0])
 w0 = C0 * alpha0 @ Z
@@ -580,7 +584,10 @@ assert np.array_equal(m1, m2) and r1 == r2 and np.all(np.isnan(printed))
 
 # %%
 rho, a = sp.symbols("rho a", positive=True)  # a is the norm of w0
-m1_, r1_, m2_, r2_ = (1 + rho) / 2 * a, (rho - 1) / 2 * a, a / 2, a / 2
+m1_ = (1 + rho) / 2 * a
+r1_ = (rho - 1) / 2 * a
+m2_ = a / 2
+r2_ = a / 2
 phi_ = m1_ - m2_
 zeta_ = sp.simplify((phi_**2 + r2_**2 - r1_**2) / (2 * phi_))
 kappa_square, apart = sp.simplify(r2_**2 - zeta_**2), sp.simplify(phi_ - r1_ - r2_)

@@ -40,7 +40,9 @@ from safescreen_book import datasets, figures
 forty = np.random.default_rng(7).standard_normal((40, 2))
 sides = np.where(np.arange(40) % 2, 1, -1)
 forty += 1.1 * sides[:, None] * [1.0, 0.6]
-machine, C_old, C_new = ss.Problem(ss.Samples(forty, sides), ss.Hinge()), 0.1, 0.2
+machine = ss.Problem(ss.Samples(forty, sides), ss.Hinge())
+C_old = 0.1
+C_new = 0.2
 old, best = (ss.solve(machine, 1.0 / C, tol=0.0, rtol=1e-12) for C in (C_old, C_new))
 chosen = {
     "all $s_i = 0$": np.zeros(40),
@@ -152,8 +154,8 @@ assert sp.expand(left - right) == 0
 # $$\frac{(\|m_1 - m_2\|^2 - r_2^2) + r_1^2}{2\|m_1 - m_2\|} \tag{2}$$
 #
 # from $m_1$ towards $m_2$. A larger distance leaves a smaller cap of ball 1. Equation (25) maximises the bracket. It does
-# not maximise the whole quotient, and it does not minimise the lens: both also depend on the distance of the centers, so
-# neither separates into samples.
+# not maximise the whole quotient, and it does not minimise the lens. The quotient and the lens also depend on the
+# distance of the centers, so neither separates into samples.
 
 # %%
 p, q1, q2 = sp.symbols("p q1 q2", positive=True)
@@ -250,7 +252,9 @@ def power(s, center, terms, C, feasible, loss):
 
 
 # %% tags=["SSS14-D25"]
-grid, fractional, worst = np.linspace(0.0, 1.0, 2001), 0, 0.0
+grid = np.linspace(0.0, 1.0, 2001)
+fractional = 0
+worst = 0.0
 for _ in range(50):
     Z, tau, terms, loss, C, old, feasible = smoothed_machine(rng)
     s = ss.svm.choose_s(terms, C, old, feasible)
@@ -360,7 +364,9 @@ def lens_center(ball1, ball2):
 def aimed(prob, C, old, times):
     """Return what ball 1 decides with `times` second balls, each aimed at the last lens; rates."""
     first = ss.svm.ball_1(prob.terms, C, old)
-    target, found, rates = first.center, ss.rules.sphere(prob, first), []
+    target = first.center
+    found = ss.rules.sphere(prob, first)
+    rates = []
     for _ in range(times):
         second = ss.svm.ball_2(prob.terms, C, old.x, prob.alpha(target))
         found = found | ss.rules.intersection(prob, first, second)

@@ -198,7 +198,9 @@ def quadratic_machine(rng):
 # %%
 def quantities_as_printed(Q, a, s, C, C0):
     """Return each quantity by the printed formulas, from Q."""
-    rho, g, h = (C + C0) / (2 * C0), Q @ a, Q @ s
+    rho = (C + C0) / (2 * C0)
+    g = Q @ a
+    h = Q @ s
     _, r1, _, r2, apart = both_balls(Q, g, h, a, s, C, C0)
     return {
         "Q": Q,
@@ -319,7 +321,9 @@ def in_bounds(element):
 
 
 # %% tags=["SSS14-DIVD"]
-used, inside, n_elements = Fraction(0), True, 0
+used = Fraction(0)
+inside = True
+n_elements = 0
 coef = rng.standard_normal(16)
 x = made.adjoint(coef)
 # each expansion is computed from the last, and differs in one coefficient, large or small
@@ -330,7 +334,9 @@ for _ in range(300):
     worn = (x + big) - big
     for element in (x, worn, (big - x) - big, 1e3 * worn, worn / 1e-3, 1e-7 * (1e9 * x - big)):
         share, right = in_bounds(element)
-        used, inside, n_elements = max(used, share), inside and right, n_elements + 1
+        used = max(used, share)
+        inside = inside and right
+        n_elements = n_elements + 1
 assert used <= 1 and inside
 fresh = made.adjoint(np.ones(16))
 assert x.error / x.scale <= 9 * fresh.error / fresh.scale  # errors do not accumulate
@@ -359,7 +365,10 @@ assert abs(np.sqrt(a @ K @ a) - np.linalg.norm(w0)) > 0.01
 def dome_from_gram(Q, a, b):
     """Return the bounds of all margins over the dome of two solutions, and the distance of the
     margins over the rim from the margin at w_a."""
-    g, A, B, n = Q @ a, a @ Q @ a, b @ Q @ b, np.sqrt(np.diag(Q))
+    g = Q @ a
+    A = a @ Q @ a
+    B = b @ Q @ b
+    n = np.sqrt(np.diag(Q))
     rim = np.sqrt(np.maximum((B - A) / A * (A * n**2 - g**2), 0))
     low = np.where(-g * np.sqrt(B) >= A * n, -np.sqrt(B) * n, g - rim)
     return low, np.where(g * np.sqrt(B) >= A * n, np.sqrt(B) * n, g + rim), rim
@@ -482,7 +491,9 @@ class Counter:
     """Counter of the columns of Q that a kernel space reads."""
 
     def __init__(self, space):
-        self.space, self.product, self.columns = space, space.product, 0
+        self.space = space
+        self.product = space.product
+        self.columns = 0
         space.product = self.counted
 
     def counted(self, used, values, at=None):
@@ -505,7 +516,10 @@ def from_nothing(test, terms, C, old):
 def path_costs(terms, Cs):
     """Return for each step of a path |alpha|_0, |s|_0 and the changes of s; the columns that BT1
     and IT read, cold and then warm; and the number of samples with different s and alpha."""
-    prob, count, last, rows = ss.Problem(terms, ss.Hinge()), Counter(terms.cone), None, []
+    prob = ss.Problem(terms, ss.Hinge())
+    count = Counter(terms.cone)
+    last = None
+    rows = []
     for C0, C in zip(Cs[:-1], Cs[1:], strict=True):
         old = svm.reference(ss.solve(prob, 1 / C0, tol=1e-6, rtol=1e-10))
         warm = [count.of(test, terms, C, old) for test in (svm.ball_test_1, svm.intersection_test)]
@@ -524,7 +538,9 @@ def path_costs(terms, Cs):
 X, y = datasets.load("digits", return_X_y=True)
 y = np.where(y % 2 == 1, 1, -1)
 order = np.random.default_rng(0).permutation(len(X))
-sizes, means, steps_of = (60, 120, 240, 480), [], {}
+sizes = (60, 120, 240, 480)
+means = []
+steps_of = {}
 print("columns of Q, in units of n, mean of 30 steps; last column: all changes of s")
 heads = "|a|_0  |s|_0  |ds|_0   BT1 cold  IT cold  BT1 warm  IT warm   sum of ds"
 print(f"{'n':>5}  {heads}")
@@ -608,7 +624,8 @@ class Passes(ss.Samples):
 
 
 # %% tags=["SSS14-B1"]
-rng, passes = np.random.default_rng(1), set()
+rng = np.random.default_rng(1)
+passes = set()
 for n, d_s in ((1000, 5), (4000, 5), (1000, 20)):
     seed = int(rng.integers(100))
     X_sparse = sparse.random(n, 500, density=d_s / 500, format="csr", random_state=seed)
@@ -797,7 +814,7 @@ assert abs(svm.c_min(alone) - 1) < 1e-9
 # * **SSS13's formulas (15) to (18) and its kernel forms** are lost in the text at hand. [`36b-dome-test`](36b-dome-test.ipynb)
 #   derives the bounds of the theorem, and this notebook writes them in kernel form. The paper does not say for which
 #   Gaussian widths and data it makes its remark. Its "Interpretation" bounds a change of margin by $\sqrt{(B - A)/A}$ times
-#   a factor that is largest for samples perpendicular to $w_a$. This bound is the rim, for samples with $q_i \ge 0$.
+#   a factor that is largest for samples perpendicular to $w_a$. This bound is the distance to the rim, for samples with $q_i \ge 0$.
 # * **The library's sums.** A vector $w = C \sum_i \alpha_i z_i$ of the library stores the sum $\sum_i \alpha_i z_i$. The
 #   library computes the sum for other dual variables from the stored one if few variables differ. The error of an image
 #   grows with every update. If it exceeds eight times the error of a fresh product, the library computes the image anew.

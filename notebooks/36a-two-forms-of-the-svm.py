@@ -213,7 +213,8 @@ def random_machine(rng):
     return Z, problem_of(Z)
 
 
-rng, n_pairs, strict = np.random.default_rng(0), 0, 0
+rng = np.random.default_rng(0)
+n_pairs = strict = 0
 for _ in range(40):
     Z, prob = random_machine(rng)
     prices = svm.c_min(prob.terms) * np.sort(10.0 ** rng.uniform(0.0, 3.0, 6))
@@ -231,7 +232,7 @@ assert n_pairs == 600 and strict > 500
 # %% [markdown]
 # ## From a price to a budget, and back
 #
-# The paper converts prices and budgets by two formulas. From a solution $w(C)$ the budget is its total loss, $s(C) = \sum_i \max(0, 1 - \langle z_i,
+# Two formulas of the paper convert a price to a budget and a budget to a price. From a solution $w(C)$ the budget is its total loss, $s(C) = \sum_i \max(0, 1 - \langle z_i,
 # w(C)\rangle)$ (its equation 19). From a budget $s$ the dual of the budget form gives the price (its equation 20). This dual is derived as follows.
 #
 # The budget form is $\min \frac12\|w\|^2$ with $\sum_i \xi_i \le s$, $\xi_i \ge 1 - \langle z_i, w\rangle$, $\xi_i \ge 0$.
@@ -337,7 +338,9 @@ def loss_bounds(Z, C, references):
 # random quality, each alone and all together. The library's intervals are the formula's, and none is narrower.
 
 # %% tags=["SSS13-L3"]
-rng, n_bounds, worst = np.random.default_rng(11), 0, 0.0
+rng = np.random.default_rng(11)
+n_bounds = 0
+worst = 0.0
 for _ in range(30):
     Z, prob = random_machine(rng)
     C = svm.c_min(prob.terms) * 10.0 ** rng.uniform(0.2, 2.0)
@@ -358,7 +361,8 @@ assert n_bounds == 180 and worst < 1e-7
 # loss at each of six prices.
 
 # %% tags=["SSS13-L3"]
-rng, n_held = np.random.default_rng(0), 0
+rng = np.random.default_rng(0)
+n_held = 0
 for _ in range(40):
     Z, prob = random_machine(rng)
     prices = svm.c_min(prob.terms) * np.sort(10.0 ** rng.uniform(0.0, 3.0, 6))
@@ -398,7 +402,8 @@ assert low < C_found < high and abs(solution.loss - wanted) < 1e-3
 # The next cell trains sixty pairs of machines, with prices that differ by 1 %, to a relative gap of one tenth:
 
 # %% tags=["nbval-ignore-output"]
-rng, wrong_order, outside = np.random.default_rng(3), 0, 0
+rng = np.random.default_rng(3)
+wrong_order = outside = 0
 for _ in range(60):
     Z, prob = random_machine(rng)
     C = svm.c_min(prob.terms) * 10.0 ** rng.uniform(0.5, 2.0)

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The dome test: screening for a whole interval of C
 #
-# A support vector machine is trained for two values of $C$. All machines for values of $C$ between
-# lie in a dome, which is a ball cut by a plane. If a sample has a margin above 1
+# A support vector machine is trained for two values of $C$. All machines for values of $C$ in
+# between lie in a dome, which is a ball cut by a plane. If a sample has a margin above 1
 # everywhere in the dome, it influences none of these machines, and a program can drop it before it trains
 # them. This was the first safe screening test for support vector machines (SSS13).
 #
@@ -29,7 +29,7 @@ from safescreen_book import figures
 #
 # The data are six hundred points of the plane, 300 in each class. $w_a$ is the solution for $C_a = 0.1$, and $w_b$ the
 # solution for $C_b = 0.2$. [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb) showed that with larger $C$ the solution $w(C)$ gets longer and its
-# loss falls. So every $w(C)$ between is no longer than $w_b$: it lies in the ball around 0 whose surface contains $w_b$.
+# loss falls. So every $w(C)$ in between is no longer than $w_b$: it lies in the ball around 0 whose surface contains $w_b$.
 # Also, $w(C)$ lies beyond the line through $w_a$ that is perpendicular to $w_a$. The dome is the part of the ball beyond
 # this line.
 
@@ -62,8 +62,8 @@ print(f"depth {depth:.2f} (at least 1), length {length:.2f} (at most 1)")
 assert depth >= 1.0 and length <= 1.0
 figures.show(
     "In the plane of weights the dome lies between an arc and a straight edge. The solution w_b is "
-    "on the arc, and the solution w_a is on the edge. The solution for a C between, marked as the "
-    "optimum, lies in the dome."
+    "on the arc, and the solution w_a is on the edge. The solution for a C in between, marked as "
+    "the optimum, lies in the dome."
 )
 
 # %% [markdown]
@@ -135,11 +135,14 @@ def random_machine(rng):
     return Z, prob, C_a, C_a * 10.0 ** rng.uniform(0.1, 1.0)
 
 
-rng, n_checked = np.random.default_rng(1), 0
+rng = np.random.default_rng(1)
+n_checked = 0
 for _ in range(40):
     Z_, prob, C_a_, C_b_ = random_machine(rng)
     solutions = [solve(prob, C).x for C in np.geomspace(C_a_, C_b_, 5)]
-    w_a, w_b, far = solutions[0], solutions[-1], solve(prob, 10 * C_b_).x
+    w_a = solutions[0]
+    w_b = solutions[-1]
+    far = solve(prob, 10 * C_b_).x
     for _ in range(20):  # random points beyond w_b with at most the loss of w_b
         w_hat = w_b + rng.uniform(0.0, 2.0, 3) * (far - w_b)
         if total_loss(Z_, w_hat) <= total_loss(Z_, w_b):
@@ -198,7 +201,9 @@ assert sp.simplify(case_1 - case_2) == 0
 # %%
 def dome_bounds(Z, w_a, B):
     """Return the smallest and largest <z, w> over |w|^2 <= B, <w_a, w> >= |w_a|^2, for rows z."""
-    A, q, n = w_a @ w_a, Z @ w_a, np.linalg.norm(Z, axis=1)
+    A = w_a @ w_a
+    q = Z @ w_a
+    n = np.linalg.norm(Z, axis=1)
     root = np.sqrt(np.maximum((B - A) / A * (A * n**2 - q**2), 0.0))
     low = np.where(-q * np.sqrt(B) >= A * n, -np.sqrt(B) * n, q - root)
     high = np.where(q * np.sqrt(B) >= A * n, np.sqrt(B) * n, q + root)
@@ -285,7 +290,8 @@ assert max(off_low, off_high) < 2e-3
 # So the right side is a lower bound of the minimum, and it equals the minimum for the best $k$.
 
 # %% tags=["SSS13-T2"]
-rng, worst = np.random.default_rng(2), 0.0
+rng = np.random.default_rng(2)
+worst = 0.0
 k = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, 4000)])[:, None]
 for _ in range(200):
     w_a, z_ = rng.standard_normal((2, int(rng.integers(2, 6))))
@@ -353,12 +359,13 @@ assert n_wrong == 0
 # ## Break it: the roles exchanged
 #
 # The half-space belongs to the solution for the *smaller* $C$, and the ball to the solution for the larger $C$. With
-# exchanged roles most solutions between violate both conditions. (The theorem in SSS13 opens with $s_a < s_b$, and the
+# exchanged roles most solutions in between violate both conditions. (The theorem in SSS13 opens with $s_a < s_b$, and the
 # interval $[s_b, s_a]$ would then be empty. The paper's Lemma 1 and all other statements have $s_a > s_b$, and the
 # theorem means this order.)
 
 # %% tags=["SSS13-L1"]
-rng, lost = np.random.default_rng(1), 0
+rng = np.random.default_rng(1)
+lost = 0
 for _ in range(40):
     Z_, prob, C_a_, C_b_ = random_machine(rng)
     w_a, *inside, w_b = [solve(prob, C).x for C in np.geomspace(C_a_, C_b_, 5)]
@@ -379,7 +386,8 @@ assert lost > 60
 
 # %%
 def clouds(seed):
-    rng, labels = np.random.default_rng(seed), np.where(np.arange(30) % 2, 1, -1)
+    rng = np.random.default_rng(seed)
+    labels = np.where(np.arange(30) % 2, 1, -1)
     X = rng.standard_normal((30, 2)) + 0.8 * labels[:, None]
     return ss.Problem(ss.Samples(X, labels), ss.Hinge())
 
@@ -425,7 +433,9 @@ assert count[names[3]] == 0 and n_decided > 1000
 # each $u$ it computes the two vectors $w$ of length $R$ with $\langle u, w - u\rangle = 0$:
 
 # %%
-c, eps, R = np.array([2.0, 0.0]), 0.5, 5.0
+c = np.array([2.0, 0.0])
+eps = 0.5
+R = 5.0
 turn = np.linspace(0.0, 2 * np.pi, 20_001)
 u = c[:, None] + eps * np.array([np.cos(turn), np.sin(turn)])
 across = np.array([-u[1], u[0]]) / np.linalg.norm(u, axis=0)
@@ -441,7 +451,7 @@ assert abs(least - (c @ c - eps * (eps + R))) < 1e-4
 #
 # The next cells call `svm.dome` for pairs of solutions of three qualities. The normal of the region is $c$, its offset is
 # the shifted offset, and its radius is $R$. (Rounding may only lower the offset and raise the radius.) All solutions
-# between lie inside. Without the shift, many solutions would lie outside.
+# in between lie inside the region. Without the shift, many solutions would lie outside.
 
 
 # %% tags=["SSS13-L1"]
@@ -470,7 +480,9 @@ def assert_region_is_the_formula(region, Z, rough_a, rough_b):
 
 
 # %% tags=["SSS13-L1"]
-rng, n_inside, lost = np.random.default_rng(1), 0, np.zeros(2, dtype=int)
+rng = np.random.default_rng(1)
+n_inside = 0
+lost = np.zeros(2, dtype=int)
 for _ in range(40):
     Z_, prob, C_a_, C_b_ = random_machine(rng)
     solutions = [solve(prob, C) for C in np.geomspace(C_a_, C_b_, 5)]
@@ -494,7 +506,7 @@ assert n_inside == 600 and lost[0] > 50 and lost[1] > 20
 # ## Exercise
 #
 # Suppose that $\hat w$ is unknown, and only $w_a$ and its $C_a$ are known. How long can $w(C)$ be for $C \le C_b$? Does the
-# dome with this radius decide more than a ball? (Hint: by the exercise of [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), $\|w(C)\|/C$
+# dome with this radius decide more than ball test 1? (Hint: by the exercise of [`36a-two-forms-of-the-svm`](36a-two-forms-of-the-svm.ipynb), $\|w(C)\|/C$
 # does not grow.)
 #
 # <details>

@@ -35,7 +35,9 @@ from safescreen_book import datasets, figures
 # %%
 def dome_bounds(Z, w_a, B):
     """Return the bounds of <z, w> over |w|^2 <= B, <w_a, w> >= |w_a|^2, for every row z (36b)."""
-    A, q, n = w_a @ w_a, Z @ w_a, np.linalg.norm(Z, axis=1)
+    A = w_a @ w_a
+    q = Z @ w_a
+    n = np.linalg.norm(Z, axis=1)
     root = np.sqrt(np.maximum((B - A) / A * (A * n**2 - q**2), 0.0))
     low = np.where(-q * np.sqrt(B) >= A * n, -np.sqrt(B) * n, q - root)
     high = np.where(q * np.sqrt(B) >= A * n, np.sqrt(B) * n, q + root)
@@ -45,7 +47,10 @@ def dome_bounds(Z, w_a, B):
 def printed(Z, w_a, B, half=False):
     """Return the bounds of SSS14 Theorem 11 as printed, with gamma = |w|^2, or with |w|^2/2."""
     scale = 0.5 if half else 1.0
-    gamma_a, gamma_b, q, n = scale * (w_a @ w_a), scale * B, Z @ w_a, np.linalg.norm(Z, axis=1)
+    gamma_a = scale * (w_a @ w_a)
+    gamma_b = scale * B
+    q = Z @ w_a
+    n = np.linalg.norm(Z, axis=1)
     square = (gamma_b - gamma_a) / gamma_a * (gamma_a * n**2 - q**2)
     root = np.where(square >= 0.0, np.sqrt(np.abs(square)), np.nan)
     limit = np.sqrt(2.0) * gamma_a / np.sqrt(gamma_b)
@@ -159,7 +164,10 @@ assert min(on_grid) >= float(worst) - 1e-12 and abs(min(on_grid) - float(worst))
 # %%
 def corrected(Z, w_a, B):
     """Return the bounds with gamma = |w|^2/2 everywhere, and a factor 2 in the root."""
-    gamma_a, gamma_b, q, n = 0.5 * (w_a @ w_a), 0.5 * B, Z @ w_a, np.linalg.norm(Z, axis=1)
+    gamma_a = 0.5 * (w_a @ w_a)
+    gamma_b = 0.5 * B
+    q = Z @ w_a
+    n = np.linalg.norm(Z, axis=1)
     root = np.sqrt(np.maximum((gamma_b - gamma_a) / gamma_a * (2.0 * gamma_a * n**2 - q**2), 0.0))
     limit = np.sqrt(2.0) * gamma_a / np.sqrt(gamma_b)
     low = np.where(-q / n >= limit, -np.sqrt(2.0 * gamma_b) * n, q - root)
@@ -317,13 +325,13 @@ print(f"breast cancer: {n_unproved} unproved decisions of the printed test, all 
 # *From $w_a$.* The ball of ball test 1 for $C > C_a$ has the segment from $w_a$ to $\frac C{C_a}w_a$ as a diameter, and
 # contains $w(C)$. All these balls touch the plane of the dome in $w_a$, from the far side. The ball for a larger $C$
 # contains the balls for smaller $C$. So the ball for $C_b$ contains $w(C)$ for *every* $C$
-# between, and it lies in the half-space.
+# in between, and it lies in the half-space.
 #
 # *From $w_b$.* The ball for $C_a$ has the segment from $\frac{C_a}{C_b}w_b$ to $w_b$ as a diameter. By the
-# same argument it contains every $w(C)$ between. It lies in the ball of the dome, and touches its surface in
+# same argument it contains every $w(C)$ in between. It lies in the ball of the dome, and touches its surface in
 # $w_b$.
 #
-# > **Both balls contain every $w(C)$ between, and their intersection lies inside the dome.** So the intersection test of
+# > **Both balls contain every $w(C)$ in between, and their intersection lies inside the dome.** So the intersection test of
 # > the two balls decides every sample that the dome test decides.
 
 # %%
@@ -348,7 +356,7 @@ assert all(np.linalg.norm(at.x - ball.center) <= ball.radius for ball in named.v
 figures.show(
     f"The dome of the {len(points)} points lies between a straight edge and an arc. One ball "
     "touches the edge in w_a, and the other ball touches the arc in w_b. The balls overlap in a "
-    "lens inside the dome, and the solution for a C between lies in the lens."
+    "lens inside the dome, and the solution for a C in between lies in the lens."
 )
 
 # %% [markdown]
@@ -360,7 +368,7 @@ figures.show(
 # %%
 def dome_and_balls(prob, C_a, C_b):
     """Return the shares that the dome and the two balls decide; assert that the balls decide all
-    that the dome decides, and nothing that a solution between contradicts."""
+    that the dome decides, and nothing that a solution in between contradicts."""
     a, b = solve(prob, C_a), solve(prob, C_b)
     dome = svm.dome_test(prob.terms, a, b)
     from_a = spheres.relaxed_path_bound(a.x, a.eps, a.lam, b.lam)

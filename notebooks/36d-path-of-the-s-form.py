@@ -2,13 +2,13 @@
 # # The path of SSS13: one rule for five machines
 #
 # To choose $C$, one trains machines for many values of $C$, for example forty. SSS13's Algorithm 2 shortens this work.
-# It solves every fifth problem first, and one dome test then screens for the four values between. To
+# It solves every fifth problem first, and one dome test then screens for the four values in between. To
 # screen for the fifth value itself, the algorithm needs the loss of a solution that is not yet known. SSS13 finds this
 # loss by trial and error.
 #
 # At the end you will have seen that
 #
-# * the rules for the four values between screen most samples, and need only two solutions;
+# * the rules for the four values in between screen most samples, and need only two solutions;
 # * a certain bound exists for the loss of the unknown solution, so no guess and no repair are necessary;
 # * with the certain bound the line search of the paper cannot help, and the proof is one line;
 # * a budget that was guessed and not checked leads to wrong decisions.
@@ -27,7 +27,7 @@ from safescreen_book.protocols import pathwise
 # The data are six hundred points of the plane, and the path has 42 values of $C$ from 0.1 to 10. The path first trains the
 # first and the last machine on all samples. Then it advances five values at a time. It screens the samples for the farthest of
 # the five machines with a rule from the known solutions, and trains this machine. The farthest solution is then the second end of a dome for the four
-# values between.
+# values in between.
 
 
 # %%
@@ -55,7 +55,7 @@ between = ~farthest
 between[[0, -1]] = False
 rates = np.array(path.path_rates)
 groups = {
-    "the four between": (Cs[between], rates[between]),
+    "the four in between": (Cs[between], rates[between]),
     "the farthest of five": (Cs[farthest], rates[farthest]),
 }
 labels = {"xlabel": "C", "ylabel": "share screened before training"}
@@ -63,8 +63,8 @@ figures.lines({}, dots=groups, log="x", share=True, legend="best", **labels)
 four, fifth = rates[between], rates[farthest]
 figures.show(
     f"Dots show the share of the {len(y)} samples that is screened before training, against C. The "
-    f"rules for the machines between screen {min(four):.2f} to {max(four):.2f}. The rules for the "
-    f"farthest machine of each group screen {min(fifth):.2f} to {max(fifth):.2f}."
+    f"rules for the machines in between screen {min(four):.2f} to {max(four):.2f}. The rules for "
+    f"the farthest machine of each group screen {min(fifth):.2f} to {max(fifth):.2f}."
 )
 print(f"mean share over the path {np.mean(rates):.2f}; the first and the last use all samples")
 
@@ -79,7 +79,7 @@ print(f"mean share over the path {np.mean(rates):.2f}; the first and the last us
 # > 2. Find a vector $\hat w$ with $\xi(\hat w) \le s_b$ on the segment from $w_a$ to $w_T$.
 # > 3. Screen with the dome of $w_a$ and $\hat w$ ([`36b-dome-test`](36b-dome-test.ipynb)). Train the reduced problem for $C$. Its
 # >    solution is $w_b$.
-# > 4. Screen with the dome of $w_a$ and $w_b$. Train the reduced problems for the $M - 1$ values between.
+# > 4. Screen with the dome of $w_a$ and $w_b$. Train the reduced problems for the $M - 1$ values in between.
 # >
 # > *Assumption.* $s_b \le s(C)$. Then every decision is right for its $C$.
 #
@@ -115,7 +115,10 @@ print(f"mean share over the path {np.mean(rates):.2f}; the first and the last us
 
 # %% tags=["SSS13-A2"]
 def first_feasible(Z, w_a, w_T, s):
-    at_a, at_T, low, high = Z @ w_a, Z @ w_T, 0.0, 1.0
+    at_a = Z @ w_a
+    at_T = Z @ w_T
+    low = 0.0
+    high = 1.0
     while high - low > 1e-7:
         v = 0.5 * (low + high)
         if np.maximum(1.0 - (1 - v) * at_a - v * at_T, 0.0).sum() <= s:
@@ -220,12 +223,14 @@ for C in (0.15, 0.3, 1.0, 3.0):
 
 # %%
 def clouds(seed):
-    rng, labels = np.random.default_rng(seed), np.where(np.arange(30) % 2, 1, -1)
+    rng = np.random.default_rng(seed)
+    labels = np.where(np.arange(30) % 2, 1, -1)
     X = rng.standard_normal((30, 2)) + 0.8 * labels[:, None]
     return ss.Problem(ss.Samples(X, labels), ss.Hinge())
 
 
-rng, n_searches = np.random.default_rng(9), 0
+rng = np.random.default_rng(9)
+n_searches = 0
 for seed in range(40):
     prob = clouds(100 + seed)
     C_a = svm.c_min(prob.terms) * 10.0 ** rng.uniform(0.2, 1.5)
@@ -278,7 +283,10 @@ def trial_and_error(start, last, C, drop):
 def rules_of_the_farthest(solutions, how):
     """Return the rule for each fifth machine, made in one of the four ways, and the number of
     rejected trainings."""
-    last, made, n_vain, drop = solutions[-1], [], 0, 1e-3
+    last = solutions[-1]
+    made = []
+    n_vain = 0
+    drop = 1e-3
     for i in range(0, len(solutions) - 2, 5):
         start, far = solutions[i], solutions[i + 5]
         C = 1.0 / far.lam
@@ -430,7 +438,7 @@ assert n_wrong > 0
 # ## Exercise
 #
 # [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb) shows that two balls, from $w_a$ and from $w_b$, overlap inside the dome. Screen
-# for the four machines between with the intersection of the two balls. How many more samples than the dome does it decide?
+# for the four machines in between with the intersection of the two balls. How many more samples than the dome does it decide?
 #
 # <details>
 # <summary><b>Solution</b></summary>

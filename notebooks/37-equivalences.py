@@ -38,7 +38,9 @@ from safescreen_book import datasets, figures
 forty = np.random.default_rng(7).standard_normal((40, 2))
 sides = np.where(np.arange(40) % 2, 1, -1)
 forty += 1.1 * sides[:, None] * [1.0, 0.6]
-machine, C_low, C_high = ss.Problem(ss.Samples(forty, sides), ss.Hinge()), 0.1, 0.2
+machine = ss.Problem(ss.Samples(forty, sides), ss.Hinge())
+C_low = 0.1
+C_high = 0.2
 low, high = (ss.solve(machine, 1.0 / C, tol=0.0, rtol=1e-12) for C in (C_low, C_high))
 slopes = machine.alpha(low.x)
 same = [
@@ -356,7 +358,9 @@ def theorem_8(Z, m1, r1, m2, r2):
     phi, n = m1 - m2, np.linalg.norm(Z, axis=1)
     D = np.linalg.norm(phi)
     zeta = (D**2 + r2**2 - r1**2) / (2 * D)
-    psi, kappa, s = m2 + zeta * phi / D, np.sqrt(r2**2 - zeta**2), Z @ phi / D
+    psi = m2 + zeta * phi / D
+    kappa = np.sqrt(r2**2 - zeta**2)
+    s = Z @ phi / D
     rim = Z @ psi - kappa * np.sqrt(np.maximum(n**2 - s**2, 0.0))
     rim_or_second = np.where(-s / n > zeta / r2, Z @ m2 - r2 * n, rim)
     return np.where(-s / n < (zeta - D) / r1, Z @ m1 - r1 * n, rim_or_second)
@@ -401,7 +405,10 @@ assert min(n_it) > 100
 
 # %% tags=["equivalences"]
 last = solve(prob, 1.2 * C_)
-A, B, q, n = at0.x @ at0.x, optimum.x @ optimum.x, Z @ at0.x, np.linalg.norm(Z, axis=1)
+A = at0.x @ at0.x
+B = optimum.x @ optimum.x
+q = Z @ at0.x
+n = np.linalg.norm(Z, axis=1)
 rim = np.sqrt((B - A) / A * (A * n**2 - q**2))
 low = np.where(-q * np.sqrt(B) >= A * n, -np.sqrt(B) * n, q - rim)
 high = np.where(q * np.sqrt(B) >= A * n, np.sqrt(B) * n, q + rim)
