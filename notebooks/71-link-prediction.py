@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Which links are missing, in a million dimensions?
 #
-# HDSL19 Figure 3: the points are nodes of a network described by very many sparse features, links are
-# signed, and a similarity learned from 1000 of them must tell the sign of 1000 others. The number of
-# nodes and links stays the same while the number of features grows to a million.
+# This notebook runs HDSL19 Figure 3. The points are nodes of a network, described by very many sparse features, and links are signed. A similarity that is
+# learned from 1000 links must predict the sign of 1000 others. The number of nodes and links stays the same while the number of features
+# grows to a million.
 #
-# You will have seen: how the area under the ROC curve falls with the dimension, that more triplets per
-# link help, and that an iteration costs memory by what is stored, not by the dimension; its time grows with the
-# features that occur, about twofold from ten thousand to a million.
+# At the end you will have seen how the area under the ROC curve falls with the dimension, and that more triplets per link help. You will
+# also have seen that the memory of an iteration depends on the numbers that are stored, not on the dimension, and that its time grows with
+# the number of features that occur.
 #
-# Run it at the paper's size with `safescreen run 71-link-prediction --profile paper`.
+# `safescreen run 71-link-prediction --profile paper` runs it at the paper's size.
 
 # %% [markdown]
 # ## Parameters
@@ -17,15 +17,15 @@
 # | name | meaning | paper |
 # |---|---|---|
 # | `ds` | numbers of features | 5 000 to 1 000 000 |
-# | `sparsities` | share of entries present at the first and the last d, a power of d between | 0.02, 0.002 |
+# | `sparsities` | share of entries that are not zero at the first and the last d; a power of d at the others | 0.02, 0.002 |
 # | `n`, `n_links` | nodes; links for each of training, validation, test | 500, 1000 |
-# | `share` | a link joins a node to one of its so many percent most (least) similar | 5 |
-# | `frequent` | frequency that a feature of the truth must have | 0.1 |
+# | `share` | a link joins a node to one of the most (least) similar nodes, so many percent of all | 5 |
+# | `frequent` | the smallest frequency of a feature that the truth uses | 0.1 |
 # | `per_link` | triplets per training link | several |
 # | `n_bases` | atoms of the truth | 100 |
 # | `scales` | $\lambda$, chosen on the validation links together with the iteration | |
-# | `max_iter`, `every`, `patience` | iterations, checks, and checks without progress before stopping | |
-# | `draws`, `seed` | independent draws of everything | 5 |
+# | `max_iter`, `every`, `patience` | largest number of iterations, iterations between checks, and checks without progress before the stop | |
+# | `draws`, `seed` | number of independent draws of points, truth and links, and the seed | 5 |
 # | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
@@ -73,12 +73,13 @@ density = {d: float(first * (d / dims[0]) ** exponent) for d in dims}
 # ## Data, and Figure 3 (a): how often a feature is present
 #
 # Features are as unequal as words: feature j is present in a share $\min(\frac12, c/j)$ of the nodes. The
-# truth uses frequent features only, but the learner is shown all of them and does not know which they are.
+# truth uses frequent features only. The learner sees all features and does not know which of them the truth uses.
 
 
 # %%
 def drawn(d, number):
-    """Nodes, and links for training, validation and test, with the signs that may be seen."""
+    """Return the truth, the nodes, the links for training, validation and test, the signs that the
+    learner may see, and the random state."""
     rng = np.random.default_rng([seed, number, d])
     frequencies = lab.power_law(d, density[d])
     allowed = np.flatnonzero(frequencies >= frequent)
@@ -86,51 +87,44 @@ def drawn(d, number):
     points = lab.sparse_points(n, frequencies, random_state=rng)
     links, signs = lab.graded_links(truth(points), 3 * n_links, share / 100, random_state=rng)
     parts = np.split(links, 3)
-    for part in parts[1:]:  # what is asked later must not be told now
+    for part in parts[1:]:  # the learner must not see the links that judge it
         signs[part[:, 0], part[:, 1]] = signs[part[:, 1], part[:, 0]] = 0
     return truth, points, parts, signs, rng
 
 
-frequencies = lab.power_law(dims[len(dims) // 2], density[dims[len(dims) // 2]])
-print("features, frequent ones, entries a node:")
+print("features, frequent features, entries per node:")
 for d in dims:
     f = lab.power_law(d, density[d])
     print(f"{d:9d} {np.count_nonzero(f >= frequent):6d} {f.sum():8.0f}")
 
 # %%
+middle = dims[len(dims) // 2]
+frequencies = lab.power_law(middle, density[middle])
+curve = {f"d = {middle}": (np.arange(1, middle + 1), frequencies)}
+n_frequent = np.count_nonzero(frequencies >= frequent)
+dots = {f"at least {frequent:g}: may matter": ([n_frequent], [frequent])}
+labels = {"xlabel": "feature", "ylabel": "frequency"}
+title = "Figure 3(a): how often a feature is present"
 figure, axes = figures.panels(1, width=4.8, height=3.1)
-figures.lines(
-    {f"d = {frequencies.size}": (np.arange(1, frequencies.size + 1), frequencies)},
-    dots={
-        f"at least {frequent:g}: may matter": (
-            [np.count_nonzero(frequencies >= frequent)],
-            [frequent],
-        )
-    },
-    ax=axes,
-    title="Figure 3(a): how often a feature is present",
-    xlabel="feature",
-    ylabel="frequency",
-    log="xy",
-)
+figures.lines(curve, dots=dots, ax=axes, title=title, log="xy", **labels)
 record.figure("frequencies", figure)
 figures.show(
-    "A line shows how often a feature is present, against its rank, on logarithmic axes. A dot "
-    "marks the last feature that is frequent enough to matter."
+    "A line shows the frequency of each feature against its rank, on logarithmic axes. A dot "
+    "marks the last feature that is frequent enough for the truth to use it."
 )
 
 # %% [markdown]
 # ## Run
 #
-# A link (x1, x2, +) becomes triplets (x1, x2, x3) with x3 a node that x1 is linked to negatively, and a
-# link of sign - the other way round. The signs of x3 come from all links of the network except those of
-# the validation and test parts. $\lambda$ and the iteration are those of the best validation AUC; the test
-# links are looked at once, with what was chosen. The plain dot product and the truth itself stand beside.
+# A link (x1, x2, +) becomes triplets (x1, x2, x3), where x3 is a node with a negative link to x1. A link (x1, x2, -) becomes triplets
+# (x1, x3, x2), where x3 is a node with a positive link to x1. The signs of x3 come from all links of the network except the links of the validation and test parts. The best validation
+# AUC chooses $\lambda$ and the iteration. The test links judge this choice once. For comparison the table has the plain dot product and the
+# truth itself.
 
 
 # %%
 def auc(similarity, points, links):
-    """Area under the ROC curve of the similarities of linked nodes."""
+    """Return the area under the ROC curve of the similarities of linked nodes."""
     a, b, sign = links.T
     if similarity is None:
         scores = np.asarray(points[a].multiply(points[b]).sum(axis=1)).ravel()
@@ -141,7 +135,7 @@ def auc(similarity, points, links):
 
 
 def learn(points, triplets, validation, number):
-    """Best of the scales on the validation links."""
+    """Return the best validation AUC, with its scale and its solver."""
     best = None
     for scale in grid:
         options = {"max_iter": max_iter, "check_every": every, "patience": patience}
@@ -155,8 +149,8 @@ def learn(points, triplets, validation, number):
 
 # %%
 def of_draw(dimension, draw):
-    """Tables of a draw of some dimension: a row for each number of triplets a link, and the
-    seconds of learning.
+    """Return the tables of a draw in a dimension: a row for each number of triplets per link, and
+    the seconds of learning.
     """
     truth, points, (training, validation, test), signs, rng = drawn(dimension, draw)
     common = {"d": dimension, "draw": draw, "threads": 1, "seed": seed, "nnz": points.nnz}
@@ -185,50 +179,47 @@ if record.computes:
     record.rows("results", tables["results"])
     record.rows("timings", tables["timings"].sum().to_frame().T)
 
-# %% tags=["nbval-ignore-output"]
+# %%
 results = record.read("results")
 grouped = results.groupby(["per_link", "d"])
 columns = ["dot", "validation", "test", "truth", "n_features", "right_features", "scale"]
 table = grouped[columns].mean()
 table.insert(3, "+-", grouped["test"].sem())
 record.table("table_auc", table.reset_index())
-print(
-    table.drop(columns=["n_features"])
-    .round({"scale": 0})
-    .to_string(float_format="{:.2f}".format, na_rep="-")
-)
+shown = table.drop(columns=["n_features"]).round({"scale": 0})
+print(shown.to_string(float_format="{:.2f}".format, na_rep="-"))
 
 # %% [markdown]
-# ## Figure 3 (b): links that were not seen
+# ## Figure 3 (b): links that the learner has not seen
 
 # %%
 means = table["test"].unstack("per_link")
 figure, axes = figures.panels(1, width=5.4, height=3.6)
-curves = {
-    f"{count} triplet{'s' * (count > 1)} a link": (dims, means[count].to_numpy())
-    for count in counts
-}
+curves = {}
+for count in counts:
+    curves[f"{count} triplet{'s' * (count > 1)} a link"] = dims, means[count].to_numpy()
 curves["dot"] = dims, results.groupby("d")["dot"].mean().to_numpy()
-figures.lines(curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$",
-              ylabel="AUC on the test links", log="x", marks=True)
+labels = {"xlabel": "features $d$", "ylabel": "AUC on the test links"}
+title = "Figure 3(b): unseen links"
+figures.lines(curves, ax=axes, title=title, log="x", marks=True, **labels)
 record.figure("auc", figure)
 figures.show(
-    "Curves show the area under the ROC curve on links that were not seen, against the number of "
-    "features, one for each number of triplets per link and one for the dot "
-    "product. Means over the "
-    f"numbers of features: {figures.listed(curves)}."
+    "Curves show the area under the ROC curve on unseen links against the number of features, for "
+    "each number of triplets per link and for the dot product. Means over the numbers of features: "
+    f"{figures.listed(curves)}."
 )
 
 # %% [markdown]
-# ## What an iteration costs
+# ## The cost of an iteration
 #
-# The gradient has $d^2$ entries and is never formed; what is stored grows with the entries of X, the
-# triplets and the atoms. Here are CPU time and peak memory of a training of fixed length on the first draw
-# of each dimension, apart from the points themselves.
+# The gradient has $d^2$ entries and is never formed. The memory of an iteration grows with the entries of X, the triplets and the atoms. The
+# table has the CPU time and the peak memory of a training of fixed length, on the first draw of each dimension, without the memory of the
+# points themselves.
 
-# %% tags=["nbval-ignore-output"]
+
+# %%
 def cost_of(d):
-    """What a training of the first draw costs."""
+    """Return the row of the cost of a training on the first draw."""
     _, points, (training, _, _), signs, rng = drawn(d, 0)
     triplets = lab.link_triplets(training, signs, counts[-1], random_state=rng)
     solver = hdsl.FrankWolfe(grid[-1], max_iter=100)
@@ -256,19 +247,20 @@ costs = record.read("costs")
 print(costs.to_string(index=False, float_format="{:.3g}".format))
 
 # %% [markdown]
-# There the points have more entries in more dimensions. With as many entries and as many triplets, spread over
-# $10^4$ or over $10^6$ features, only the number of features that occur at all differs, up to nnz(X). Medians of
-# five pairs of trainings, one after the other.
+# In this table the points of more dimensions have more entries. Next we spread the same number of entries and of triplets over $10^4$ or
+# over $10^6$ features. Then only the number of features that occur differs, and it is at most nnz(X). The ratio is a median over five pairs of
+# trainings; the two trainings of a pair run one after the other.
+
 
 # %%
 def equally_full(d):
-    """Points of 30 entries or so, spread over d features, and triplets of them."""
+    """Return points of about 30 entries, spread over d features, and triplets of these points."""
     points = lab.sparse_points(500, np.full(d, 30 / d), random_state=seed)
     order = np.random.default_rng(seed)
     return points, np.array([order.choice(500, 3, replace=False) for _ in range(5000)])
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 if record.computes:
     equal = {d: equally_full(d) for d in (10**4, 10**6)}
     times = {d: [] for d in equal}
@@ -279,26 +271,22 @@ if record.computes:
             times[d].append((time.process_time() - started) / 150)
     for d, (points, _) in equal.items():
         m = np.unique(points.indices).size
-        print(
-            f"d = {d:7d}: {points.nnz} entries of {m} features, "
-            f"{1e6 * np.median(times[d][1:]):.0f} microseconds an iteration"
-        )
+        microseconds = f"{1e6 * np.median(times[d][1:]):.0f} microseconds per iteration"
+        print(f"d = {d:7d}: {points.nnz} entries of {m} features, {microseconds}")
     pairs = np.divide(times[10**6], times[10**4])[1:]
     of = "an iteration at d = 10^6 over one at d = 10^4"
     record.rows("ratios", pd.DataFrame([{"of": of} | spread.kept_ratios(pairs)]))
     print(f"an iteration at d = 10^6 / at d = 10^4: {np.median(pairs):.2f}")
 
 # %% [markdown]
-# ## What holds at every size
+# ## Facts at every size
 
-# %% tags=["HDSL19-F3", "nbval-ignore-output"]
+# %% tags=["HDSL19-F3"]
 top = means[counts[-1]]
 dot = results.groupby("d")["dot"].mean()
 for d in top.index:
-    print(
-        f"d = {d}: area under the curve {top[d]:.2f} with the most triplets, {dot[d]:.2f} "
-        "by the dot product"
-    )
+    learned = f"{top[d]:.2f} with the most triplets"
+    print(f"d = {d}: area under the curve {learned}, {dot[d]:.2f} by the dot product")
 assert (results["test"] <= results["truth"] + 1e-12).all(), "links are judged by the truth"
 share_of_square = costs["peak MB"].iloc[-1] / costs["MB of d x d"].iloc[-1]
 assert share_of_square < 0.01, "nothing of d x d is stored"
@@ -306,16 +294,17 @@ assert share_of_square < 0.01, "nothing of d x d is stored"
 # %% [markdown]
 # ## A counter-example: links that must not be seen
 #
-# The partners x3 are drawn from the network without the validation and test links. If they were left in,
-# a test link would be told to the learner beforehand. How often would that happen?
+# The nodes x3 are drawn from the network without the validation and test links. With these links in the network some triplets would tell
+# the learner a test link. The cell counts these triplets.
+
 
 # %%
 def seen(triplets, hidden):
-    """Share of the triplets that name a hidden link."""
-    named = [
-        frozenset((x, y)) in hidden or frozenset((x, z)) in hidden for x, y, z in triplets.tolist()
-    ]
-    return np.mean(named)
+    """Return the share of the triplets that contain a hidden link."""
+    count = 0
+    for x, y, z in triplets.tolist():
+        count += frozenset((x, y)) in hidden or frozenset((x, z)) in hidden
+    return count / len(triplets)
 
 
 if record.computes:
@@ -324,40 +313,39 @@ if record.computes:
     leaky = lab.link_triplets(training, told, counts[-1], random_state=rng)
     hidden = {frozenset(pair) for pair in np.concatenate((validation, test))[:, :2].tolist()}
     honest = lab.link_triplets(training, signs, counts[-1], random_state=rng)
-    print(
-        f"triplets that tell a hidden link: {seen(honest, hidden):.0%}, without the "
-        f"precaution {seen(leaky, hidden):.0%}"
-    )
     assert seen(honest, hidden) == 0.0 < seen(leaky, hidden)
+    print(f"triplets that contain a hidden link: {seen(honest, hidden):.0%}")
+    print(f"without the precaution: {seen(leaky, hidden):.0%}")
 
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound.
-# *Slowly*: at most 0.043 for each factor of ten, which leads from 1 at 5 000 features to 0.9 at a million. *Roughly
-# logarithmically*: a straight line in $\log d$ explains more of the variance over the dimensions than one in $d$. *Tends to
-# improve*: the mean over the dimensions, within a draw.
+# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided if the 95 % interval of the mean
+# value, by Student, covers the bound.
+#
+# *Slowly*: a fall of at most 0.043 for each factor of ten, which leads from 1 at 5 000 features to 0.9 at a million. *Roughly
+# logarithmically*: a straight line in $\log d$ explains more of the variance over the dimensions than a line in $d$. *Tends to
+# improve*: the mean over the dimensions improves, within a draw.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 by = results.pivot(index="draw", columns=["per_link", "d"], values="test")
-best, dot = (
-    by[counts[-1]],
-    results[results["per_link"] == counts[-1]].pivot(index="draw", columns="d", values="dot"),
-)
+best = by[counts[-1]]
+of_most = results[results["per_link"] == counts[-1]]
+dot = of_most.pivot(index="draw", columns="d", values="dot")
 log_d = np.log10(dims)
 
 
 def explained(positions):
-    """Share of the variance over the dimensions that a line in these positions explains, for
-    each draw."""
-    return np.array(
-        [
-            np.corrcoef(positions, values)[0, 1] ** 2 if np.ptp(values) > 0.0 else 0.0
-            for values in best[dims].to_numpy()
-        ]
-    )
+    """Return the share of the variance over the dimensions that a line in these positions
+    explains, for each draw."""
+    shares = []
+    for values in best[dims].to_numpy():
+        varies = np.ptp(values) > 0.0
+        shares.append(np.corrcoef(positions, values)[0, 1] ** 2 if varies else 0.0)
+    return np.array(shares)
 
 
+# %%
 values = {
     "highest dimension": best[dims[-1]],
     "over the dot product": (best - dot).min(axis=1),
@@ -370,11 +358,8 @@ if len(dims) > 2:
     values["explained by the logarithm"] = explained(log_d) - explained(np.array(dims, dtype=float))
 if len(counts) > 1:
     values["more triplets"] = (by[counts[-1]] - by[counts[0]]).mean(axis=1)
-words = {
-    "fewest": f"{dims[0]:,}",
-    "most": f"{dims[-1]:,}",
-    "per_link": f"{counts[-1]} triplets a link",
-}
+words = {"fewest": f"{dims[0]:,}", "most": f"{dims[-1]:,}"}
+words["per_link"] = f"{counts[-1]} triplets a link"
 words |= {"fewest_triplets": counts[0], "most_triplets": counts[-1]}
 conclusions = judging.judge(
     "71-link-prediction", f"up to {dims[-1]} features", {"values": values}, words=words
@@ -383,25 +368,31 @@ record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
-comparison = [
-    {"quantity": f"AUC at {d} features, "
-                 f"{count} triplets a link", "paper": "above 0.9" if d == 10**6 else "-",
-     "ours": f"{table.loc[(count, d), 'test']:.3f}", "note": "standard error "
-                                                             f"{table.loc[(count, d), '+-']:.3f}, "
-                                                             f"{draws} draws"}
-    for count in counts for d in dims
-]  # fmt: skip
+comparison = []
+for count in counts:
+    for d in dims:
+        row = table.loc[(count, d)]
+        comparison.append({
+            "quantity": f"AUC at {d} features, {count} triplets a link",
+            "paper": "above 0.9" if d == 10**6 else "-",
+            "ours": f"{row['test']:.3f}",
+            "note": f"standard error {row['+-']:.3f}, {draws} draws",
+        })
 record.table("comparison", pd.DataFrame(comparison))
+
+# %%
+low = costs.iloc[0]
+high = costs.iloc[-1]
+seconds = (
+    f"An iteration takes {low['ms an iteration']:.1f} ms at d = {dims[0]} and "
+    f"{high['ms an iteration']:.1f} ms at d = {dims[-1]}"
+)
+stored = f"where {costs['nnz'].iloc[-1]} numbers are stored instead of {costs['nnz'].iloc[0]}"
+square = f"a matrix of d x d would take {high['MB of d x d'] / 1024:.0f} GB"
+memory = f"peak memory {high['peak MB']:.0f} MB, {square}."
 record.summary(
     timings={"run": round(float(record.read("timings").loc[0, "run"]), 3)},
-    explanation=[
-        f"An iteration takes {costs['ms an iteration'].iloc[0]:.1f} ms at d = {dims[0]} and "
-        f"{costs['ms an iteration'].iloc[-1]:.1f} ms at d = {dims[-1]}, where "
-        f"{costs['nnz'].iloc[-1]} numbers are "
-        f"stored instead of {costs['nnz'].iloc[0]}; peak memory "
-        f"{costs['peak MB'].iloc[-1]:.0f} MB, a matrix of d x d "
-        f"would take {costs['MB of d x d'].iloc[-1] / 1024:.0f} GB."
-    ],
+    explanation=[f"{seconds}, {stored}; {memory}"],
 )
 limits.unregister()
 print("rows in the comparison:", len(comparison))
@@ -409,9 +400,8 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Fine print
 #
-# The paper shows its feature frequencies as a curve without a formula, and does not say from where x3 is
-# drawn, which $\lambda$ were tried, nor how many triplets per link; the choices here are in the table of
-# parameters. Half of the links of every part are positive.
+# The paper shows its feature frequencies as a curve without a formula. It does not say from which nodes x3 is drawn, which $\lambda$ it tried,
+# nor how many triplets it takes per link. The table of parameters has our choices. Half of the links of every part are positive.
 #
 # K. Liu, A. Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe
 # algorithm and generalization bounds*, Neurocomputing 2019, section 5.1.2. Library:
