@@ -1,27 +1,27 @@
 # %% [markdown]
-# # Two toys: which samples can be thrown away
+# # Two toys: which samples can be left out
 #
-# Each of the two papers on samples opens with a picture of points in the plane and a number. SSS14 Figure 1: two classes of 500
-# that overlap, a support vector machine for $C = 10$ screened from the solution for $C_{\text{ref}} = 5$, "more than 80 %" of the
-# samples found not to be support vectors. SSS13 Figure 4: two classes of 300 that hardly touch, one rule for all $C \in [1, 10]$,
-# 530 of 600 found, one of them in L.
+# Each of the two papers on samples begins with a picture of points in the plane and a number. SSS14 Figure 1 has two overlapping classes of
+# 500 points. A support vector machine for $C = 10$ is screened from the solution for $C_{\text{ref}} = 5$, and "more than 80 %" of the samples
+# are found not to be support vectors. SSS13 Figure 4 has two classes of 300 points that hardly touch. One rule for all $C \in [1, 10]$ screens
+# 530 of the 600 samples, one of them in L.
 #
-# The papers drew their points once, and the seed is theirs. So we draw many times, and ask where the papers' numbers
-# fall among ours. (There is no intercept, as always in these papers; the line of a machine goes through 0.)
+# The papers drew their points once, with a seed that we do not know. So we draw many times, and ask where the papers' numbers lie among ours.
+# (As always in these papers the machines have no intercept; the line of a machine goes through 0.)
 #
-# The rule: a number that a paper has from its one draw is borne out where it lies in the central 95 % of
-# ours, and is not where it lies outside; what it says in words is judged by a 95 % interval over the draws.
+# The paper's number from its one draw stands if it lies in the central 95 % of our numbers, and does not stand if it lies outside. Statements
+# in words are judged by a 95 % interval over the draws.
 
 # %% [markdown]
 # ## Parameters
 #
 # | name | meaning | paper |
 # |---|---|---|
-# | `n_draws`, `seed` | how often the points are drawn, and the first seed | 1 |
-# | `overlap`, `overlap_sd`, `overlap_n` | SSS14: mean of either coordinate, standard deviation, points a class | 0.5, 1.5, 500 |
+# | `n_draws`, `seed` | the number of draws, and the first seed | 1 |
+# | `overlap`, `overlap_sd`, `overlap_n` | SSS14: mean of both coordinates, standard deviation, points of a class | 0.5, 1.5, 500 |
 # | `C`, `C_ref` | SSS14: the machine, and the reference | 10, 5 |
-# | `apart`, `apart_variance`, `apart_n` | SSS13: mean of either coordinate, variance, points a class | 1.5, 0.75, 300 |
-# | `C_low`, `C_high` | SSS13: the rule is for all C between | 1, 10 |
+# | `apart`, `apart_variance`, `apart_n` | SSS13: mean of both coordinates, variance, points of a class | 1.5, 0.75, 300 |
+# | `C_low`, `C_high` | SSS13: the ends of the interval of C that the rule serves | 1, 10 |
 # | `rtol` | relative duality gap of the solutions | |
 # | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
@@ -64,23 +64,23 @@ options = {"rtol": rtol, "tol": 0.0, "screening": ()}
 
 # %%
 def two_classes(mean, sd, n, draw):
-    """n points of either class around -mean and +mean (both coordinates), in turn."""
+    """Return n points of either class around -mean and +mean (both coordinates), in turn, and
+    their labels."""
     y = np.tile([-1, 1], n)
-    return sd * np.random.default_rng(seed + draw).standard_normal((2 * n, 2)) + mean * y[
-        :, None
-    ], y
+    noise = np.random.default_rng(seed + draw).standard_normal((2 * n, 2))
+    return sd * noise + mean * y[:, None], y
 
 
 def solved(samples, *Cs):
-    """Solutions of the support vector machine for some C."""
+    """Return the solutions of the support vector machine for some C."""
     found = [ss.solve(ss.Problem(samples, ss.Hinge()), 1.0 / at, **options) for at in Cs]
     assert all(solution.converged for solution in found)
     return found
 
 
 def mistakes(samples, found, solution):
-    """Decisions that a solution known to its eps contradicts: by the margin; where that is 1 up
-    to eps by the dual variable, 0 in R, 1 in L.
+    """Return how many decisions a solution known to its eps contradicts. The margin decides. If
+    the margin is 1 up to eps, the dual variable decides: it must be 0 in R and 1 in L.
     """
     margins = samples.margins(solution.x)
     slack = solution.eps * samples.norms
@@ -93,29 +93,29 @@ def mistakes(samples, found, solution):
 # %% [markdown]
 # ## Draw, solve, screen
 #
-# For every draw of the first toy the intersection test, and either of its balls alone; for every draw of the second the dome test, and
-# ranges of the same two solutions. What is counted goes into one table, all that is said below is read from it.
+# Every draw of the first toy is screened by the intersection test, and by each of its balls alone. Every draw of the second toy is screened
+# by the dome test, and by ranges of the same two solutions. One table has all counts, and the text below uses only this table.
+
 
 
 # %%
 def overlapping(draw):
-    """Points of the first toy, its solutions, the intersection test, and what is counted."""
+    """Return the points of the first toy with its solutions and the intersection test, the counts,
+    and the number of wrong decisions."""
     X, y = two_classes(overlap, overlap_sd, overlap_n, draw)
     samples = ss.Samples(X, y)
     reference, best = solved(samples, C_ref, C)
+    s = ss.svm.choose_s(samples, C, reference)
     found = {
         "IT": ss.svm.intersection_test(samples, C, reference),
         "BT1": ss.svm.ball_test_1(samples, C, reference),
-        "BT2": ss.svm.ball_test_2(samples, C, reference.x, ss.svm.choose_s(samples, C, reference)),
+        "BT2": ss.svm.ball_test_2(samples, C, reference.x, s),
     }
     mistaken = sum(mistakes(samples, masks, best) for masks in found.values())
     margins = samples.margins(best.x)
     counts = {"toy": "overlapping", "draw": draw, "n": len(y)}
-    counts |= {
-        f"{name}: {part}": getattr(masks, f"n_{part}")
-        for name, masks in found.items()
-        for part in "RL"
-    }
+    for name, masks in found.items():
+        counts |= {f"{name}: R": masks.n_R, f"{name}: L": masks.n_L}
     counts["solution: R"] = int((margins > 1.0 + 1e-6).sum())
     counts["solution: L"] = int((margins < 1.0 - 1e-6).sum())
     for name in ("IT", "BT1", "BT2", "solution"):
@@ -125,12 +125,12 @@ def overlapping(draw):
 
 # %%
 def met(up_low, down_high):
-    """Whether ranges of lam = 1/C, around 1/C_low and 1/C_high, together cover what is between."""
+    """Return whether ranges of lam = 1/C around 1/C_low and 1/C_high cover all C between them."""
     return (up_low < 1.0 / C_high) | (down_high > 1.0 / C_low) | (up_low < down_high)
 
 
 def closer_than_kept(samples, solution, found):
-    """How many samples in R are closer to the line than the kept one that is farthest beyond it."""
+    """Return how many samples in R are closer to the line than the farthest kept sample."""
     margins = samples.margins(solution.x)
     kept = margins[~(found.in_L | found.in_R)]
     return int(np.count_nonzero(margins[found.in_R] < kept.max(initial=-np.inf)))
@@ -138,20 +138,18 @@ def closer_than_kept(samples, solution, found):
 
 # %%
 def touching(draw, sd):
-    """Points of the second toy, its solutions, the dome test, the ranges, and what is counted."""
+    """Return the points of the second toy with its solutions, the dome test and the ranges, and
+    the counts."""
     X, y = two_classes(apart, sd, apart_n, draw)
     samples = ss.Samples(X, y)
     low, high = solved(samples, C_low, C_high)
     dome = ss.svm.dome_test(samples, low, high)
-    up, down = (ss.ranges.midpoint_gap(s.problem, s.x, s.lam, alpha=s.alpha) for s in (low, high))
+    up = ss.ranges.midpoint_gap(low.problem, low.x, low.lam, alpha=low.alpha)
+    down = ss.ranges.midpoint_gap(high.problem, high.x, high.lam, alpha=high.alpha)
     ranges = ss.Screened(met(up.L_low, down.L_high), met(up.R_low, down.R_high))
     counts = {"toy": "touching", "draw": draw, "n": len(y)}
-    counts |= {
-        "dome: R": dome.n_R,
-        "dome: L": dome.n_L,
-        "ranges: R": ranges.n_R,
-        "ranges: L": ranges.n_L,
-    }
+    for name, masks in {"dome": dome, "ranges": ranges}.items():
+        counts |= {f"{name}: R": masks.n_R, f"{name}: L": masks.n_L}
     counts["closer"] = closer_than_kept(samples, low, dome)
     counts["dome: both"] = dome.n_R + dome.n_L
     counts["ranges: both"] = ranges.n_R + ranges.n_L
@@ -162,28 +160,26 @@ READINGS = {"variance 0.75": np.sqrt(apart_variance), "variance 0.75^2": apart_v
 
 # %%
 if record.computes:
-    first, wrong = [], 0
+    first = []
+    wrong = 0
     for draw in range(n_draws):
         _, counts, mistaken = overlapping(draw)
         first.append(counts)
         wrong += mistaken
-    second = [
-        {"reading": name} | touching(draw, sd)[1]
-        for name, sd in READINGS.items()
-        for draw in range(n_draws)
-    ]
-    record.rows(
-        "results",
-        pd.concat([pd.DataFrame(first), pd.DataFrame(second)], ignore_index=True).convert_dtypes(),
-    )
+    second = []
+    for name, sd in READINGS.items():
+        second += [{"reading": name} | touching(draw, sd)[1] for draw in range(n_draws)]
+    results = pd.concat([pd.DataFrame(first), pd.DataFrame(second)], ignore_index=True)
+    record.rows("results", results.convert_dtypes())
 
 # %% [markdown]
-# Is everything decided for the whole interval $[1, 10]$? For three draws of either reading of the second toy, we solve at 25 values of
-# $C$ in it.
+# The decisions of the second toy are for the complete interval $[1, 10]$. To check them we solve three draws of each reading at 25 values of
+# $C$ in this interval.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 if record.computes:
-    kept, lost = 0, 0
+    kept = 0
+    lost = 0
     for draw, sd in itertools.product(range(min(3, n_draws)), READINGS.values()):
         (_, _, samples, low, high, dome, ranges), _ = touching(draw, sd)
         path = ss.svm.path(samples, np.geomspace(C_low, C_high, 25), rtol=1e-9)
@@ -195,31 +191,29 @@ if record.computes:
     notes = f"{wrong} wrong decisions in {n_draws} draws", f"{lost} of {kept} decisions wrong"
     facts = [("safe", wrong == 0, notes[0]), ("safe between", lost == 0, notes[1])]
     record.rows("facts", pd.DataFrame(facts, columns=["fact", "holds", "note"]))
-    print(
-        "decisions that the solution contradicts, samples on the margin among them: "
-        f"{wrong} (bound 0)"
-    )
+    print(f"decisions that the solution contradicts, on the margin or elsewhere: {wrong} (bound 0)")
     print(f"{kept} decisions at 25 values of C, contradicted by a solution there: {lost} (bound 0)")
 
 # %% [markdown]
-# For the pictures below the points of one draw are kept, of the first toy the draw nearest to the average, of the second that nearest to
-# the paper's number; and the regions that their tests are made with.
+# The record keeps the points of one draw of each toy for the pictures below, and the regions of its tests. For the first toy this is the draw
+# nearest to the average, for the second toy the draw nearest to the paper's number.
+
 
 
 # %%
 def marked(figure, X, y, masks):
-    """Points of a picture, each with the part that it is screened into."""
+    """Return the points of a picture, each with the set that contains it."""
     part = np.where(masks.in_L, "L", np.where(masks.in_R, "R", "C"))
     return pd.DataFrame({"figure": figure, "x1": X[:, 0], "x2": X[:, 1], "y": y, "part": part})
 
 
 def shape(figure, name, vector, size=np.nan):
-    """A vector of a picture, and the radius or offset that belongs to it."""
+    """Return the row of a vector of a picture with its radius or offset."""
     return {"figure": figure, "shape": name, "x1": vector[0], "x2": vector[1], "size": size}
 
 
 def nearest(counts, column, number):
-    """The draw of the rows whose count is nearest to a number."""
+    """Return the draw whose count is nearest to a number."""
     return counts[int(np.argmin([abs(row[column] - number) for row in counts]))]["draw"]
 
 
@@ -235,6 +229,9 @@ if record.computes:
         shape("overlapping", "first ball", first_ball.center, first_ball.radius),
         shape("overlapping", "second ball", second_ball.center, second_ball.radius),
     ]
+
+# %%
+if record.computes:
     typical = nearest(second[:n_draws], "dome: both", 530)
     (X, y, samples, low, high, dome, ranges), _ = touching(typical, READINGS["variance 0.75"])
     region = ss.svm.dome(samples, low, high)
@@ -251,92 +248,85 @@ if record.computes:
 # %% [markdown]
 # ## Classes that overlap (SSS14 Figure 1)
 #
-# The means are $\sqrt 2$ apart, the standard deviation is 1.5: every third point is on the wrong side. With the intersection test:
-
-
-# %% tags=["nbval-ignore-output"]
-def spread(frame, columns, digits):
-    """Mean, smallest and largest of some columns."""
-    table = frame[columns].agg(["mean", "min", "max"]).T
-    return table.to_string(float_format=f"{{:.{digits}f}}".format)
-
-
-results, facts = record.read("results"), record.read("facts").set_index("fact")
-first, second = (
-    results[results["toy"] == toy].dropna(axis="columns", how="all")
-    for toy in ("overlapping", "touching")
-)
-print(f"{n_draws} draws of {2 * overlap_n} points")
-print(
-    spread(
-        first, [f"{name}: {part}" for name in ("solution", "IT", "BT1", "BT2") for part in "RL"], 0
-    )
-)
-print(spread(first, [f"{name}: share" for name in ("solution", "IT", "BT1", "BT2")], 2))
-
-# %% tags=["SSS14-F1", "nbval-ignore-output"]
-share = first["IT: share"]
-above = float((share > 0.8).mean())
-print(
-    f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more "
-    f"than 80 % in {above:.0%} of the draws"
-)
-most = {name: first[f"{name}: R"].max() / (2 * overlap_n) for name in ("IT", "solution")}
-print(f"R alone: at most {most['IT']:.0%} by IT, at most {most['solution']:.0%} at the solution")
-print(
-    "decisions that the solution contradicts, samples on the margin among them:",
-    facts.loc["safe", "note"],
-)
-assert facts.loc["safe", "holds"]
-assert (first["IT: share"] >= first["BT1: share"]).all()
-
-# %% [markdown]
-# The paper's number is one of ours, from the upper part. It is a count of R *and* L together: with these classes less than half of
-# all points are beyond the margin at the solution, so R alone can never be 80 %, even though the figure shades R only. That
-# is how the paper defines its words (support vectors are those *on* the margin), but it matters for a reader who knows that a
-# solver has to keep the points of L: not one by one, their sum is enough.
-#
-# What the second ball of the intersection test adds is all in L: of R it finds what BT1 finds, give or take one point.
-#
-# The picture is that of the draw nearest to the average. Shaded: where a point of the class *would be* screened into R. It is
-# not a half-plane but a wedge within it: the interval of a margin is as wide as $x$ is long.
+# The means are $\sqrt 2$ apart and the standard deviation is 1.5, so every third point is on the wrong side. The tables have the counts of
+# R and L at the solution and by each test, and the share of all points in R or L, over the draws.
 
 
 
 # %%
-points_of, shapes_of = record.read("points", optional=True), record.read("shapes", optional=True)
-older = "These rows come from a version that kept no points: their figures stay as they were."
+def spread(frame, columns, digits):
+    """Return the mean, the smallest and the largest value of some columns."""
+    table = frame[columns].agg(["mean", "min", "max"]).T
+    return table.to_string(float_format=f"{{:.{digits}f}}".format)
+
+
+def rows_of(toy):
+    """Return the rows of a toy."""
+    return results[results["toy"] == toy].dropna(axis="columns", how="all")
+
+
+results = record.read("results")
+facts = record.read("facts").set_index("fact")
+first = rows_of("overlapping")
+second = rows_of("touching")
+NAMES = ("solution", "IT", "BT1", "BT2")
+columns = []
+for name in NAMES:
+    columns += [f"{name}: R", f"{name}: L"]
+print(f"{n_draws} draws of {2 * overlap_n} points")
+print(spread(first, columns, 0))
+print(spread(first, [f"{name}: share" for name in NAMES], 2))
+
+# %% tags=["SSS14-F1"]
+share = first["IT: share"]
+above = float((share > 0.8).mean())
+shares = f"{share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}"
+print(f"screened by IT: {shares}; more than 80 % in {above:.0%} of the draws")
+most = {name: first[f"{name}: R"].max() / (2 * overlap_n) for name in ("IT", "solution")}
+print(f"R alone: at most {most['IT']:.0%} by IT, at most {most['solution']:.0%} at the solution")
+print(f"decisions that the solution contradicts: {facts.loc['safe', 'note']}")
+assert facts.loc["safe", "holds"]
+assert (first["IT: share"] >= first["BT1: share"]).all()
+
+# %% [markdown]
+# The paper's number lies among ours, in the upper part. It counts R *and* L together. With these classes less than half of all points are
+# beyond the margin at the solution, so R alone can never be 80 %, although the figure shades R only. The count follows from the paper's
+# words (support vectors are the samples *on* the margin). But a solver has to keep the points of L: not one by one, their sum is enough.
+#
+# The second ball of the intersection test adds decisions in L only. In R the intersection test and BT1 screen the same number of samples, up
+# to one sample.
+#
+# The picture shows the draw nearest to the average. The shaded region is where a point of the class *would be* screened into R. This region
+# is not a half-plane but a wedge within it, because the interval of a margin is as wide as $x$ is long.
+
+
+# %%
+points_of = record.read("points", optional=True)
+shapes_of = record.read("shapes", optional=True)
+older = "An older version computed these rows and kept no points: the figure is not drawn."
 
 
 def picture(name, ax, title):
-    """Draw the points of a picture and their parts; return its shapes."""
+    """Draw the points of a picture in the colours of their sets; return its shapes."""
     points = points_of[points_of["figure"] == name]
     shapes = shapes_of[shapes_of["figure"] == name].set_index("shape")
     masks = ss.Screened((points["part"] == "L").to_numpy(), (points["part"] == "R").to_numpy())
     boundary = shapes.loc["boundary", ["x1", "x2"]].to_numpy(dtype=float)
-    figures.samples(
-        points[["x1", "x2"]].to_numpy(),
-        points["y"].to_numpy(),
-        boundary,
-        masks,
-        ax=ax,
-        title=title(masks),
-    )
+    X = points[["x1", "x2"]].to_numpy()
+    figures.samples(X, points["y"].to_numpy(), boundary, masks, ax=ax, title=title(masks))
     return shapes
 
 
 def ball(shapes, name):
-    """A ball of a picture."""
-    return ss.Sphere(
-        shapes.loc[name, ["x1", "x2"]].to_numpy(dtype=float), float(shapes.loc[name, "size"])
-    )
+    """Return a ball of a picture."""
+    center = shapes.loc[name, ["x1", "x2"]].to_numpy(dtype=float)
+    return ss.Sphere(center, float(shapes.loc[name, "size"]))
 
 
 # %%
 def shade(ax, decide, size=161):
     """Shade where a point of either class would be in R; `decide` maps samples to masks."""
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    a, b = np.meshgrid(np.linspace(left, right, size), np.linspace(low, high, size))
+    a, b = np.meshgrid(np.linspace(*ax.get_xlim(), size), np.linspace(*ax.get_ylim(), size))
     grid = np.column_stack([a.ravel(), b.ravel()])
     both = ss.Samples(np.vstack([grid, grid]), np.repeat([1, -1], len(grid)))
     positive, negative = decide(both).in_R.reshape(2, size, size)
@@ -360,72 +350,60 @@ else:
     record.figure("overlapping", figure)
     figures.show(
         "Dots are points of overlapping classes in the plane, with the boundary of the machine. "
-        "Points that the intersection test screens are coloured, "
-        "those near the boundary are not; the shaded regions are where a further sample would be "
-        "screened into R, dark for one class and light for the other."
+        "Points that the intersection test screens are coloured; points near the boundary are not. "
+        "In the shaded regions a further sample would be screened into R, in the dark one for one "
+        "class and in the light one for the other."
     )
 
 # %% [markdown]
 # ## Classes that hardly touch (SSS13 Figure 4)
 #
-# One rule for a whole interval: the dome test with the solutions for $C_a = 1$ and $C_b = 10$. The variance is printed as 0.75
-# times the identity; the later paper writes its $1.5^2$ as a square, so both readings are run.
+# The dome test with the solutions for $C_a = 1$ and $C_b = 10$ is one rule for the interval between them. The paper prints the variance as
+# 0.75 times the identity. The later paper writes its $1.5^2$ as a square, so 0.75 may be a standard deviation. We run both readings.
 #
-# The same two solutions can do better than a dome, with what the triplet papers have. Each of them decides a sample over a *range*
-# of $C$ (midpoint gap bound, `ss.ranges.midpoint_gap`). A sample is decided on all of $[1, 10]$ if one range covers it, or if the two
+# The same two solutions can screen more than a dome, by a method of the triplet papers. Each of them decides a sample over a *range* of $C$
+# (midpoint gap bound, `ss.ranges.midpoint_gap`). A sample is decided on all of $[1, 10]$ if one range covers this interval, or if the two
 # ranges, up from 1 and down from 10, meet.
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
+columns = ["dome: both", "dome: R", "dome: L", "ranges: both", "ranges: R", "ranges: L"]
 for reading, frame in second.groupby("reading"):
     print(f"{reading}: {n_draws} draws of {2 * apart_n} points")
-    print(
-        spread(
-            frame, ["dome: both", "dome: R", "dome: L", "ranges: both", "ranges: R", "ranges: L"], 0
-        )
-    )
+    print(spread(frame, columns, 0))
 
-# %% tags=["SSS13-F4", "nbval-ignore-output"]
-at_least, one_in_L = {}, {}
+# %% tags=["SSS13-F4"]
 for reading, frame in second.groupby("reading"):
-    at_least[reading] = float((frame["dome: both"] >= 530).mean())
-    one_in_L[reading] = float((frame["dome: L"] <= 1).mean())
-    print(
-        f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one "
-        f"in L in {one_in_L[reading]:.0%}"
-    )
+    at_least = float((frame["dome: both"] >= 530).mean())
+    one_in_L = float((frame["dome: L"] <= 1).mean())
+    print(f"{reading}: 530 or more by the dome in {at_least:.0%} of the draws")
+    print(f"{reading}: at most one in L in {one_in_L:.0%} of the draws")
 for reading, frame in second.groupby("reading"):
-    decided = frame[["dome: both", "ranges: both"]].mean()
-    print(
-        f"{reading}: decided on average by the dome {decided['dome: both']:.0f}, by the ranges "
-        f"{decided['ranges: both']:.0f}"
-    )
+    by_dome = frame["dome: both"].mean()
+    by_ranges = frame["ranges: both"].mean()
+    print(f"{reading}: decided on average by the dome {by_dome:.0f}, by the ranges {by_ranges:.0f}")
 assert facts.loc["safe between", "holds"]
 
 # %% [markdown]
-# 530 is an ordinary number under either reading; a single one in L is more ordinary under the second. From the
-# same two solutions the ranges decide more samples on average than the dome, as they use where the solutions *are*, not just how long
-# they are. Everything is decided for the whole interval:
+# 530 is an ordinary number under both readings. A single sample in L is more frequent under the second reading. From the same two solutions
+# the ranges decide more samples on average than the dome, because they use the positions of the solutions, not only their lengths. All
+# decisions are for the complete interval:
 
-# %% tags=["nbval-ignore-output"]
-print(
-    "at 25 values of C in the interval, for three draws of either reading:",
-    facts.loc["safe between", "note"],
-)
+# %%
+note = facts.loc["safe between", "note"]
+print(f"at 25 values of C in the interval, for three draws of either reading: {note}")
 assert facts.loc["safe between", "holds"]
 
 # %% [markdown]
-# The paper finds it interesting that points close to the border are screened while points far from it are kept. So it is: the width
-# of the interval of a margin grows with the length of $x$, and long vectors that lie *along* the border have it in their interval.
-# How many screened points are closer to the dashed line they have to clear than the kept point that is farthest beyond it:
+# The paper finds it interesting that points close to the border are screened while points far from it are kept. Our draws show the same. The
+# width of the interval of a margin grows with the length of $x$, so a long vector *along* the border has the border in its interval. The cell
+# counts the screened points that are closer to the dashed line of their class than the farthest kept point beyond it.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 of_reading = second[second["reading"] == "variance 0.75"]
 typical = of_reading.loc[(of_reading["dome: both"] - 530).abs().idxmin()]
-print(
-    f"of {typical['dome: R']:.0f} points in R {typical['closer']:.0f} are closer than the "
-    "farthest one kept"
-)
+closer = f"{typical['closer']:.0f} are closer than the farthest kept point"
+print(f"of {typical['dome: R']:.0f} points in R {closer}")
 
 # %%
 def titled(words):
@@ -434,8 +412,9 @@ def titled(words):
 
 
 def in_dome(shapes):
-    """Return a function from samples to what the dome of a picture decides."""
-    region, half = ball(shapes, "ball"), shapes.loc["half-space"]
+    """Return a function from samples to the decisions of the dome of a picture."""
+    region = ball(shapes, "ball")
+    half = shapes.loc["half-space"]
     normal = half[["x1", "x2"]].to_numpy(dtype=float)
     return lambda points: ss.rules.halfspace(
         ss.Problem(points, ss.Hinge()), region, normal, float(half["size"])
@@ -456,55 +435,62 @@ else:
         points.set_rasterized(True)
     record.figure("touching", figure)
     figures.show(
-        "Both panels show points of classes that hardly touch, in the plane. Above, what the dome "
-        "test screens is coloured and shaded; below, what the ranges of the same solutions decide "
-        "is coloured. Points near the boundary of the machine stay undecided in both."
+        "Both panels show points of classes that hardly touch, in the plane. In the upper panel "
+        "points that the dome test screens are coloured, and its region is shaded. In the lower "
+        "panel points that the ranges of the same solutions decide are coloured. Points near the "
+        "boundary of the machine stay undecided in both panels."
     )
 
 # %% [markdown]
-# ## Where the papers' numbers fall
+# ## The papers' numbers among our draws
+
+# %%
+def draw_overlapping(ax):
+    """Draw the histogram of the share that IT screens."""
+    ax.hist(share, bins=20, color=figures.METHODS["IT"]["color"], alpha=0.6)
+    ax.axvline(0.8, color="black", linewidth=1.2)
+    ax.set(title="overlapping; line: the paper", xlabel="share screened by IT", ylabel="draws")
+
+
+def draw_touching(ax):
+    """Draw the histograms of the number of samples that the dome screens."""
+    colours = figures.OTHERS[::3]
+    for (reading, frame), colour in zip(second.groupby("reading"), colours, strict=True):
+        outline = {"histtype": "step", "linewidth": 1.6, "color": colour}
+        ax.hist(frame["dome: both"], bins=20, label=reading, **outline)
+    ax.axvline(530, color="black", linewidth=1.2)
+    ax.set(title="touching; line: the paper", xlabel="samples of 600 screened by the dome")
+    ax.legend(loc="upper left")
+
 
 # %%
 figure, axes = figures.panels(2, width=8.0, height=3.0, sharey=True)
 with plt.rc_context(figures.STYLE):
-    axes[0].hist(share, bins=20, color=figures.METHODS["IT"]["color"], alpha=0.6)
-    axes[0].axvline(0.8, color="black", linewidth=1.2)
-    axes[0].set(title="overlapping; line: the paper", xlabel="share screened by IT", ylabel="draws")
-    for (reading, frame), colour in zip(
-        second.groupby("reading"), figures.OTHERS[::3], strict=True
-    ):
-        axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour,
-                     label=reading)
-    axes[1].axvline(530, color="black", linewidth=1.2)
-    axes[1].set(title="touching; line: the paper", xlabel="samples of 600 screened by the dome")
-    axes[1].legend(loc="upper left")
+    draw_overlapping(axes[0])
+    draw_touching(axes[1])
 record.figure("counts", figure)
+by_reading = second.groupby("reading")["dome: both"].mean()
 figures.show(
-    "Histograms count draws, and a line marks the number of the paper. Left is the "
-    "share screened by IT "
-    f"in the overlapping classes, with a mean of {np.mean(share):.2f}; right are the samples "
-    "screened by "
-    "the dome in the touching classes, with an outline for each reading and means "
-    f"{figures.listed(second.groupby('reading')['dome: both'].mean(), '{:.0f}')}."
+    "Histograms count draws, and a line marks the number of the paper. The left panel has the "
+    f"share screened by IT in the overlapping classes, with a mean of {np.mean(share):.2f}. The "
+    "right panel has the number of samples screened by the dome in the touching classes, with an "
+    f"outline for each reading and means {figures.listed(by_reading, '{:.0f}')}."
 )
 
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`. The papers show one draw each. Their number stands if it is not beyond the central 95 %
-# of our draws. The toy of SSS13 is judged under both readings of its variance. What is certain (no decision is wrong) is a fact.
+# Rules and their histories are in `conclusions.yml`. Each paper shows one draw. Its number stands if it is not beyond the central 95 % of our
+# draws. The toy of SSS13 is judged under both readings of its variance. That no decision is wrong is a fact.
 
 # %%
 percent = 100.0 * share
 holds = judging.told(facts.reset_index())
 values = {"percent": percent, "percent of the second ball": 100.0 * (share - first["BT1: share"])}
-facts_1 = {"safe": holds["safe"]}
-frames = [
-    judging.judge("60-svm-toys", "overlapping classes", {"values": values}, facts=facts_1,
-                  claims=("SSS14-F1", ))
-]
+of_1 = {"facts": {"safe": holds["safe"]}, "claims": ("SSS14-F1",)}
+of_4 = {"facts": {"safe between": holds["safe between"]}, "claims": ("SSS13-F4",)}
+frames = [judging.judge("60-svm-toys", "overlapping classes", {"values": values}, **of_1)]
 for reading, frame in second.groupby("reading", sort=False):
-    facts_4 = {"safe between": holds["safe between"]}
     values = {
         "screened": frame["dome: both"],
         "screened in L": frame["dome: L"],
@@ -512,36 +498,30 @@ for reading, frame in second.groupby("reading", sort=False):
         "ranges over the dome": frame["ranges: both"] - frame["dome: both"],
     }
     of = f"touching classes, {reading}"
-    frames.append(
-        judging.judge("60-svm-toys", of, {"values": values}, facts=facts_4, claims=("SSS13-F4",))
-    )
+    frames.append(judging.judge("60-svm-toys", of, {"values": values}, **of_4))
 conclusions = pd.concat(frames, ignore_index=True)
 record.table("conclusions", conclusions)
 
-# %% tags=["nbval-ignore-output"]
+# %%
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
-dome_mean = {
-    reading: float(frame["dome: both"].mean()) for reading, frame in second.groupby("reading")
+both = second["dome: both"]
+means = [f"{mean:.0f} ({reading})" for reading, mean in by_reading.items()]
+by_ranges = f"ranges of the same two solutions {second['ranges: both'].mean():.0f}"
+overlapping_row = {
+    "quantity": "SSS14 Figure 1: share screened by IT",
+    "paper": "> 0.80",
+    "ours": f"{share.mean():.3f} ({share.min():.3f} to {share.max():.3f})",
+    "note": f"{above:.0%} of {n_draws} draws are above 0.80; R and L together",
 }
-dome_low, dome_high = int(second["dome: both"].min()), int(second["dome: both"].max())
-comparison = [
-    {
-        "quantity": "SSS14 Figure 1: share screened by IT",
-        "paper": "> 0.80",
-        "ours": f"{share.mean():.3f} ({share.min():.3f} to {share.max():.3f})",
-        "note": f"{above:.0%} of {n_draws} draws are above 0.80; R and L together",
-    },
-    {
-        "quantity": "SSS13 Figure 4: samples screened of 600",
-        "paper": "530",
-        "ours": "; ".join(f"{mean:.0f} ({reading})" for reading, mean in dome_mean.items()),
-        "note": f"{dome_low} to {dome_high}; ranges of the same two solutions "
-                f"{second['ranges: both'].mean():.0f}",
-    },
-]
-record.table("comparison", pd.DataFrame(comparison))
+touching_row = {
+    "quantity": "SSS13 Figure 4: samples screened of 600",
+    "paper": "530",
+    "ours": "; ".join(means),
+    "note": f"{both.min():.0f} to {both.max():.0f}; {by_ranges}",
+}
+record.table("comparison", pd.DataFrame([overlapping_row, touching_row]))
 record.summary()
 limits.unregister()
 print("rows:", len(results))
