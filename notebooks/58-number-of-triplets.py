@@ -1,7 +1,7 @@
 # %% [markdown]
 # # How many triplets?
 #
-# STS19 Figure 12: with k neighbours of either kind, an instance has $k^2$ triplets. A larger k costs time. Does a larger k reduce the error
+# STS19 Figure 12 varies k, the number of neighbours that make triplets. With k neighbours of either kind an instance has $k^2$ triplets. A larger k costs time. Does a larger k reduce the error
 # of a nearest-neighbour classifier with the learned metric? Panel (a) has the time of the path with the active set, without and with
 # screening. Panels (b) to (d) have the test error with 10, 20 and 30 neighbours; validation data choose $\lambda$.
 #
@@ -285,7 +285,7 @@ print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format, na
 # value, by Student, covers the bound.
 #
 # "k matters" compares the k that the paper found best for the classifier (6, 12 and 15; the nearest k that we ran) with the smallest k, and
-# with the mean of the others. So our test errors choose nothing. In its figure the paper sees that the active set alone reaches k = 4, 8
+# with the mean of the others. So our test errors choose nothing. The paper reads from its figure that the active set alone reaches k = 4, 8
 # and 9 in the time that the best k take with screening: the next k that we ran has to take longer. Data sets other than phishing have
 # conclusions of our own.
 

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Time of a support vector path, with shrinking and with screening
 #
-# SSS14 Table IV and Figure 5: a path of support vector machines from $C_{\min}$ up to $C = 10^4$. Neighbouring $C$ of its grid are so
+# SSS14 Table IV and Figure 5 follow a path of support vector machines from $C_{\min}$ up to $C = 10^4$. Neighbouring $C$ of its grid are so
 # close that the solution at one of them has a relative error of at most $10^{-3}$ at the next. The paper has six columns. Two of them
 # are the solver on all samples (`full`), and the solver with its own heuristic, which leaves samples out for a while (`shrink`). The
-# other four use these solvers after ball test 1 (`BT1`) or after the intersection test (`IT`). The tests start from the last solution.
+# other four use these solvers after ball test 1 (`BT1`) or after the intersection test (`IT`). The reference of a test is the last solution.
 #
 # We add three columns: the library's default solver, which switches to Newton's method where coordinate descent is slow (`hybrid`), the
-# default solver after the intersection test (`hybrid+IT`), and the same column with screening by the midpoint gap bound during the solve
-# (`ours`). All columns solve the same problems to the same accuracy, with the same kind of warm start, in one process and one thread.
+# default solver after the intersection test (`hybrid+IT`), and the default solver after the intersection test with screening by the midpoint
+# gap bound during the solve (`ours`). All columns solve the same problems to the same accuracy, with the same kind of warm start, in one process and one thread.
 #
 # | paper | here |
 # |---|---|
@@ -594,7 +594,7 @@ figures.show(
 # ## Table IV
 #
 # The table has the seconds of the path, medians over repeats. A `*` marks a column that was stopped. A `!` marks a column that did not
-# reach the accuracy at some $C$ within the allowed sweeps. Below each row are the paper's seconds (another machine, LIBSVM and
+# reach the accuracy at some $C$ within the allowed sweeps. The row below has the paper's seconds (another machine, LIBSVM and
 # LIBLINEAR), always of the complete path up to $C = 10^4$ with $\varepsilon = 10^{-3}$.
 
 # %%
@@ -673,7 +673,7 @@ print(grid_of_kernel["difference"].to_string(float_format="{:.1e}".format))
 # $\varepsilon = 10^{-3}$ up to $C = 10^4$ (or up to the end of the path), and the gap that stands for the paper's stop, and if both
 # columns reached the accuracy on at least 95 % of the path. Any other row is our own, and its note says how far the comparison goes.
 #
-# Of Figure 5 the paper says that IT was never worse than BT1. Its proof has one reference for both tests, so we judge this sentence from
+# The paper says of Figure 5 that IT was never worse than BT1. Its proof has one reference for both tests, so we judge this sentence from
 # the same accurate reference. In the timed columns each test starts from its own last solution, which is accurate to a gap, and rates
 # from different references can cross; a row of our own says where they do. All other readings of that figure are ours.
 
@@ -722,7 +722,7 @@ exact_grid = (C_max, eps) == (1e4, 1e-3)
 whose = "paper" if exact_grid and rtol == STOP and dataset != "gisette_valid" else "own"
 
 # %% [markdown]
-# The facts of a kernel: the objectives of the columns, and the rates of the tests.
+# The facts of a kernel are about the objectives of the columns and the rates of the tests.
 
 
 # %%
@@ -822,7 +822,7 @@ print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 
 # %% [markdown]
-# The seconds of the paper and ours, with a note on each difference of the setting:
+# The table compares the paper's seconds with ours, and notes each difference of the setting.
 
 
 # %%

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Nearest neighbours of text, and how few words they need
 #
-# HDSL19 Tables 2, 3 and 4 and Figures 4, 5 and 6. HDSL learns a similarity from labelled sparse points, and the error of 3 nearest
-# neighbours judges it. This notebook compares it with the dot product, projections with OASIS, diagonal similarities, and support vector
+# This notebook runs HDSL19 Tables 2, 3 and 4 and Figures 4, 5 and 6. HDSL learns a similarity from labelled sparse points. The error of 3
+# nearest neighbours compares this similarity with the dot product, projections with OASIS, diagonal similarities, and support vector
 # machines.
 #
 # At the end you will have seen the errors and feature counts of all methods, how the number of features grows during a training, which
@@ -99,8 +99,8 @@ GRIDS |= {"linear-l2": costs, "linear-l1": costs}
 # halves of 30 % held out, as the paper splits its four-class set.
 #
 # All features are scaled to [0, 1] by their maximum over the training part, so new points may lie outside of this interval. With
-# `reference = "all"` the maxima are those over all parts, which need no label, and all points lie inside. The paper does not say which
-# maxima it uses. Below Tables 3 and 4 a cell shows how much this changes the error of the dot product on dexter.
+# `reference = "all"` the maxima are taken over all parts, which need no label, and all points lie inside. The paper does not say which
+# maxima it uses. A cell below Tables 3 and 4 shows how much this choice changes the error of the dot product on dexter.
 
 # %%
 published = {"dexter": 300, "dorothea": 800}.get(dataset)
@@ -236,7 +236,7 @@ as_printed = is_as_printed()
 # ## Run
 #
 # Each draw has one training for each setting. A training of the Frank-Wolfe method is checked several times, and every check gives an
-# error, so the number of iterations is chosen together with $\lambda$. Of settings with equal errors the first one is chosen: the smallest
+# error, so the number of iterations is chosen together with $\lambda$. If several settings have equal errors, the first one is chosen: the smallest
 # $\lambda$ and the fewest iterations, that is the strongest regularisation. The tables mark a choice at the last check with (last),
 # because more iterations might lower the error further.
 #
@@ -275,7 +275,7 @@ def train(fold, scale, random_state):
 
 
 # %% [markdown]
-# The machines with a polynomial kernel: this function computes the kernel matrix once for all C.
+# This function trains the machines with a polynomial kernel. It computes the kernel matrix once for all C.
 
 
 # %%
@@ -396,7 +396,7 @@ def run(number, fold):
 
 # %% [markdown]
 # Each draw gives one number for every conclusion that does not compare errors. The record keeps the mean and the standard deviation of
-# these numbers over the draws, and of their logarithms for ratios. Of the first draw the record also keeps the data of the figures, and
+# these numbers over the draws, and of their logarithms for ratios. The record also keeps the data of the figures for the first draw, and
 # the cost of its training.
 
 
@@ -527,7 +527,7 @@ def judged(one, error):
 
 
 # %% [markdown]
-# The data of the figures, from the first draw.
+# These functions return the data of the figures, from the first draw.
 
 
 # %%
@@ -569,7 +569,7 @@ def figures_of(one):
 
 
 # %% [markdown]
-# The cost of the first draw's training, and of a pass of OASIS.
+# These functions measure the cost of the first draw's training, and of a pass of OASIS.
 
 
 # %%
@@ -640,7 +640,7 @@ if record.computes:
     record.rows("results", errors)
 
 # %% [markdown]
-# The settings that the halves chose in the first draw:
+# The cell prints the settings that the halves chose in the first draw.
 
 # %%
 results = record.read("results")
@@ -732,8 +732,8 @@ print(table.to_string(float_format="{:.1f}".format, na_rep="-"))
 print(f"binomial standard error of hdsl in one draw: {binomial:.1f} points at {held_out} points")
 
 # %% [markdown]
-# The error of the dot product needs no learning and no choice. On dexter it depends on whose maxima divide the features, those of the
-# training part (`dexter`) or of all parts (`dexter-all`):
+# The error of the dot product needs no learning and no choice. On dexter it depends on the maxima that divide the features: the maxima
+# of the training part (`dexter`) or of all parts (`dexter-all`).
 
 # %%
 for file in sorted(Path("../outputs/paper/72-sparse-text").glob("dexter*/table_errors.csv")):
