@@ -603,7 +603,7 @@ if records:
     test_errors = {name: 100.0 * rows["error"] for name, rows in records.items()}
     slower = {name: rows["slower"] for name, rows in records.items()}
     print(pd.DataFrame(test_errors).to_string(float_format="{:.1f}".format))
-    print(pd.DataFrame(slower).to_string(float_format="{:.2g}".format))
+    print(pd.DataFrame(slower).to_string(float_format="{:.1f}".format))
 
 # %% [markdown]
 # * **Error.** A test part of iris, wine or breast-cancer has 30 to 114 instances. On these sets most methods lie within the intervals of each
