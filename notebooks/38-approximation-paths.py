@@ -69,7 +69,7 @@ figures.show(
 # %% [markdown]
 # ## The claim
 #
-# The scale is that of SSS14: $P_C(w) = \frac12\|w\|^2 + C\,\xi(w)$ is minimised, and
+# We use the scale of SSS14: $P_C(w) = \frac12\|w\|^2 + C\,\xi(w)$ is minimised, and
 # $D(a) = \mathbf 1^\top a - \frac12 a^\top Q a$ is maximised over $0 \le a \le C$. Let $(w_0, a_0)$ be the solutions for
 # $C_0$, $\xi_0 = \xi(w_0)$ and $\rho = C/C_0$. (The book's $\lambda$ is $1/C$, its dual variables are $a/C$, and its
 # objective is $P_C/C$. Relative errors are the same in the two scales.)

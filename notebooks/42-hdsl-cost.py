@@ -1,16 +1,15 @@
 # %% [markdown]
 # # What an iteration costs
 #
-# The matrix to be learned has a million times a million entries, and an iteration takes about a
-# millisecond. This notebook counts where the work is.
+# The learned matrix may have a million times a million entries, but an iteration computes only a few of them. This notebook
+# counts the operations of an iteration.
 #
 # At the end you will have seen
 #
-# * the direction search of the paper, in a few lines that count what they do, and the library beside
-#   it;
-# * the exponents of the printed table in $s$, $T$, $m$, $k$ and $d$, fitted to counts: all of them
-#   hold as upper bounds;
-# * what the table leaves out: the $Tk$ of the away direction looks up six numbers a triplet, and
+# * the direction searches of the paper, in a few lines that count their operations, compared with the library;
+# * the exponents of the printed table in $s$, $T$, $m$, $k$ and $d$, fitted to counts: all printed exponents are true as
+#   upper bounds;
+# * what the table leaves out: the away direction with its cost $Tk$ reads six numbers for each triplet and atom, and
 #   needs random access to the entries of the points;
 # * why the library needs less memory than $T s^2$ and less time than $T k$: it works with pairs of
 #   points in place of triplets;
@@ -30,18 +29,19 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# Data for this notebook: points with exactly $s$ entries at random places, and triplets at random.
+# The data of this notebook are points with exactly $s$ entries at random places, and random triplets.
 
 # %%
 def random_points(n, d, s, seed=0):
+    """Return n points with s of d entries each."""
     rng = np.random.default_rng(seed)
     columns = np.concatenate([np.sort(rng.choice(d, s, replace=False)) for _ in range(n)])
-    return sparse.csr_array(
-        (rng.uniform(0.1, 1.0, n * s), columns, np.arange(0, n * s + 1, s)), shape=(n, d)
-    )
+    values = rng.uniform(0.1, 1.0, n * s)
+    return sparse.csr_array((values, columns, np.arange(0, n * s + 1, s)), shape=(n, d))
 
 
 def some_triplets(n, T, seed=1):
+    """Return T random triplets of n points."""
     rng = np.random.default_rng(seed)
     x = rng.integers(0, n, T)
     first, second = rng.integers(1, n // 2, (2, T))
@@ -49,45 +49,43 @@ def some_triplets(n, T, seed=1):
 
 
 # %% [markdown]
-# The gradient is a matrix with a row and a column for each feature, here 60. A dot is an entry that
-# is not 0, and a triplet makes some $s^2$ of them. The value of an atom depends on three entries:
-# those of its two features on the diagonal, and the one that they share. The exact search (left)
-# looks at all dots. The heuristic (right) draws a feature, looks at the diagonal and at the row of
-# this feature, finds the best partner there, and then looks at the row of the partner. Only these
+# The gradient is a matrix with a row and a column for each of 60 features. A dot is an entry that
+# is not 0. Each triplet makes about $s^2$ such entries. The value of an atom depends on three entries:
+# the diagonal entries of its two features, and the entry in the row of one feature and the column of the other feature. The
+# exact search (left) reads all dots. The heuristic (right) draws a feature. It reads the diagonal and the row of
+# this feature, finds the best partner in this row, and then reads the row of the partner. Only these
 # entries have to be computed.
 
 # %%
-few, listed = random_points(40, 60, 4), some_triplets(40, 30)
+few = random_points(40, 60, 4)
+listed = some_triplets(40, 30)
 x, y, z = (few.toarray()[column] for column in listed.T)
 gradient = -(x.T @ (y - z) + (y - z).T @ x)  # both orders of the two features
 first = few.indices[0]
 second = np.argmax(np.abs(gradient[first]) * (np.arange(60) != first))
 seen = np.eye(60, dtype=bool)
 seen[[first, second]] = True
+
+# %%
+nonzero = gradient != 0
 figure, axes = figures.panels(2, height=4.0)
-for ax, looked_at, title in ((axes[0], np.ones_like(seen), "exact"), (axes[1], seen, "heuristic")):
-    for mask, colour in (
-        ((gradient != 0) & ~looked_at, "#CCCCCC"),
-        ((gradient != 0) & looked_at, figures.OTHERS[1]),
-    ):
-        ax.plot(*np.nonzero(mask)[::-1], "s", color=colour, markersize=2)
+for ax, read, title in ((axes[0], np.ones_like(seen), "exact"), (axes[1], seen, "heuristic")):
+    ax.plot(*np.nonzero(nonzero & ~read)[::-1], "s", color="#CCCCCC", markersize=2)
+    ax.plot(*np.nonzero(nonzero & read)[::-1], "s", color=figures.OTHERS[1], markersize=2)
     ax.set(aspect="equal", xlabel="feature", ylabel="feature", ylim=(60, -1), xlim=(-1, 60))
-    ax.set_title(f"{title}: {np.sum((gradient != 0) & looked_at)} entries", loc="left", fontsize=10)
+    ax.set_title(f"{title}: {np.sum(nonzero & read)} entries", loc="left", fontsize=10)
 figures.show(
-    f"Both panels show a matrix of {seen.shape[0]} by {seen.shape[1]} features, with "
-    "a dot for each of "
-    f"the {np.count_nonzero(gradient)} entries that are not 0. Left, all dots are "
-    "coloured: the exact "
-    f"search looks at all. Right, {np.sum((gradient != 0) & seen)} are coloured, on the "
-    "diagonal and on a "
-    "pair of rows, which the heuristic looks at."
+    f"Each panel shows a matrix of {seen.shape[0]} by {seen.shape[1]} features, with a dot for "
+    f"each of the {np.count_nonzero(gradient)} entries that are not 0. Left, all dots are "
+    "coloured, because the exact search reads all of them. Right, the coloured dots are the "
+    f"{np.sum(nonzero & seen)} entries that the heuristic reads: the diagonal and a pair of rows."
 )
 
 # %% [markdown]
 # ## The claim
 #
-# There are $T$ triplets of points with $s$ entries each and mini-batches of $m$ triplets (the paper
-# writes $M$). HDSL19 Table 1 has the cost of iteration $k$, without logarithms:
+# There are $T$ triplets of points with $s$ entries each, and mini-batches of $m$ triplets (the paper
+# writes $M$). HDSL19 Table 1 gives the cost of iteration $k$, without logarithms:
 #
 # | direction | time | memory |
 # |---|---|---|
@@ -95,13 +93,13 @@ figures.show(
 # | mini-batch | $m s^2 + T k$ | $T + m s^2 + k$ |
 # | mini-batch and heuristic | $m s + T k$ | $T + m s + k$ |
 #
-# No entry depends on $d$. The points themselves, $n s$ numbers, are not counted.
+# No cost in the table depends on $d$. The table does not count the points, which are $n s$ numbers.
 #
 # | assumption | needed for |
 # |---|---|
-# | points with $s$ entries, $s$ not growing with $d$ | "no $d$" |
-# | an entry of a point found in $O(1)$ | $T k$ |
-# | $k$ iterations leave at most $k + 1$ atoms | $T k$ |
+# | points with $s$ entries, $s$ does not grow with $d$ | no cost depends on $d$ |
+# | access to an entry of a point in $O(1)$ | $T k$ |
+# | at most $k + 1$ atoms after $k$ iterations | $T k$ |
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -109,23 +107,23 @@ figures.show(
 # | | |
 # |---|---|
 # | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ for $u \le 0$ |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$; its corners are the *atoms* |
 # | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
 # | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
 #
 # </details>
 
 # %% [markdown]
-# ## The paper's directions, counting
+# ## The paper's directions, with counts
 #
-# The exact search adds up $G$ triplet by triplet in a dictionary of entries. The heuristic computes
-# the diagonal, a row and another row, and for a row it needs only the triplets that have its feature.
-# `visits` counts the multiplications and the entries that are looked at.
+# The exact search sums $G$ over the triplets, in a dictionary of entries. The heuristic computes
+# the diagonal and two rows. For a row it needs only the triplets that have its feature.
+# `visits` counts the multiplications and the entries that a search reads. Every triplet has the slope 1.
 
 # %%
 def rows_of(X):
-    """The points as dictionaries."""
+    """Return the points as dictionaries."""
     return [
         dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
         for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
@@ -133,6 +131,7 @@ def rows_of(X):
 
 
 def difference(y, z):
+    """Return the difference of two points."""
     step = dict(y)
     for j, value in z.items():
         step[j] = step.get(j, 0.0) - value
@@ -141,8 +140,9 @@ def difference(y, z):
 
 # %%
 def exact_counted(points, triplets):
-    """Best value over all atoms for slopes 1, visits, entries kept."""
-    G, visits = {}, 0
+    """Return the best value over all atoms, the visits, and the number of stored entries."""
+    G = {}
+    visits = 0
     for x, y, z in triplets.tolist():
         step = difference(points[y], points[z])
         for i, a in points[x].items():
@@ -161,12 +161,15 @@ def exact_counted(points, triplets):
 
 # %%
 def row_counted(triplets, points, steps, feature):
-    """The row of a feature in G plus its transpose, for slopes 1, and visits."""
-    row, visits = {}, 0
+    """Return the row of a feature in G plus its transpose, and the visits."""
+    row = {}
+    visits = 0
     for x, step in zip(triplets[:, 0].tolist(), steps, strict=True):
         visits += 2
         for one, other in ((points[x], step), (step, points[x])):
-            for j, b in other.items() if feature in one else ():
+            if feature not in one:
+                continue
+            for j, b in other.items():
                 row[j] = row.get(j, 0.0) + one[feature] * b
                 visits += 1
     return row, visits
@@ -174,37 +177,36 @@ def row_counted(triplets, points, steps, feature):
 
 # %%
 def heuristic_counted(points, triplets, first):
-    """Value of the atom found from a feature for slopes 1, visits, entries kept."""
-    diagonal, visits = {}, 0
+    """Return the value of the atom that the heuristic finds from a feature, the visits, and the
+    number of stored entries."""
+    diagonal = {}
+    visits = 0
     steps = [difference(points[y], points[z]) for _, y, z in triplets.tolist()]
     for x, step in zip(triplets[:, 0].tolist(), steps, strict=True):
         for i, a in points[x].items():
             visits += 1
             if i in step:
                 diagonal[i] = diagonal.get(i, 0.0) + a * step[i]
-    kept, feature = len(diagonal), first
+    stored = len(diagonal)
+    feature = first
     for _ in range(2):
         row, more = row_counted(triplets, points, steps, feature)
-        visits += more
-        values = {
-            j: diagonal.get(j, 0.0) + abs(row.get(j, 0.0))
-            for j in row.keys() | diagonal.keys()
-            if j != feature
-        }
-        here = diagonal.get(feature, 0.0)
+        others = (row.keys() | diagonal.keys()) - {feature}
+        values = {j: diagonal.get(j, 0.0) + abs(row.get(j, 0.0)) for j in others}
+        own = diagonal.get(feature, 0.0)
         feature, value = max(values.items(), key=lambda item: item[1])
-        kept, visits = max(kept, len(diagonal) + len(row)), visits + len(values)
-    return here + value, visits, kept
+        stored = max(stored, len(diagonal) + len(row))
+        visits += more + len(values)
+    return own + value, visits, stored
 
 # %% [markdown]
 # ## Does it match?
 #
-# We compare the value of the best atom, and the value of the atom that the heuristic finds from each
-# of several features.
+# We compare the values of the best atom, and the values of the atoms that the heuristic finds from several features.
 
 # %%
 class First:
-    """Stands for a random generator, and draws the feature it is told."""
+    """Replaces a random generator, and draws the given feature."""
 
     def __init__(self, feature):
         self.feature = feature
@@ -213,42 +215,48 @@ class First:
         return self.feature
 
 
-X, triplets = random_points(60, 80, 8), some_triplets(60, 150)
-points, constraints = rows_of(X), Constraints(X, triplets)
+X = random_points(60, 80, 8)
+triplets = some_triplets(60, 150)
+points = rows_of(X)
+constraints = Constraints(X, triplets)
 constraints.set_slopes(np.ones(len(triplets)))
-slow, visits, kept = exact_counted(points, triplets)
+slow, visits, stored = exact_counted(points, triplets)
 assert np.isclose(slow, exact(constraints).value)
-for first in range(0, 80, 8):
-    assert np.isclose(
-        heuristic_counted(points, triplets, first)[0], heuristic(constraints, First(first)).value
-    )
-print(
-    f"best value {slow:.4f} from {visits} visits, {kept} entries kept; library: equal, "
-    "from 10 first features, too"
-)
+firsts = range(0, 80, 8)
+for first in firsts:
+    value = heuristic_counted(points, triplets, first)[0]
+    assert np.isclose(value, heuristic(constraints, First(first)).value)
+print(f"best value {slow:.4f} from {visits} visits, {stored} stored entries; ", end="")
+print("the library finds the same value")
+print(f"from each of {len(firsts)} first features the library's heuristic finds the same value")
 
 # %% [markdown]
 # ## Exponents
 #
-# One of $d$, $s$, $T$ varies and the others stay. The exponent is the slope of the logarithm of the
-# visits. The heuristic starts at a feature of the first points, so that its row is not empty, and its
+# One of $d$, $s$ and $T$ varies, and the other two are fixed. The exponent is the slope of the logarithm of the
+# visits. The heuristic starts at a feature of the first points, so that its row is not empty. Its
 # visits are averaged over six such features.
 
 # %%
 def exponent(x, y):
+    """Return the power of x with which y grows."""
     return np.polyfit(np.log(x), np.log(y), 1)[0]
 
 
 def measured(n=150, d=20_000, s=12, T=300):
-    X, triplets = random_points(n, d, s), some_triplets(n, T)
+    """Return visits and stored entries of the exact search, and then of the heuristic."""
+    X = random_points(n, d, s)
+    triplets = some_triplets(n, T)
     points = rows_of(X)
-    _, all_visits, all_kept = exact_counted(points, triplets)
+    _, all_visits, all_stored = exact_counted(points, triplets)
     few = [heuristic_counted(points, triplets, first)[1:] for first in X.indices[:6].tolist()]
-    return all_visits, all_kept, *np.mean(few, axis=0)
+    return all_visits, all_stored, *np.mean(few, axis=0)
 
 
 ranges = {"d": (2_000, 20_000, 200_000, 1_000_000), "s": (5, 10, 20, 40), "T": (100, 200, 400, 800)}
-names = ("exact: visits", "exact: entries kept", "heuristic: visits", "heuristic: entries kept")
+names = (
+    "exact: visits", "exact: stored entries", "heuristic: visits", "heuristic: stored entries",
+)
 counts = {
     key: np.array([measured(**{key: value}) for value in values]) for key, values in ranges.items()
 }
@@ -272,10 +280,10 @@ for key, values in ranges.items():
     for value, row in zip(values, counts[key], strict=True):
         setting = {"d": 20_000, "s": 12, "T": 300} | {key: value}
         T, s = setting["T"], setting["s"]
-        assert np.all(row <= np.array((4 * T * s * s, 2 * T * s * s, 12 * T * s, 3 * T * s))), (
-            setting
-        )
-print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
+        limits = np.array((4 * T * s * s, 2 * T * s * s, 12 * T * s, 3 * T * s))
+        assert np.all(row <= limits), setting
+print("exact search: at most 4 T s^2 visits and 2 T s^2 stored entries; ", end="")
+print("heuristic: at most 12 T s visits and 3 T s stored entries")
 
 # %%
 figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
@@ -286,9 +294,8 @@ for ax, key in zip(axes, ranges, strict=True):
         "heuristic": (ranges[key], counts[key][:, 2]),
     }
     spans.append(f"Against {key}: {figures.ends(named, '{:.1e}')}")
-    figures.lines(
-        named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
-    )
+    labels = {"xlabel": key, "ylabel": "visits", "title": f"against {key}"}
+    figures.lines(named, ax=ax, log="xy", marks=True, **labels)
 figures.show(
     "Lines show the visits of a direction against the dimension d, the nonzeros s and the "
     "triplets T, on logarithmic axes. From the left end to the right end they change as follows. "
@@ -296,28 +303,27 @@ figures.show(
 )
 
 # %% [markdown]
-# The heuristic keeps at most $3 T s$ entries, and mostly fewer. The exact search needs much memory
-# for the entries that it keeps. When points are sparse there are nearly $2 T s^2$ of them, because
-# hardly any two triplets share one.
+# The heuristic stores at most $3 T s$ entries, and usually fewer. The exact search needs much more memory. For sparse points
+# it stores nearly $2 T s^2$ entries, because few entries belong to two triplets.
 #
 # ## A mini-batch
 #
-# The search for a direction visits only the triplets of the batch. So the $m s^2$ and the $m s$ of
-# the table are the counts from above with $m$ in place of $T$. The line search still needs the
+# The search for a direction visits only the triplets of the batch. So $m s^2$ and $m s$ in
+# the table are the counts above with $m$ in place of $T$. The line search still needs the
 # margins of all $T$ triplets.
 
 # %% tags=["HDSL19-B1"]
-X, triplets = random_points(150, 20_000, 12), some_triplets(150, 3200)
-points, rng, batches = rows_of(X), np.random.default_rng(2), (100, 200, 400, 800)
+X = random_points(150, 20_000, 12)
+triplets = some_triplets(150, 3200)
+points = rows_of(X)
+rng = np.random.default_rng(2)
+batches = (100, 200, 400, 800)
 by_batch = []
 for m in batches:
     batch = triplets[rng.choice(len(triplets), m, replace=False)]
-    by_batch.append(
-        (
-            exact_counted(points, batch)[1],
-            np.mean([heuristic_counted(points, batch, f)[1] for f in X.indices[:4].tolist()]),
-        )
-    )
+    of_exact = exact_counted(points, batch)[1]
+    of_heuristic = [heuristic_counted(points, batch, f)[1] for f in X.indices[:4].tolist()]
+    by_batch.append((of_exact, np.mean(of_heuristic)))
 powers = [exponent(batches, column) for column in np.array(by_batch).T]
 print(f"exponents in m: exact {powers[0]:.2f}, heuristic {powers[1]:.2f}")
 assert all(abs(power - 1) < 0.1 for power in powers)
@@ -327,44 +333,49 @@ assert all(abs(power - 1) < 0.1 for power in powers)
 #
 # The value of an active atom is
 # $\langle B, G\rangle = -\frac\lambda T \sum_t g_t\, (x_i \pm x_j)(v_i \pm v_j)$ with $v = y - z$.
-# For each of $k$ atoms it needs six numbers of three points a triplet, which is $T k$ in all, or
-# $T k \log s$ if a point is a list of entries that must be searched. The library adds up the slopes
+# For each of $k$ atoms and each triplet it needs six numbers of three points, so the cost is $T k$. If a point is a list of
+# entries that must be searched, the cost is $T k \log s$. The library sums the slopes
 # of all triplets in one sparse matrix between points,
 #
 # $$W = \sum_t g_t\, (e_x e_y^\top - e_x e_z^\top), \qquad -\tfrac{T}{\lambda} \langle B, G\rangle = p^\top W p,
-# \qquad p = X (e_i \pm e_j) ,$$
+# \qquad p = X (e_i \pm e_j) .$$
 #
 # For an atom it visits only the points that *have* its features, and their partners in $W$. We count
-# these visits for the active atoms of a real run:
+# these visits for the active atoms of a run:
 
 # %%
 def pairs_of(triplets):
+    """Return the different pairs (x, y) and (x, z) of the triplets."""
     return np.unique(np.vstack((triplets[:, :2], triplets[:, ::2])), axis=0)
 
 
 def away_visits(X, triplets, atoms):
-    """Partners of the points that have the rarer feature of an atom, summed over the atoms."""
+    """Count the partners of the points that have the rarer feature of an atom, summed over the
+    atoms."""
     partners = np.bincount(pairs_of(triplets).ravel(), minlength=X.shape[0])
     columns = X.tocsc()
     size = np.diff(columns.indptr)
     rarer = np.where(size[atoms[:, 0]] <= size[atoms[:, 1]], atoms[:, 0], atoms[:, 1])
-    touched = np.array(
-        [partners[columns.indices[columns.indptr[i] : columns.indptr[i + 1]]].sum() for i in rarer]
-    )
-    return np.cumsum(touched)
+    visits = []
+    for i in rarer:
+        having = columns.indices[columns.indptr[i] : columns.indptr[i + 1]]
+        visits.append(partners[having].sum())
+    return np.cumsum(visits)
 
 
 # %% tags=["HDSL19-B1", "nbval-ignore-output"]
-X, triplets = random_points(300, 3000, 20), some_triplets(300, 3000)
+X = random_points(300, 3000, 20)
+triplets = some_triplets(300, 3000)
 solver = FrankWolfe(30.0, forward="exact", max_iter=120).fit(X, triplets)
 atoms = np.random.default_rng(3).permutation(solver.similarity_.atoms)
-visits, k = away_visits(X, triplets, atoms), np.arange(1, len(atoms) + 1)
+visits = away_visits(X, triplets, atoms)
+k = np.arange(1, len(atoms) + 1)
+power = exponent(k[5:], visits[5:])
 print(f"{len(atoms)} active atoms after 120 iterations")
-print(
-    f"exponent in k: {exponent(k[5:], visits[5:]):.2f};  visits / (T k): "
-    f"{visits[-1] / (3000 * k[-1]):.4f}"
-)
-assert abs(exponent(k[5:], visits[5:]) - 1) < 0.1 and np.all(visits <= 3000 * k)
+print(f"exponent in k: {power:.2f};  visits / (T k): {visits[-1] / (3000 * k[-1]):.4f}")
+assert abs(power - 1) < 0.1 and np.all(visits <= 3000 * k)
+
+# %% tags=["HDSL19-B1"]
 values = np.empty(len(atoms))
 constraints = Constraints(X, triplets)
 slopes = np.random.default_rng(4).uniform(size=3000)
@@ -377,38 +388,42 @@ by_triplets = [
     for i, j, sign in atoms
 ]
 assert np.allclose(constraints.atom_values(compact, values), by_triplets)
-print("library and sum over triplets: equal")
+print(f"for {len(atoms)} atoms the library's value is the sum over the triplets, to 1e-5 of it")
 
 # %% [markdown]
 # ## Memory
 #
 # The library stores the points by row and by column, the triplets and the entries of $W$. It also
-# stores the shared features of each pair, if that list is no longer than these arrays. It never stores
-# $G$. Here is the size of all its arrays, in numbers of 8 bytes for each triplet and stored entry:
+# stores the shared features of each pair, if their list is no longer than these arrays. It never stores
+# $G$. The table shows the size of all its arrays, in numbers of 8 bytes, in total and for each triplet and stored entry:
 
-# %% tags=["HDSL19-B1"]
+# %%
 def arrays_in(thing):
+    """Return the number of bytes of the arrays in an object."""
     if isinstance(thing, np.ndarray):
         return thing.nbytes
     if isinstance(thing, tuple | list):
         return sum(map(arrays_in, thing))
-    return (
-        sum(map(arrays_in, (thing.indptr, thing.indices, thing.data)))
-        if sparse.issparse(thing)
-        else 0
-    )
+    if sparse.issparse(thing):
+        return sum(map(arrays_in, (thing.indptr, thing.indices, thing.data)))
+    return 0
 
 
-def size_of(n=300, d=10_000, s=20, T=3000):
+def size_of(n, d, s, T):
+    """Return the size of the library's arrays, in numbers of 8 bytes."""
     constraints = Constraints(random_points(n, d, s), some_triplets(n, T))
     return sum(map(arrays_in, vars(constraints).values())) / 8.0
 
 
+# %% tags=["HDSL19-B1"]
+usual = {"n": 300, "d": 10_000, "s": 20, "T": 3000}
+changes = (
+    {}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T": 12_000}, {"n": 1200},
+)
 print("   n        d    s      T   numbers   per (T + nnz)   T s^2")
 shown = []
-for change in ({}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T": 12_000},
-               {"n": 1200}):
-    setting = {"n": 300, "d": 10_000, "s": 20, "T": 3000} | change
+for change in changes:
+    setting = usual | change
     n, d, s, T = setting.values()
     numbers = size_of(**setting)
     shown.append(numbers / (T + n * s))
@@ -416,38 +431,37 @@ for change in ({}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T":
 assert max(shown) < 20.0 and shown[2] < 1.3 * shown[0]
 
 # %% [markdown]
-# The memory is a constant times $T + \mathrm{nnz}(X)$, whatever $d$ is. The $T s^2$ of the table does
-# not occur, because the rows of the gradient are computed on demand and not stored.
+# The memory is at most a constant times $T + \mathrm{nnz}(X)$, for every $d$. The library needs no $T s^2$ numbers, because it
+# computes the rows of the gradient when it needs them, and does not store them.
 #
 # ## Seconds
 #
-# Here is the processor time of the library, on the machine that made this page. First against $d$,
+# The next cells measure the processor time of the library, on the machine that made this page. The first table varies $d$,
 # for 500 points of 30 entries and 5000 triplets.
 
 # %%
 def seconds(function, before, repeats=9):
-    """Median processor time of a call."""
-    found = []
+    """Return the median processor time of a call."""
+    times = []
     for _ in range(repeats + 1):
         before()
         begun = time.process_time()
         function()
-        found.append(time.process_time() - begun)
-    return np.median(found[1:])
+        times.append(time.process_time() - begun)
+    return np.median(times[1:])
 
 
 def timed(n=500, d=10_000, s=30, T=5000):
-    constraints, rng = (
-        Constraints(random_points(n, d, s), some_triplets(n, T)),
-        np.random.default_rng(0),
-    )
+    """Return the processor times of the heuristic and of the exact search."""
+    constraints = Constraints(random_points(n, d, s), some_triplets(n, T))
+    rng = np.random.default_rng(0)
 
     def before():
         constraints.set_slopes(np.ones(T))
 
-    return seconds(lambda: heuristic(constraints, rng), before), seconds(
-        lambda: exact(constraints), before, 2
-    )
+    of_heuristic = seconds(lambda: heuristic(constraints, rng), before)
+    of_exact = seconds(lambda: exact(constraints), before, 2)
+    return of_heuristic, of_exact
 
 
 # %% tags=["nbval-ignore-output"]
@@ -455,24 +469,25 @@ dimensions = (10_000, 100_000, 1_000_000)
 by_d = np.array([timed(d=d) for d in dimensions])
 iterations = []
 for d in dimensions:
-    X, triplets = random_points(500, d, 30), some_triplets(500, 5000)
+    X = random_points(500, d, 30)
+    triplets = some_triplets(500, 5000)
     begun = time.process_time()
     FrankWolfe(30.0, max_iter=300).fit(X, triplets)
     iterations.append((time.process_time() - begun) / 300)
 print("        d   heuristic   exact   iteration (microseconds)")
-for d, (short, long), whole in zip(dimensions, by_d, iterations, strict=True):
-    print(f"{d:9} {1e6 * short:11.0f} {1e6 * long:7.0f} {1e6 * whole:11.0f}")
-print(f"an iteration at d = 10^6 / at d = 10^4: {iterations[-1] / iterations[0]:.2f}")
+for d, (of_heuristic, of_exact), iteration in zip(dimensions, by_d, iterations, strict=True):
+    print(f"{d:9} {1e6 * of_heuristic:11.0f} {1e6 * of_exact:7.0f} {1e6 * iteration:11.0f}")
+print("time of an iteration at d = 10^6, divided by the time at d = 10^4: ", end="")
+print(f"{iterations[-1] / iterations[0]:.2f}")
 
 # %% tags=["nbval-ignore-output"]
 larger = {"s": (15, 30, 60, 120), "T": (2500, 5000, 10_000, 20_000)}
 by = {key: np.array([timed(**{key: value}) for value in values]) for key, values in larger.items()}
+measurements = [("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)]
 figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
 spans = []
-for ax, (key, x, y) in zip(
-    axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True
-):
-    named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
+for ax, (key, x, y) in zip(axes, measurements, strict=True):
+    named = {"exact": (x, 1e3 * y[:, 1]), "heuristic": (x, 1e3 * y[:, 0])}
     spans.append(f"Against {key}: {figures.ends(named, '{:.2g}')}")
     figures.lines(named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="ms",
                   title=f"processor time against {key}")
@@ -486,41 +501,41 @@ for key in larger:
     print(f"exponent of the time in {key}: heuristic {powers[0]:.2f}, exact {powers[1]:.2f}")
 
 # %% [markdown]
-# At these sizes the exponents of the time are below those of the counts, because each call has fixed
+# At these sizes the exponents of the time are smaller than the exponents of the counts, because each call has fixed
 # costs and makes passes over all features in use.
 #
 # ## Break it
 #
-# "No $d$" assumes that $s$ does not grow with $d$. For dense points $s = d$, and the exponents in $d$
+# The costs do not depend on $d$ only if $s$ does not grow with $d$. For dense points $s = d$, and the exponents in $d$
 # are 2 and 1.
 
 # %%
 widths = (8, 16, 32, 64)
 dense = []
 for d in widths:
-    X, triplets = random_points(40, d, d), some_triplets(40, 60)
-    points = rows_of(X)
+    points = rows_of(random_points(40, d, d))
+    triplets = some_triplets(40, 60)
     dense.append((exact_counted(points, triplets)[1], heuristic_counted(points, triplets, 0)[1]))
 powers = [exponent(widths, column) for column in np.array(dense).T]
 print(f"dense points, exponents in d: exact {powers[0]:.2f}, heuristic {powers[1]:.2f}")
 assert abs(powers[0] - 2) < 0.1 and abs(powers[1] - 1) < 0.15
 
 # %% [markdown]
-# Only the cost of an iteration does not depend on $d$. What an iteration of the heuristic achieves
-# depends on it, as notebook [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb) shows.
+# The counts of an iteration do not depend on $d$. But the progress of a heuristic iteration
+# depends on $d$, as notebook [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb) shows.
 #
 # ## Exercise
 #
 # The triplets of the paper combine 3 targets and 5 impostors of each point: $T = 15 n$. How many
-# entries has $W$? What does that mean for the cost of a row of the gradient if there were 20 of each?
+# entries does $W$ have? How does the cost of a row of the gradient change with 20 targets and 20 impostors?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# A triplet $(x, y, z)$ contributes to the pairs $(x, y)$ and $(x, z)$ only. The triplets of $p$
+# A triplet $(x, y, z)$ contributes to the pairs $(x, y)$ and $(x, z)$ only. The triplets of a point with $p$
 # targets and $q$ impostors have $p + q$ pairs. So $W$ has at most $8n$ entries for $15 n$ triplets,
-# and $40 n$ for $400 n$. A row costs as much as its pairs: 27 times as many triplets cost 5 times as
-# much. Only the slopes, a pass over $T$ numbers, grow with $T$.
+# and at most $40 n$ entries for $400 n$ triplets. The cost of a row is proportional to its pairs: 27 times as many triplets
+# cost 5 times as much. Only the slopes, a pass over $T$ numbers, grow with $T$.
 #
 # </details>
 
@@ -528,24 +543,22 @@ assert abs(powers[0] - 2) < 0.1 and abs(powers[1] - 1) < 0.15
 points, labels = datasets.load("digits", return_X_y=True)
 for p, q in ((3, 5), (20, 20)):
     triplets = nearest_triplets(points[:200], labels[:200], p, q)
-    full = np.bincount(triplets[:, 0])
-    whole = triplets[np.isin(triplets[:, 0], np.flatnonzero(full == p * q))]
-    print(
-        f"{p:2} x {q:2}: {len(triplets) / 200:6.1f} triplets and "
-        f"{len(pairs_of(triplets)) / 200:5.1f} pairs a point"
-    )
-    assert len(pairs_of(whole)) * p * q == len(whole) * (p + q)
+    with_all = np.flatnonzero(np.bincount(triplets[:, 0]) == p * q)
+    complete = triplets[np.isin(triplets[:, 0], with_all)]
+    print(f"{p:2} targets, {q:2} impostors: {len(triplets) / 200:6.1f} triplets ", end="")
+    print(f"and {len(pairs_of(triplets)) / 200:5.1f} pairs for each point")
+    assert len(pairs_of(complete)) * p * q == len(complete) * (p + q)
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Slopes.** Triplets with margin 1 or more have slope 0 and are skipped; the counts above are for
+# * **Slopes.** Triplets with margin 1 or more have slope 0, and the solver skips them. The counts above are for
 #   slopes of 1, the worst case.
-# * **Exact search in the library.** It bounds every row by the Cauchy-Schwarz inequality and searches
-#   the rows by decreasing bound until no other row can win. It needs no $T s^2$ entries, but in bad
-#   cases it computes many rows of $O(\mathrm{nnz}(X))$ each.
+# * **Exact search in the library.** The library bounds every row by the Cauchy-Schwarz inequality. It searches
+#   the rows by decreasing bound until no remaining row can have a better atom. It needs no $T s^2$ entries, but in the worst
+#   case it computes many rows of $O(\mathrm{nnz}(X))$ each.
 # * **Line search.** It makes a few passes over $T$ numbers.
-# * **Logarithms** are left out of the table. A look-up in a dictionary takes constant time on
+# * **Logarithms.** The table leaves them out. A look-up in a dictionary takes constant time on
 #   average.
 #
 # ## References
