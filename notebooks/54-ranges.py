@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Screening whole ranges of lambda
 #
-# STS19 Figure 8: one reference, solved at $\lambda_0$, proves for each triplet an interval of $\lambda$ over which its
-# category is certain. A map shows what share of the triplets is decided at $\lambda$ (vertical) by the reference of
-# $\lambda_0$ (horizontal), for references of two accuracies.
+# STS19 Figure 8 is about ranges of $\lambda$. The reference is a solution for $\lambda_0$. For each triplet it proves an
+# interval of $\lambda$ in which the category of the triplet is certain. A map shows the share of the triplets that the
+# reference for $\lambda_0$ (horizontal) decides at $\lambda$ (vertical), for references of two accuracies.
 #
-# The paper draws the ranges of `RRPB`. We add those of the duality gap and the midpoint ball (`DGB`, `MGB`), which need
-# no solution but only a feasible point. At the end you will have seen for which $\lambda$ one solution decides, how
-# this depends on its accuracy, and a check against the solutions themselves.
+# The paper draws the ranges of `RRPB`. We add the ranges of the duality gap bound and the midpoint gap bound (`DGB`,
+# `MGB`), which need only a feasible point. At the end you will have seen for which $\lambda$ one solution decides triplets,
+# how this depends on its accuracy, and a check against the solutions at other $\lambda$.
 #
 # Run it at another size with `safescreen run 54-ranges --profile laptop`.
 
@@ -16,12 +16,12 @@
 #
 # | name | meaning | paper |
 # |---|---|---|
-# | `dataset`, `k` | data set; neighbours of either kind, 0: the paper's (iris and wine: all) | segment, 20 |
-# | `fraction`, `draws`, `seed` | share of the instances drawn at random, how often, and the seed | 0.9, 5 |
+# | `dataset`, `k` | data set; number of targets and of impostors, 0: the paper's (iris and wine: all) | segment, 20 |
+# | `fraction`, `draws`, `seed` | share of the instances in a random draw, number of draws, seed | 0.9, 5 |
 # | `gamma`, `ratio`, `n_lams` | smoothing; $\lambda_t/\lambda_{t-1}$; how many $\lambda$ at most (0: paper's rule) | 0.05, 0.9 |
 # | `accuracies` | duality gaps of the references, absolute, or `relative` to the objective | $10^{-4}$, $10^{-6}$ |
-# | `every` | each so-many-th $\lambda$ of the path is a reference of the other balls too | |
-# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
+# | `every` | with 6, every sixth $\lambda$ of the path is also a reference for the other balls | |
+# | `output_dir`, `rows_dir` | folder for the files; folder of an earlier run, to show its rows without computing | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -38,7 +38,7 @@ every = 6
 output_dir = ""
 rows_dir = ""
 
-# %% tags=["nbval-ignore-output"]
+# %%
 import time
 
 import matplotlib.pyplot as plt
@@ -63,7 +63,7 @@ def accuracy(gap):
     return {"rtol": gap, "tol": 0.0} if relative else {"rtol": 0.0, "tol": gap}
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 if record.computes:
     problems = []
     grids = []
@@ -81,9 +81,9 @@ if record.computes:
 # %% [markdown]
 # ## Figure 8: the maps
 #
-# One path for each accuracy and draw, the first draw is shown. The rate at $\lambda$ is the paper's: decided triplets over those outside the
-# quadratic piece at the solution *for* $\lambda$. Intervals are counted by their sorted ends, so that a column
-# of the map costs one pass over the triplets and not one for each $\lambda$.
+# The cells compute a path for each accuracy and draw, and show the first draw. The rate at $\lambda$ is the paper's: the number of decided triplets,
+# divided by the number of triplets outside the quadratic piece at the solution *for* $\lambda$. The code counts intervals by their sorted ends.
+# So a column of the map costs one pass over the triplets, and not a pass for each $\lambda$.
 
 
 # %%
@@ -93,27 +93,27 @@ def relaxed_path(problem, reference):
 
 
 def rates_of(ranges_of_references, grid):
-    """Return the rates, a row a lam and a column a reference."""
+    """Return the rates, with a row for each lam and a column for each reference."""
     columns = [path_runs.range_counts(ranges, grid.lams) for ranges in ranges_of_references]
     return np.column_stack(columns) / grid.removable[:, None]
 
 
 def as_rows(rates, lams, name, value):
-    """Return rates as rows: one a lam, and a column for the lam0 of each reference."""
+    """Return rates as rows, one for each lam, with a column for the lam0 of each reference."""
     return pd.DataFrame(rates, columns=[f"{lam:.6g}" for lam in lams]).assign(**{name: value})
 
 
 # %%
 def every_third(rates, lams, gap):
-    """Return the rates at every third lam from every third reference, a row each."""
+    """Return the rates at every third lam from every third reference, with a row for each rate."""
     at = np.arange(0, len(lams), 3)
     frames = [pd.DataFrame({"lam0": lams[j], "lam": lams[at], "rate": rates[at, j]}) for j in at]
     return pd.concat(frames).assign(dataset=dataset, ball="RRPB", gap=gap)
 
 
 def rates_of_R(problem, path, grid):
-    """Return the rates of R alone: of the triplets in R at the solution for a lam, the share that
-    a reference proves there.
+    """Return the rates of R alone: the share that a reference decides among the triplets that are
+    in R at the solution for a lam.
     """
     in_R = [np.count_nonzero(problem.terms.margins(s.x) > 1.0) for s in path]
     none = np.full(len(problem), np.nan)
@@ -127,9 +127,9 @@ def rates_of_R(problem, path, grid):
 
 # %%
 if record.computes:
-    maps = []  # of each draw, by gap
-    of_R = []  # of each draw, R alone, at the smallest gap
-    references = []  # of each draw, at the smallest gap
+    maps = []  # for each draw: the rates, by gap
+    of_R = []  # for each draw: the rates of R alone, at the smallest gap
+    references = []  # for each draw: the path at the smallest gap
     for problem, grid in zip(problems, grids, strict=True):
         of_draw = {}
         for gap in gaps:
@@ -146,19 +146,19 @@ if record.computes:
     record.rows("maps", pd.concat(first), digits=3)
     means = []
     for gap in gaps:
-        whole = np.mean([of_draw[gap].mean() for of_draw in maps])
+        over_map = np.mean([of_draw[gap].mean() for of_draw in maps])
         diagonal = np.mean([np.diag(of_draw[gap]).mean() for of_draw in maps])
-        means.append({"gap": gap, "rate": whole, "rate at lam0": diagonal})
+        means.append({"gap": gap, "rate": over_map, "rate at lam0": diagonal})
     record.rows("means", pd.DataFrame(means))
 
-# %% tags=["nbval-ignore-output"]
+# %%
 means = record.read("means")
 for row in means.to_dict("records"):
     print(f"gap {row['gap']:.0e}: mean rate over all pairs of lam {row['rate']:.3f}")
 
 maps_of_gap = record.read("maps", optional=True)
 if maps_of_gap is None:
-    print("These rows are of a version that kept every third lam: the figure stays as it was.")
+    print("An earlier version wrote these rows, for every third lam only: the figure is unchanged.")
 else:
     figure, axes = figures.panels(len(gaps), width=4.6 * len(gaps), height=3.9)
     shown = [rates.drop(columns="gap") for _, rates in maps_of_gap.groupby("gap", sort=False)]
@@ -167,25 +167,25 @@ else:
         options = {"title": f"{dataset}, RRPB, gap {gap:.0e}", "colorbar": gap == gaps[-1]}
         figures.rate_map(rates.to_numpy(), grid_lams, grid_lams, ax=ax, **options)
     record.figure("ranges", figure)
+    rate_by_gap = dict(zip(means["gap"].map("{:.0e}".format), means["rate"], strict=True))
     figures.show(
-        "Each map shows the screening rate of RRPB for a duality gap of the reference: "
-        "the lambda of the "
-        "reference goes one way, the lambda screened the other. On the diagonal both are "
-        "equal. Mean rates "
-        f"by gap: {figures.listed(dict(zip(means['gap'].map('{:.0e}'.format), means['rate'], strict=True)))}."
+        "Each map shows the screening rate of RRPB for one duality gap of the reference. One axis "
+        "is the lambda of the reference, and the other axis is the lambda at which it decides "
+        "triplets. On the diagonal the two lambdas are equal. The mean rates by gap are "
+        f"{figures.listed(rate_by_gap)}."
     )
 
 # %% [markdown]
-# ## How far does one solution see?
+# ## How far down does one solution decide?
 #
-# For each reference, the lowest $\lambda$ down to which at least half (nine tenths) of what can be screened still is; those that reach to the
-# end of the grid are left out.
+# The *reach* of a reference is $\lambda_0$ divided by the lowest $\lambda$ down to which the rate is at least one half (or nine tenths). The
+# curve leaves out references whose rate is that high down to the end of the grid.
 
 
 # %%
 def reach(rates, lams, share):
-    """Return, for each reference, lam0 over the lowest lam down to which the rate stays above a
-    share, 1 if nowhere, NaN if to the end."""
+    """Return for each reference lam0 / lam, with the lowest lam down to which the rate is at least
+    the share; 1 if the rate is never that high, NaN if it is down to the end."""
     out = np.full(len(lams), np.nan)
     for j in range(len(lams)):
         below = rates[j:, j] >= share
@@ -205,7 +205,7 @@ if record.computes:
 
 # %%
 def steps_both_ways(rates, share):
-    """Return how many steps below and above each reference the rate stays above a share."""
+    """Return for how many steps below and above each reference the rate is at least the share."""
     out = np.zeros(rates.shape[1])
     for j in range(rates.shape[1]):
         for way in (rates[j + 1 :, j], rates[:j, j][::-1]):
@@ -216,9 +216,9 @@ def steps_both_ways(rates, share):
 
 # %%
 def draw_reach(curves):
-    """Return the figure of the reach of each reference, a line a gap and share."""
+    """Return the figure of the reach of each reference, with a line for each gap and share."""
     colours = {0.5: figures.OTHERS[0], 0.9: figures.OTHERS[4]}
-    # thinner ones on top: they may coincide
+    # a thin line is drawn over a thick one, because lines may coincide
     widths = dict(zip(gaps, np.linspace(5.0, 1.4, len(gaps)), strict=True))
     figure, ax = figures.panels(1, width=5.6, height=3.3)
     for (gap, share), curve in curves.groupby(["gap", "share"], sort=False):
@@ -238,10 +238,10 @@ def draw_reach(curves):
     return figure
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 curves = record.read("reach", optional=True)
 if curves is None:
-    print("These rows are of a version that kept no reach: the figure stays as it was.")
+    print("An earlier version wrote these rows, without the reach: the figure is unchanged.")
 else:
     record.figure("reach", draw_reach(curves))
     reach_of = {
@@ -249,20 +249,20 @@ else:
         for (gap, share), part in curves.groupby(["gap", "share"])
     }
     figures.show(
-        "Curves show how far below the lambda of the reference a share of the triplets is still "
-        "decided, against that lambda, one for each share and duality gap; the smallest gap has "
-        f"full colour. Means: {figures.listed(reach_of)}."
+        "Curves show the reach of a reference against its lambda, with a curve for each share and "
+        "duality gap. The curves of the smallest gap have the full colour. The means are, "
+        f"{figures.listed(reach_of)}."
     )
 
 # %% [markdown]
-# ## What holds
+# ## What we check
 #
-# 1. **Safe.** At every tenth $\lambda$ of the grid the categories of the solution are known; a decided triplet must
-#    have the category that its range says. The check uses solutions whose gap is at most the smallest of the gaps, and
+# 1. **Safe.** At every tenth $\lambda$ of the grid the solution tells the categories of all triplets. A decided triplet must
+#    have the category that its range says. The check uses the solutions with the smallest gap, and
 #    makes no allowance for errors.
-# 2. **Near the reference** nearly everything is decided: the diagonal of the map is (almost) the rate of RRPB at
-#    $\lambda_0$ itself.
-# 3. **More accurate references see at least as far.**
+# 2. **Near the reference** nearly all triplets are decided. The diagonal of the map is (almost) the rate of RRPB at
+#    $\lambda_0$.
+# 3. **A more accurate reference** decides at least as many triplets.
 
 # %% tags=["STS19-F8"]
 def categories_claimed(problem, path):
@@ -282,27 +282,25 @@ def categories_claimed(problem, path):
 
 if record.computes:
     checked, wrong = categories_claimed(problems[0], references[0])
-    print("wrong ones among the categories claimed at other lams:", wrong)
+    print(f"wrong categories: {wrong} of {checked} that the ranges claim at other lams")
     assert wrong == 0 < checked
     note = f"{checked} categories claimed at other lam, {wrong} wrong"
     record.rows("facts", pd.DataFrame([{"fact": "safe", "holds": wrong == 0, "note": note}]))
 
-# %% tags=["STS19-F8", "nbval-ignore-output"]
+# %% tags=["STS19-F8"]
 safe = record.read("facts").set_index("fact").loc["safe"]
 assert safe["holds"], safe["note"]
 for row in means.to_dict("records"):
-    print(
-        f"gap {row['gap']:.0e}: mean on the diagonal {row['rate at lam0']:.3f}, on the map "
-        f"{row['rate']:.3f}"
-    )
+    print(f"gap {row['gap']:.0e}: mean on the diagonal {row['rate at lam0']:.3f}, ", end="")
+    print(f"on the map {row['rate']:.3f}")
 
 # %% [markdown]
 # ## Not in the paper: other balls
 #
-# DGB and MGB have ranges too (STS19 section 6.1 and appendix L give the form; MGB's follows likewise). All at
-# the same references.
+# DGB and MGB have ranges too. (STS19 section 6.1 and appendix L give the form; the range of MGB follows in the same way.) The
+# balls are compared at the same references.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 if record.computes:
     problem = problems[0]
     few = references[0][::every]
@@ -310,43 +308,49 @@ if record.computes:
     gap_balls = {"DGB": ss.ranges.duality_gap, "MGB": ss.ranges.midpoint_gap}
     others = {"RRPB": rates_of([relaxed_path(problem, s) for s in few], grids[0])}
     for name, ranges_of in gap_balls.items():
-        found = [ranges_of(problem, s.x, s.lam, accuracy=of_solutions) for s in few]
-        others[name] = rates_of(found, grids[0])
+        ranges = [ranges_of(problem, s.x, s.lam, accuracy=of_solutions) for s in few]
+        others[name] = rates_of(ranges, grids[0])
     print({name: round(float(rates.mean()), 3) for name, rates in others.items()})
     assert others["DGB"].mean() <= others["MGB"].mean() + 1e-3
     rows = [as_rows(rates, lams[::every], "ball", name) for name, rates in others.items()]
     record.rows("other_balls", pd.concat(rows).assign(lam=np.tile(lams, len(rows))), digits=6)
 
-# %% tags=["nbval-ignore-output"]
+# %%
 balls = record.read("other_balls", optional=True)
 if balls is None:
-    print("These rows are of a version that kept none of these maps: the figure stays as it was.")
+    print("An earlier version wrote these rows, without these maps: the figure is unchanged.")
 else:
     figure, axes = figures.panels(3, width=11.0, height=3.6)
+    means_of_balls = {}
     for ax, (name, rates) in zip(axes, balls.groupby("ball", sort=False), strict=True):
         rates = rates.set_index("lam").drop(columns="ball")
         places = rates.columns.to_numpy(dtype=float)
         options = {"title": name, "colorbar": name == "MGB"}
         figures.rate_map(rates.to_numpy(), places, rates.index.to_numpy(), ax=ax, **options)
+        means_of_balls[name] = rates.to_numpy()
     record.figure("other_balls", figure)
     figures.show(
-        "Each map shows the screening rate of a ball: the lambda of the reference goes "
-        "one way, the lambda "
-        "screened the other, yellow is a rate of 1 and dark blue a rate of 0. Mean rates: "
-        f"{figures.listed({name: rates.drop(columns=['lam', 'ball']).to_numpy() for name, rates in balls.groupby('ball', sort=False)})}."
+        "Each map shows the screening rate of a ball. One axis is the lambda of the reference, and "
+        "the other axis is the lambda at which it decides triplets. Yellow is a rate of 1, and "
+        f"dark blue a rate of 0. The mean rates are {figures.listed(means_of_balls)}."
     )
 
 # %% [markdown]
 # ## Conclusions
 #
-# Rules and their histories are in `conclusions.yml`. Each draw gives a value. A conclusion is undecided where the 95 % interval of their mean, by Student, covers the bound.
-# Section 7.2 gives no numbers. "A wide range can be screened" is read as: half of what can be screened still is at two thirds of
-# $\lambda_0$ (four steps of the path), geometric mean over the references; "particularly for small values of $\lambda$" as: this reach is
-# larger in the half of the references with the smaller $\lambda_0$; "a high screening rate when $\lambda$ approaches $\lambda_0$" as: above
-# 0.8 one step of the path below the reference, in either half. All three count the triplets in L and in R, as section 6.1 does and as the
-# authors' program does, which computes both ranges. Two questions are ours. Is the range of R alone, the one of Theorem 10, wider for small
-# $\lambda$, in steps of the path below and above the reference? And does it take less time to find all ranges of a reference than to
-# evaluate the rules that they replace, as long as nine tenths are decided?
+# The file `conclusions.yml` has the rules and their histories. Each draw gives a value. A conclusion is undecided if the 95 % interval of the mean over draws, by Student, covers the bound.
+# The paper's section 7.2 gives no numbers, so we had to choose bounds.
+#
+# * "A wide range can be screened": at two thirds of $\lambda_0$ (four steps of the path) the rate is still at least one half, as a geometric mean over
+#   the references.
+# * "Particularly for small values of $\lambda$": this reach is larger in the half of the references with the smaller $\lambda_0$.
+# * "A high screening rate when $\lambda$ approaches $\lambda_0$": one step of the path below the reference the rate is above 0.8, in each
+#   half of the references.
+#
+# These three conclusions count the triplets in L and in R, as section 6.1 does. The authors' program also computes the two ranges. Two
+# questions are ours. Is the range of R alone, which is the range of Theorem 10, wider for small
+# $\lambda$, in steps of the path below and above the reference? And does it take less time to compute all ranges of a reference than to
+# evaluate the rules that the ranges replace, as long as the rate is at least nine tenths?
 
 
 # %%
@@ -366,7 +370,7 @@ def screen_next(problem, s):
 
 # %%
 def measures(problem, grid, of_draw, path, rates_in_R):
-    """Return what the conclusions need of a draw."""
+    """Return the numbers of a draw that the conclusions need."""
     rates = of_draw[gaps[-1]]
     steps = steps_both_ways(rates_in_R, 0.5)
     half = len(grid.lams) // 2
@@ -388,22 +392,20 @@ def measures(problem, grid, of_draw, path, rates_in_R):
     }
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 if record.computes:
     of_draws = zip(problems, grids, maps, references, of_R, strict=True)
     measured = pd.DataFrame([measures(*of_draw) for of_draw in of_draws])
     record.rows("measures", measured.assign(draw=range(draws)))
 
-# %% tags=["nbval-ignore-output"]
+# %%
 table = record.read("measures")
 record.table("table_ranges", table)
 print(table.to_string(float_format="{:.3f}".format))
 
 values = table.drop(columns="draw").to_dict("series")
-words = {
-    "halves": f"{table['of large'].mean():.2g} times for large lam, "
-              f"{table['of small'].mean():.2g} times for small"
-}
+of_large, of_small = table["of large"].mean(), table["of small"].mean()
+words = {"halves": f"{of_large:.2g} times for large lam, {of_small:.2g} times for small"}
 if "steps of R, small" in table:
     small, large = table["steps of R, small"], table["steps of R, large"]
     values["steps of R, small over large"] = small / large
@@ -414,9 +416,8 @@ whose = "own"
 if (dataset, fraction) == ("segment", 0.9):
     whose = "program" if relative else "paper"
 facts = {"safe": (safe["holds"], safe["note"])}
-conclusions = judging.judge(
-    "54-ranges", dataset, {"values": values}, facts=facts, words=words, whose=whose
-)
+options = {"facts": facts, "words": words, "whose": whose}
+conclusions = judging.judge("54-ranges", dataset, {"values": values}, **options)
 record.table("conclusions", conclusions)
 print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
@@ -437,16 +438,17 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
-# Near the diagonal nearly everything is decided, whatever $\lambda_0$ is. Where half of what can be screened is still decided depends on
-# $\lambda_0$. The paper finds wider ranges for small $\lambda$. On segment they are wider for large $\lambda$: there $\|M\|\,\|H\|$ is
-# small against the threshold, and a triplet in L stays there for long. The range of R alone is wider for small $\lambda$. The two
-# sentences would agree if "small" were said of $-\log_{10}\lambda$, the axis of the paper's other figures. Small sets (iris) may look
-# otherwise: the table of conclusions says what the one at hand does.
+# Near the diagonal nearly all triplets are decided, for every $\lambda_0$. The reach depends on
+# $\lambda_0$. The paper finds wider ranges for small $\lambda$. On segment the ranges are wider for large $\lambda$, because there
+# $\|M\|\,\|H\|$ is small compared with the threshold, and a triplet in L remains in L for many steps. The range of R alone is wider for small $\lambda$. The
+# paper's sentence and our result would agree if "small" referred to $-\log_{10}\lambda$, the axis of the paper's other figures. The result may differ on
+# small data sets (iris): the table of conclusions shows the result of the current data set.
 #
-# The gap enters through $\varepsilon = \sqrt{2\,\mathrm{gap}/\lambda_0}$: a hundredfold gap is a tenfold $\varepsilon$. It matters where
-# $\lambda_0$ is small and $\varepsilon$ a visible part of $\|x_0\|$; an absolute gap of $10^{-4}$ is so far below objectives of thousands
-# that two maps agree to three digits. Relative to the objective they differ, most of all for small $\lambda_0$: `relative` shows it.
+# The gap enters through $\varepsilon = \sqrt{2\,\mathrm{gap}/\lambda_0}$: a hundred times larger gap makes $\varepsilon$ ten times as large. The gap matters if
+# $\lambda_0$ is small and $\varepsilon$ is not small compared with $\|x_0\|$. An absolute gap of $10^{-4}$ is so small compared with
+# objectives of thousands that the two maps hardly differ. With gaps relative to the objective the maps differ, especially for small $\lambda_0$. The
+# parameter `relative` shows this.
 #
-# RRPB's ranges do not need the objective at the new $\lambda$, so that they may be computed from a reduced problem; those of DGB and MGB
-# must be enlarged by the accuracy of the solutions to come (STS19 section 6.1.2), which is what `accuracy` does above. MGB's are as wide
-# as RRPB's, DGB's narrower. On finer grids (ratio 0.99) ranges pay, see [`55-active-set-and-diagonal`](55-active-set-and-diagonal.ipynb).
+# The ranges of RRPB do not need the objective at the new $\lambda$, so a reduced problem suffices to compute them. The ranges of DGB and MGB
+# must be enlarged by the accuracy of the later solutions (STS19 section 6.1.2). The argument `accuracy` above does this. On segment the ranges of MGB are as wide
+# as the ranges of RRPB, and the ranges of DGB are narrower. On finer grids (ratio 0.99) ranges save time, see [`55-active-set-and-diagonal`](55-active-set-and-diagonal.ipynb).
