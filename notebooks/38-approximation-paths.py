@@ -102,7 +102,7 @@ figures.show(
 # |---|---|
 # | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the paper's objective is $C\,P$ |
 # | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
+# | cone $K$ | the whole space, without a projection |
 # | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with an $\alpha_i \in [0,1]$ for each sample; most formulas here use the paper's scale, $a = C\alpha$ |
 # | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
 #
@@ -117,7 +117,7 @@ figures.show(
 #
 # ### Step 2: one number from optimality
 #
-# $P_{C_0}(w_0) = D(a_0)$ says $\mathbf 1^\top a_0 = C_0\xi_0 + \|w_0\|^2$.
+# The equation $P_{C_0}(w_0) = D(a_0)$ is equivalent to $\mathbf 1^\top a_0 = C_0\xi_0 + \|w_0\|^2$.
 #
 # ### Step 3: the gap is a square
 #

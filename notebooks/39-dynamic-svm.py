@@ -119,7 +119,7 @@ figures.show(
 # |---|---|
 # | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$ or $y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
 # | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$, or the smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$ |
-# | cone $K$ | the whole space: nothing to project |
+# | cone $K$ | the whole space, without a projection |
 # | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with an $\alpha_i \in [0,1]$ for each sample; the papers' dual variables are $a = C\alpha$ |
 # | L, R | L: the samples with margins below $1-\gamma$ at the solution, where $\alpha_i^\star = 1$; R: the samples with margins above 1, where $\alpha_i^\star = 0$ |
 # | $\ell^*(-\alpha)$ | the conjugate of the loss, $\tfrac\gamma2\alpha^2 - \alpha$ for $0 \le \alpha \le 1$ |

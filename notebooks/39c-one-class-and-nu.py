@@ -353,7 +353,7 @@ assert line.radius(star, slopes) < 1e-4
 assert line.margins(star)[-1] > 1.0
 assert 0.9 < used < 1.0 and without < 1.0 and not decided_by(line, start, r)[0][-1]
 print(f"the solution is at {used:.0%} of the radius from the reference; ", end="")
-print(f"its margin of the last sample is {line.margins(star)[-1]:.2f}")
+print(f"the last sample has the margin {line.margins(star)[-1]:.2f} at the solution")
 print(f"upper bound of this margin over the ball: {without:.2f} by the norm without ", end="")
 print(f"the noise, {without + r:.2f} by the norm with it")
 

@@ -183,7 +183,7 @@ ax.invert_xaxis()
 ax.set(xlabel="relative gap", ylabel="share decided")
 ax.legend()
 figures.show(
-    "Curves show three shares against the relative gap, which falls to the right. At the smallest "
+    "Curves show shares against the relative gap, which falls to the right. At the smallest "
     f"gap the ball decides {shares[-1, 0]:.0%} of the terms and {shares[-1, 1]:.0%} of the "
     f"samples, and {shares[-1, 2]:.0%} of the samples have a term in R."
 )

@@ -59,7 +59,7 @@ steps = ", ".join(name.removeprefix("k = ") for name in growing)
 entries = ", ".join(str(similarity.to_sparse().nnz) for similarity in growing.values())
 figures.show(
     f"Each panel shows the learned similarity as a matrix of coloured dots, after {steps} steps. "
-    f"Not zero are {entries} of {64**2} entries."
+    f"Of its {64**2} entries {entries} are not 0."
 )
 
 # %%
@@ -69,8 +69,8 @@ for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
 atom_counts = ", ".join(str(len(similarity)) for similarity in growing.values())
 figures.show(
-    f"Each line is an atom. It joins two pixels on the mean of {len(train)} images, after {steps} "
-    f"steps. The similarities have {atom_counts} of {64 * 63} possible atoms."
+    f"Each line is an atom. It joins a pair of pixels on the mean of {len(train)} images, after "
+    f"{steps} steps. The similarities have {atom_counts} of {64 * 63} possible atoms."
 )
 
 # %% [markdown]

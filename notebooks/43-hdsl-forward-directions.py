@@ -418,7 +418,7 @@ assert -0.65 < slope < -0.4
 #
 # ## Convergence with batches of fixed size
 #
-# A direction from a batch is worse by at most $2\varepsilon$. The recursion of notebook
+# A direction from a batch is worse than the best direction by at most $2\varepsilon$. The recursion of notebook
 # [`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb) becomes
 # $h \leftarrow (1 - \gamma) h + 2 \gamma \varepsilon + \frac12 \gamma^2 C$ with $\gamma = 2/(k+2)$.
 

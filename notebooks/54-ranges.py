@@ -171,7 +171,7 @@ else:
     figures.show(
         "Each map shows the screening rate of RRPB for one duality gap of the reference. One axis "
         "is the lambda of the reference, and the other axis is the lambda at which it decides "
-        "triplets. On the diagonal the two lambdas are equal. The mean rates by gap are "
+        "triplets. On the diagonal the lambdas are equal. The mean rates by gap are "
         f"{figures.listed(rate_by_gap)}."
     )
 
