@@ -510,6 +510,7 @@ for (kind, make), repeat in itertools.product(kinds.items(), range(9)):
                     decided[name] += n * (number == 0)
                     n_masks += len(FACTORS)
     row["last"].append(share_at_the_end(prob, stages[-1], lam, best))
+assert decided["DGB"] < decided["RRPB"] < decided["MGB"]
 
 # %% tags=["NEW-DYN", "nbval-ignore-output"]
 print("                  balls  decisions  wrong  wrong with 0.3 of the radius  decided in the end")
@@ -522,7 +523,6 @@ for kind, row in tally.items():
 totals = ", ".join(f"{name} {round(count, -2)}" for name, count in decided.items())
 print(f"{n_solved} problems solved inside the ranges, none contradicts them; decisions: {totals}")
 print(f"ranges at six C: all {n_masks} masks agree with the balls that are computed from Q alone")
-assert decided["DGB"] < decided["RRPB"] < decided["MGB"]
 
 # %% [markdown]
 # The last column is about the samples whose margin at the solution is outside of $[1-\gamma, 1]$ by more than 0.01. It
