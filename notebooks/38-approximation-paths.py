@@ -312,7 +312,7 @@ for name, prob in problems.items():
             for multiple in (1.02, 1.5, 10.0, 100.0):
                 lengths.append(checked_rough_step(name, reference, multiple * gap))
 assert 0.0 < min(lengths) < 0.5
-print(f"{len(lengths)} inexact references: the next C is the root of (3), to a part in ", end="")
+print(f"{len(lengths)} inexact references: the next C is the root of (3) to a part in ", end="")
 print("1e4, and (35) is true at each")
 
 # %% [markdown]
