@@ -243,16 +243,18 @@ corners = np.array(list(itertools.product(xlim, ylim)))
 shown = np.flatnonzero((Z @ corners.T).min(axis=1) < 1.0)
 shown = shown[(Z[shown] @ corners.T).max(axis=1) > 1.0][:60]
 colours = {"R": figures.COLOURS["R"], "L": figures.COLOURS["L"], "undecided": "#999999"}
-for z, lower, upper in zip(Z[shown], low[shown], high[shown], strict=True):
+places = list(map(place, low[shown], high[shown]))
+for z, name in zip(Z[shown], places, strict=True):
     at = z / (z @ z) + np.outer([-9.0, 9.0], [-z[1], z[0]])
-    ax.plot(*at.T, color=colours[place(lower, upper)], linewidth=0.8, zorder=0)
-for name, colour in colours.items():
-    ax.plot([], [], color=colour, label=name)
+    ax.plot(*at.T, color=colours[name], linewidth=0.8, zorder=0)
+for name in sorted(set(places)):
+    ax.plot([], [], color=colours[name], label=name)
 ax.set(xlim=xlim, ylim=ylim)
 ax.legend()
 figures.show(
-    "The dome lies in the plane of weights, and samples are straight lines. Lines of samples in R "
-    "and in L miss the dome on either side, and lines of undecided samples cut it."
+    "The dome lies in the plane of weights, and samples are straight lines. The lines of "
+    f"{places.count('R')} samples in R and {places.count('L')} in L miss the dome. The lines of "
+    f"{places.count('undecided')} undecided samples cut the dome."
 )
 
 # %% [markdown]
