@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Dynamic screening, ranges and rough references for support vector machines
 #
-# The sample papers (SSS13, SSS14) screen once, before a training begins, with the *exact* solution for another $C$. The
+# The sample papers (SSS13, SSS14) screen once, before the training, with the *exact* solution for another $C$. The
 # triplet papers do more: they screen again while the solver runs, they compute the range of the parameter in which a
 # decision is valid, and they allow inexact references. None of these ideas depends on triplets. This notebook applies
 # them to samples: linear and kernel, hinge and smoothed hinge. At the end it applies an idea of the sample papers to
@@ -108,7 +108,7 @@ figures.show(
 # | assumption | used in step |
 # |---|---|
 # | the loss is convex | 1, 3 |
-# | $\alpha$ in the box | 1 |
+# | $0 \le \alpha_i \le 1$ | 1 |
 # | no intercept, or a penalised one (a free intercept: [`39b-free-intercept`](39b-free-intercept.ipynb)) | 1, 2, 3 |
 # | the gap goes to 0, margins are not equal to the threshold | 2 |
 #

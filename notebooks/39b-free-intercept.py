@@ -65,7 +65,7 @@ figures.show(
 #
 # > **Screening with a free intercept.** Let $(w^\star, b^\star)$ minimise
 # > $P(w, b) = \sum_i c_i\,\ell(y_i(\langle w, x_i\rangle + b)) + \frac\lambda2\|w\|^2$. Let $w$ be any vector, $b$ any number, and
-# > $\alpha$ in the box **with** $\sum_i c_i y_i \alpha_i = 0$.
+# > $0 \le \alpha_i \le 1$ **with** $\sum_i c_i y_i \alpha_i = 0$.
 # >
 # > (a) The balls DGB, CDGB, MGB and GB of $(w, b, \alpha)$ contain $w^\star$, with the gap $P(w, b) - D(\alpha)$.
 # >
@@ -532,7 +532,7 @@ assert abs(small.intercept_[0] - flat.intercept) < 1e-9
 # %% [markdown]
 # ## Fine print
 #
-# * In floating point $\sum_i c_i y_i\alpha_i$ is not 0 but some $\varepsilon$. If variables move towards their bounds until the
+# * In floating point $\sum_i c_i y_i\alpha_i$ is a small number $\varepsilon$ and not 0. If variables move towards their bounds until the
 #   sum is 0, the new point balances the classes exactly, and its total distance from $\alpha$ is $\varepsilon$. The library
 #   certifies the gap of the new point. For this it adds $\varepsilon$ times the largest $|1 - u_i|$ for the Fenchel terms, and
 #   it allows $\varepsilon\max_i\|x_i\|$ for the change of $\lambda w(\alpha)$. It needs no bound of $|b|$.

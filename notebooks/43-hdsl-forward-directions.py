@@ -699,8 +699,8 @@ assert missed >= 3
 # ## Empty features
 #
 # The paper draws the first feature from all $d$. In very many dimensions most features do not occur
-# in any triplet. From such a feature the first half of the heuristic finds the best
-# *diagonal* entry, which is always the same, and the second half finds its best partner. So all
+# in any triplet. From such a feature the first round of the heuristic finds the best
+# *diagonal* entry, which is always the same, and the second round finds its best partner. So all
 # empty features lead to the same atom. The cell uses the sparse data set, and the same points with additional empty
 # features. Cost and gradient are the same, and the progress differs.
 
