@@ -610,7 +610,7 @@ if records:
 #   other. This shows that a method is not broken, and does not show that it is better. On segment and digits learning lowers the error.
 # * **mlpack.** Its LMNN takes many times the CPU time of `TripletMetric` on segment, breast-cancer and digits. On breast-cancer and digits the
 #   splits decide that its error is larger than the error of `TripletMetric`; on the other sets they do not decide.
-# * **Other settings.** The last three rows ask whether they lower the error. On no set does another number of neighbours, a finer path or a
+# * **Other settings.** The last three rows test whether other settings lower the error. On no set does another number of neighbours, a finer path or a
 #   second round with neighbours by the learned metric lower it by more than its interval. So `TripletMetric` has no parameter for rounds; the
 #   function `second_round` above shows how to make them.
 # * **Overtuning.** A validation part of iris has 30 instances. The smallest of six validation errors is then smaller than the test error,
@@ -618,6 +618,6 @@ if records:
 # * **Time.** The metrics of a path from few triplets take little time where screening removes the triplets that are decided early, as on
 #   segment. On digits and wine the fastest of the other methods takes less time. "All triplets" has a hundred times as many terms or more,
 #   and lowers the error by no more than chance explains.
-# * **Certificates.** Only a convex problem with a dual has one: a bound of the distance of each metric from the optimum for its $\lambda$. The
+# * **Certificates.** Only a convex problem with a dual has a certificate: a bound of the distance of each metric from the optimum for its $\lambda$. The
 #   other methods stop when little changes. A small gap says that the problem is solved, and does not say that it was the right problem: on
 #   iris methods without any certificate have the smallest errors.

@@ -386,8 +386,8 @@ assert facts.loc["safe between", "holds"]
 
 # %% [markdown]
 # 530 is an ordinary number under both readings. A single sample in L is more frequent under the second reading. From the same two solutions
-# the ranges decide more samples on average than the dome, because they use the positions of the solutions, not only their lengths. All
-# decisions are for the complete interval:
+# the ranges decide more samples on average than the dome, because they use the positions of the solutions, not only their lengths. The
+# cell repeats what the check over the complete interval found.
 
 # %%
 note = facts.loc["safe between", "note"]

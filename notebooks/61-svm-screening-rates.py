@@ -331,7 +331,7 @@ print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 # %% [markdown]
 # ## Reading the result
 #
-# The table is of the committed runs (`paper` profile, complete sets, four kernels each, $C = 10$). For each set it has the number of steps
+# The table describes the committed runs (`paper` profile, complete sets, four kernels each, $C = 10$). For each set it has the number of steps
 # to a nearer reference, and at how many of them the rate of each test falls. Then it has the number of references, at how many of them the
 # intersection test is strictly above the better of its two balls, the largest difference, and at how many ball test 2 is above ball test 1.
 

@@ -6,8 +6,8 @@
 # shrinking (`shrink`), each alone, after ball test 1 (`BT1`), and after the intersection test (`IT`). All of them start from zero.
 #
 # But the solver can also start from the reference. So we add three columns with the library's default solver: from the reference without
-# any test (`warm`), from the reference after the intersection test (`warm+IT`), and the latter with screening by the midpoint gap bound
-# during the solve (`ours`).
+# any test (`warm`), from the reference after the intersection test (`warm+IT`), and from the reference after the intersection test
+# with screening by the midpoint gap bound during the solve (`ours`).
 #
 # acoustic, url and the two sets of kdd (up to 19 million rows) are not at hand. In their place we use other large sets, and made-up sparse
 # data of such sizes. The made-up rows have length 1 and a few dozen entries, the columns have frequencies as unequal as words, and the labels
@@ -341,7 +341,7 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
-# The table is of the committed runs: all of ijcnn1, shuttle and mnist, in place of the paper's sets, and a million made-up rows. The first
+# The table describes the committed runs: all of ijcnn1, shuttle and mnist, in place of the paper's sets, and a million made-up rows. The first
 # two columns are the rates of the tests. The other columns are ratios of medians: shrinking with the intersection test over shrinking with
 # ball test 1; the intersection test itself over shrinking alone; a warm start over the best of the paper's six columns; a warm start with
 # the intersection test over a warm start without.
@@ -378,8 +378,8 @@ if committed:
 #   ten per cent faster, unless the solver spends most of its time on the screened samples.
 # * **The rate depends on the data.** Ball test 1 decides a sample if its margin is further from 1 than $\lVert z_i\rVert$ times the radius. The
 #   radius is $(C - C_{\mathrm{ref}})/(2 C_{\mathrm{ref}})$, a twentieth, of $\lVert w\rVert$. Where many weak features decide together, as in the
-#   made-up rows, $\lVert w\rVert$ is large compared with the standard deviation of the margins (a run prints both), and a step of ten per cent in
-#   $C$ is too long. $500\,C_{\min}$ also differs between the sets, because one sample defines $C_{\min}$: the sample with the largest margin
+#   made-up rows, $\lVert w\rVert$ is large compared with the standard deviation of the margins (the cell under "Reference and tests" compares both), and
+#   a step of ten per cent in $C$ is too long. $500\,C_{\min}$ also differs between the sets, because one sample defines $C_{\min}$: the sample with the largest margin
 #   under the sum of all samples. The run `n1000000-50` has $50\,C_{\min}$.
 # * **The paper's comparison** has no column that starts from the reference, although the tests need the reference. A warm start without any
 #   test is faster than the best of the six columns on every set. After a warm start the intersection test costs more time than it saves, on

@@ -19,12 +19,12 @@
 # up, and at how many the gap is small. As far as time is concerned, these runs are the paper's.
 #
 # With `method = "hybrid"`, the library's default, the solver begins with coordinate descent and switches to Newton's method. Every solution
-# has the same certified gap, so times are compared at the same accuracy. These runs are our own. In them the ways also run `warm`, from the
+# has the same certified gap, so times are compared at the same accuracy. These runs are our own. In these runs the ways also run `warm`, from the
 # previous solution. A last way, `ours`, is the library's default path: warm start, intersection test, and screening during the solve.
 #
 # The runs with the default solver also ask whether the rules are safe. The theorem is about exact solutions, and these solutions are nearly
-# exact. Solutions at LIBLINEAR's stop are far from exact, so for them we only count wrong decisions. A wrong decision cannot hide, because
-# the gap of every solution is the gap of the problem with *all* samples.
+# exact. Solutions at LIBLINEAR's stop are far from exact, so for them we only count wrong decisions. A wrong decision would be visible,
+# because the gap of every solution is the gap of the problem with *all* samples.
 #
 # The paper names no scaling, and scaling the data is the same as scaling $C$. For the domes of both papers we use the scaling that favours
 # the papers, and we chose it after seeing results: data that come unscaled (B.C.D., MAGIC) have features of mean 0 and variance 1, rows of
@@ -608,12 +608,12 @@ figures.show(
 # ## What decides the rate
 #
 # The region of a rule is a dome: a ball of radius $\lVert w_b\rVert$ cut by $\langle w_a, w\rangle \ge \lVert w_a\rVert^2$. Its half-width
-# is $\sqrt{\lVert w_b\rVert^2 - \lVert w_a\rVert^2}$, whatever $C$ is. The half-width is small only where the weights hardly grow any more.
+# is $\sqrt{\lVert w_b\rVert^2 - \lVert w_a\rVert^2}$ for every $C$. The half-width is small only where the weights hardly grow any more.
 # Scaling the data by $c$ is the same as scaling $C$ by $c^2$. So the scaling decides which part of the path lies between $10^{-2}$ and
 # $10^2$. The first table has the rate of certified rules between accurate solutions, with `M` steps of $C$ from $w_a$ to $w_b$, for several
 # scalings of the same data.
 #
-# The duality gap of a reference only certifies that it lies within some distance of the solution. Where
+# The duality gap of a reference only certifies that the reference lies within some distance of the solution. Where
 # $\lVert w_b\rVert^2 - \lVert w_a\rVert^2$ is small this distance matters: it is the only difference between `trusted` and `certified`. The
 # second table has the certified rules for references of different accuracy. Both tables depend on solutions, not on the solver, so only the
 # runs of the default solver compute them.
@@ -668,7 +668,8 @@ else:
 #
 # The column `seconds` has the seconds of the complete path. The column `same gap` has the seconds at the $C$ where every way reached the
 # gap (usually all $C$ with the default solver). The next two columns count the $C$ where a way missed the gap, and the $C$ where a solve used
-# up its sweeps. The paper's solver saves seconds of the first column, as in the paper, and the default solver seconds of the second.
+# up its sweeps. The savings of the paper's solver are computed from the first column, as in the paper, and the savings of
+# the default solver from the second.
 
 # %%
 PAPER = {"breast-cancer": 65, "pcmac_asu": 36, "pcmac_20news": 36, "magic": 32, "ijcnn1": 41}
@@ -739,7 +740,7 @@ print(results.drop(columns=described).to_string(float_format="{:.3f}".format))
 # Rules and their histories are in `conclusions.yml`. We take ratios of the seconds of two ways within a repeat. A conclusion is undecided if
 # the 95 % interval of the mean of their logarithms, by Student, covers the bound. The paper's value is $1/(1 - \text{saved})$ of its Table 1.
 #
-# * **Time** is the paper's if the run has its solver, its stop (0.1, 1000 sweeps), its grid, and the scaling and rows that we read. It is
+# * **Time** is the paper's if the run has its solver, its stop (0.1, 1000 sweeps), its grid, and the scaling and rows named above. It is
 #   judged over the complete path, however many solves used up their sweeps, because the paper's program does the same by default. The note
 #   has the number of these solves. We also compare the seconds at the $C$ where all ways reached the gap, even if these are few, and we ask
 #   everything with the default solver too. These are our own questions.
@@ -888,7 +889,7 @@ if kept.is_dir():
 # * **Trust and safety.** At a gap of $10^{-5}$ the trusted rules make no wrong decision on any set: no screened sample is a support vector,
 #   and every result has this gap on *all* samples. At LIBLINEAR's stop they make some: on PCMAC trusted rules screen support vectors at
 #   some $C$. Certified rules cannot make a wrong decision. On the sets where the dome is thin (PCMAC, MAGIC and IJCNN1) they lose most of
-#   their rate, because the distance that a gap certifies is as large as the dome, and with the rate they lose all the time they could save.
+#   their rate, because the distance that a gap certifies is as large as the dome. So they save no time there.
 # * **The heuristic** depends on how often its assumptions are wrong. On PCMAC it is slower than the rules and than naive, as the paper says.
 #   On MAGIC and IJCNN1 it keeps few samples and is by far the fastest way, whereas the paper finds it slower on three of four sets. The
 #   heuristic checks the optimality of the samples that it fixed, and no more. The solver is responsible for the other samples.

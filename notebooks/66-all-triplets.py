@@ -428,13 +428,13 @@ if costs:
 # %% [markdown]
 # * **All triplets fit into memory.** The bytes stored grow with n, the bytes of a list with $n^3$. An evaluation computes $n^2$ distances,
 #   and its time does not depend on the number of triplets. The table under "Errors of nearest neighbours" has the iterations
-#   of each solve. A metric that is certified to 10⁻³ takes few of them.
+#   of each solve. A metric that is certified to 10⁻³ takes few iterations.
 # * **All triplets do not improve** a nearest-neighbour classifier. On digits and a tenth of MNIST the error is larger than with the
 #   Euclidean metric and with five neighbours, by more than chance explains, although the test points choose the better of two $\lambda$. On
 #   breast-cancer nothing is decided. On all of MNIST, in one split, the error is larger too. The points of most triplets are far apart. So
 #   the metric has to draw *every* pair of a class together, even two ways of writing a digit, and it uses few directions for this purpose
 #   (its rank is below the rank with five neighbours). The vote depends on the nearest points only.
-# * So k neighbours do not merely replace all triplets where memory is short. They are the better question. The loss over all triplets can
-#   now be compared with them. A small gap says that a problem is solved, and does not say that it was the right problem.
+# * So k neighbours are not only a way to save memory: they pose the better problem. The loss over all triplets can now be computed, and
+#   compared with the loss over k neighbours. A small gap says that a problem is solved, and does not say that it was the right problem.
 # * Nothing was tuned. With $\lambda$ chosen on validation data, as in [`58-number-of-triplets`](58-number-of-triplets.ipynb) and
 #   [`59-other-software`](59-other-software.ipynb), all rows may improve.

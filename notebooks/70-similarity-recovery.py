@@ -129,7 +129,7 @@ def learn(points, truth, triplets, random_state):
 
 # %% [markdown]
 # We also count entries of the learned matrix: the share of its entries that are in the true matrix (`right`), the share of the true entries
-# that it has (`found`), the share of these common entries with the right sign, and the share of its entries inside a block. An entry counts
+# that are among the learned ones (`found`), the share of these common entries with the right sign, and the share of its entries inside a block. An entry counts
 # if it is above a tenth of the largest entry, because the method sets a weight to exactly zero only in a drop step.
 
 
@@ -322,8 +322,8 @@ if record.computes:
 # value, by Student, covers the bound.
 #
 # *Very close to 1* means above 0.97. *Slower* means a smaller AUC after a tenth of the iterations. *Most* means a half, *very few* a tenth.
-# The block structure is clear if nine tenths of the learned entries are in the blocks. Differences are differences between the smallest and
-# the largest $\alpha$ within a draw, that is for one truth and one set of points.
+# The block structure is clear if nine tenths of the learned entries are in the blocks. Differences compare the smallest and the largest
+# $\alpha$ within a draw, that is for one truth and one set of points.
 
 # %%
 def at_iteration(last):

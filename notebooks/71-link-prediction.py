@@ -294,8 +294,8 @@ assert share_of_square < 0.01, "nothing of d x d is stored"
 # %% [markdown]
 # ## A counter-example: links that must not be seen
 #
-# The nodes x3 are drawn from the network without the validation and test links. With these links in the network some triplets would tell
-# the learner a test link. The cell counts these triplets.
+# The nodes x3 are drawn from the network without the validation and test links. With these links in the network some triplets would
+# contain a test link. The cell counts these triplets.
 
 
 # %%
