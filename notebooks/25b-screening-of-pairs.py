@@ -209,7 +209,7 @@ def random_problem(seed):
 
 
 def balls_of(product, best, lam):
-    """Gap balls around mixtures of the solution and a poor metric."""
+    """Return gap balls around mixtures of the solution and a poor metric."""
     poor = 0.5 * float(np.linalg.norm(best.x)) * np.eye(3)
     return [
         ss.spheres.duality_gap_bound(product, (1 - mix) * best.x + mix * poor, lam)

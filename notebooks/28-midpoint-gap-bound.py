@@ -329,7 +329,7 @@ for kind, shares in relative_distances.items():
 # %%
 def attained_by_samples(kind):
     """Return a pair of the table: problem, x, alpha, the solution, the squared radius."""
-    # the second sample is zero: it costs the same everywhere
+    # the second sample is zero: its loss is the same everywhere
     samples = ss.Samples([[1.0], [0.0]], [1, -1])
     x, star = np.zeros(1), np.ones(1)
     if kind == "delta":

@@ -234,7 +234,7 @@ assert wrong > 20
 
 # %% [markdown]
 # Two assumptions concern $\alpha$. The first experiment gives some terms the old weight 0 and the new weight 1, as when a fold is put back. With the slopes at $x_0$ the
-# ball contains the new solution. With arbitrary numbers in $[0, 1]$ instead it need not contain it. The second experiment uses the hinge, and at every kink the slope 1 instead of the
+# ball contains the new solution. With arbitrary numbers in $[0, 1]$ in place of the slopes, the ball need not contain the new solution. The second experiment uses the hinge, and at every kink the slope 1 instead of the
 # dual solution; again the ball need not contain the new solution.
 
 # %%

@@ -190,7 +190,7 @@ print(shown.to_string(float_format="{:.3g}".format))
 # * **Ends of the path.** The ends are members of a geometric sequence whose first term the paper does not give, so the ends of the
 #   same problem may differ by a step. The paper prints two digits. Therefore the distance of our mean from the printed number, in steps of 0.9, has to be below one step
 #   plus half a unit of the second digit.
-# * **Intervals.** The 95 % interval (Student's) belongs to this distance. The printed number has a spread too: the spread of a mean of five draws,
+# * **Intervals.** The 95 % interval is Student's interval for this distance. The printed number has a spread too: the spread of a mean of five draws,
 #   or of one draw for $\lambda_{\max}$, which the paper does not call an average. A bound inside the interval means undecided, and one draw
 #   decides nothing. If the spread of the printed number alone covers the bound, more draws of ours cannot decide, and the sentence says so.
 # * **Rows of our own.** Two kinds of rows are not compared with the paper: the ends of reduced data, whose features are not the
