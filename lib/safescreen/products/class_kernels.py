@@ -92,8 +92,9 @@ def join_row(row, i, low, high, same_weights, other_weights, norms):
 
 
 @njit
-def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
+def sum_some(W, place, norms, costs, near, first, last, sums):
     """Do for the rows ``first:last`` what :func:`sum_rows` does."""
+    tau, gamma, bits = costs
     n = W.shape[1]
     a = np.empty(n)
     b = np.empty(n)
@@ -122,22 +123,12 @@ def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
 
 
 @Shared
-def sum_rows(W, place, norms, tau, gamma, near, bits, sums):
+def sum_rows(W, place, norms, costs, near, sums):
     """Turn values into weights, and fill ``sums[m]`` as :func:`product_sums` says; its last entry
     is the scale of the error.
 
-    If `bits` is 0, the weights are those of ``sum_t a_t``, whatever the values are.
+    If there are 0 bits, the weights are those of ``sum_t a_t``, whatever the values are.
     """
     for t in prange((W.shape[0] + GROUP - 1) // GROUP):
-        sum_some(
-            W,
-            place,
-            norms,
-            tau,
-            gamma,
-            near,
-            bits,
-            t * GROUP,
-            min((t + 1) * GROUP, W.shape[0]),
-            sums,
-        )
+        last = min((t + 1) * GROUP, W.shape[0])
+        sum_some(W, place, norms, costs, near, t * GROUP, last, sums)

@@ -4,6 +4,7 @@ import numpy as np
 
 from safescreen.products import class_kernels as kernels
 from safescreen.products.listed import SERIAL_WORK
+from safescreen.products.sums import SlackCosts
 from safescreen.terms.neighbors import AnchorLists
 
 BLOCK_BYTES = 1 << 26
@@ -67,7 +68,7 @@ class ClassProducts:
         """
         return self._farthest
 
-    def sums(self, x, tau, width, near, bits):
+    def sums(self, x, costs, near):
         """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
         Y = np.zeros((self.points.d + 1, self.points.n))
         sums = np.zeros((self.anchors.size, 6))
@@ -75,8 +76,7 @@ class ClassProducts:
         for W, place in self._values(x):
             rows = slice(start, start + len(W))
             start += len(W)
-            fixed = W, place, self._norms, tau, width, near[rows], bits
-            self._run(kernels.sum_rows)(*fixed, sums[rows])
+            self._run(kernels.sum_rows)(W, place, self._norms, costs, near[rows], sums[rows])
             A = np.ones((len(Y), len(W)))
             A[:-1] = self._XT[:, place[0]]
             self._run(kernels.multiply_add)(A, W, Y)
@@ -85,7 +85,7 @@ class ClassProducts:
 
     def total(self):
         """Return ``sum_t a_t`` and the scale of its error."""
-        return self.sums(None, 0.0, 0.0, np.zeros(self.anchors.size), 0)[:2]
+        return self.sums(None, SlackCosts(0.0, 0.0, 0), np.zeros(self.anchors.size))[:2]
 
     def widest_margin(self, x):
         """Return ``max_t <a_t, x>``."""

@@ -88,14 +88,14 @@ class ListedProducts:
             total = total + (norms[self._rows] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
         return total
 
-    def sums(self, x, *fixed):
+    def sums(self, x, costs, near):
         """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
         p = self.points
         n_chunks = self._bounds.size - 1
         Y = np.zeros((n_chunks, *p.zero_rows().shape))
         sums = np.zeros((n_chunks, 6))
         run = kernels.loss_sums.alone if self.serial else kernels.loss_sums
-        run(self._rows_at(x), self._arrays, self._bounds, *fixed, Y, sums)
+        run(self._rows_at(x), self._arrays, self._bounds, costs, near, Y, sums)
         for chunk_rows in Y[1:]:
             Y[0] += chunk_rows
         *sums, scale = sums.sum(axis=0).tolist()

@@ -112,12 +112,13 @@ def longest(lists, first, last):
 
 
 @njit
-def chunk_loss_sums(rows, lists, first, last, tau, gamma, near, bits, Y, sums):
+def chunk_loss_sums(rows, lists, first, last, costs, near, Y, sums):
     """Add the sums of :func:`product_sums` for the anchors ``first:last`` to ``sums[:5]``, and the
     scale of the error of Y, see :func:`add_anchor`, to ``sums[5]``.
     """
     X, Z, norms, diagonal = rows
     anchors, copies, same_ptr, same_points, other_ptr, other_points = lists
+    tau, gamma, bits = costs
     p_max, q_max = longest(lists, first, last)
     a = np.empty(p_max)
     b = np.empty(q_max)
@@ -139,14 +140,12 @@ def chunk_loss_sums(rows, lists, first, last, tau, gamma, near, bits, Y, sums):
 
 
 @Shared
-def loss_sums(rows, lists, bounds, tau, gamma, near, bits, Y, sums):
+def loss_sums(rows, lists, bounds, costs, near, Y, sums):
     """Run :func:`chunk_loss_sums` over chunks of anchors. No anchor is split, so the result has the
     same bits for any number of threads.
     """
     for c in prange(bounds.size - 1):
-        chunk_loss_sums(
-            rows, lists, bounds[c], bounds[c + 1], tau, gamma, near, bits, Y[c], sums[c]
-        )
+        chunk_loss_sums(rows, lists, bounds[c], bounds[c + 1], costs, near, Y[c], sums[c])
 
 
 @njit

@@ -43,6 +43,16 @@ the shorter one, the numbers T that they stand for, and where their bands begin 
 """
 
 
+class SlackCosts(NamedTuple):
+    """What a slack ``tau + s - t`` costs: its threshold tau, and the smoothing gamma of the loss.
+    The numbers s and t are rounded to multiples of ``2**(1 - bits)`` of their range.
+    """
+
+    tau: float
+    gamma: float
+    bits: int
+
+
 class Grid(NamedTuple):
     """A grid: the multiples of `unit`, a power of two, counted from `center`; `scale` is
     ``1/unit``.

@@ -13,6 +13,7 @@ from safescreen._checks import check_flag, check_mask, check_points
 from safescreen.losses import Loss
 from safescreen.products.classes import ClassProducts
 from safescreen.products.listed import ListedProducts
+from safescreen.products.sums import SlackCosts
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import InnerProducts, LossSums, Terms
@@ -191,9 +192,8 @@ class ProductTriplets(Terms):
         )
 
     def _run(self, x, gamma_, near):
-        adjoint, scale, sums = self.products.sums(
-            x, float(self.threshold), gamma_, near, self._bits
-        )
+        costs = SlackCosts(float(self.threshold), gamma_, self._bits)
+        adjoint, scale, sums = self.products.sums(x, costs, near)
         return adjoint, self._error(scale), sums
 
     def _error(self, scale):
