@@ -1,11 +1,11 @@
-"""The functions that a Dask worker applies to a shard, a part of the triplets. They are pure
-functions of data and numbers, so a lost result can be computed again.
+"""The functions that a Dask worker applies to a shard, which holds some of the triplets. The
+functions are pure, so a lost result can be computed again.
 
-A shard is itself a family of triplets. The workers import this module, which needs no dask.
+A shard is itself a family of triplets. The workers import this module, which does not import dask.
 
-An array from a message may begin at any byte of it. For an array that is not aligned numpy computes
-a product in another order, with other roundings. So arrays from messages are aligned before use,
-and all workers compute the same to the last bit.
+An array in a message may begin at any byte of the message. If an array is not aligned, numpy
+computes a product in another order, with other rounding errors. So arrays from messages are aligned
+before use, and all workers compute the same result to the last bit.
 """
 
 import pickle
@@ -21,7 +21,7 @@ from safescreen.terms.triplets import Triplets
 
 
 class _Packed:
-    """A value that is pickled in one piece. Its arrays are aligned when it is read."""
+    """A value that is pickled in one piece. Unpickling aligns its arrays."""
 
     def __reduce__(self):
         return _unpack, (type(self), pickle.dumps(self.__dict__, protocol=4))
@@ -38,15 +38,15 @@ def _aligned(value):
 
 
 class SharedData(_Packed):
-    """The points, which all shards of a worker share."""
+    """The points that all shards of a worker share."""
 
     def __init__(self, points):
         self.points = points
 
 
 class Shard(_Packed):
-    """The terms of a shard, with their size in memory, which the scheduler needs. The points do not
-    count, because all shards share them.
+    """The terms of a shard. ``__sizeof__`` tells the scheduler their size in memory without the
+    points, which all shards share.
     """
 
     def __init__(self, terms):
@@ -60,12 +60,12 @@ class Shard(_Packed):
 
 
 def center(X, diagonal):
-    """Return the centred points, which all shards share."""
+    """Return the centred points that all shards share."""
     return SharedData(Points(_aligned(X), diagonal=diagonal))
 
 
 def from_index(index, shared):
-    """Return the shard of a part of a checked index array."""
+    """Return the shard whose triplets are some rows of a checked index array."""
     points = shared.points
     index = _aligned(index)
     n = points.n
@@ -80,7 +80,8 @@ def from_index(index, shared):
 
 def from_lists(anchors, shared, products):
     """Return the shard of ``(first anchor, number of anchors, lists)``, as products or as a list of
-    triplets. If all pairs are used, the lists are class numbers.
+    triplets. If the triplets use all pairs, the class numbers of the points take the place of the
+    lists.
     """
     first, size, lists = anchors
     points = shared.points
@@ -93,8 +94,8 @@ def from_lists(anchors, shared, products):
 
 
 def ask(shard, *own, method, arguments=()):
-    """Return the result of a method of the terms. `own` is the shard's part of an array, and the
-    last argument.
+    """Return the result of a method of the terms. The last argument of the method is `own`, the
+    entries of an array that belong to this shard.
     """
     return getattr(shard.terms, method)(*map(_aligned, arguments), *map(_aligned, own))
 
@@ -105,7 +106,7 @@ def inner_products(shard, x):
 
 
 def part(shard, own, method):
-    """Return the shard that a method makes from the terms and from a part of an array, or from a
-    number.
+    """Return the shard of the terms that a method makes. The argument `own` of the method is a
+    number, or the entries of an array that belong to this shard.
     """
     return Shard(getattr(shard.terms, method)(_aligned(own)))

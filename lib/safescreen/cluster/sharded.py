@@ -32,20 +32,20 @@ from safescreen.terms.neighbors import AnchorLists, class_sizes
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
 SHARDS = 8
-"""Least default number of shards. It does not depend on the cluster."""
+"""Smallest default number of shards. The default does not depend on the cluster."""
 
 SHARD_SIZE = 16_000_000
-"""Most triplets of a shard with the default number of shards."""
+"""Largest number of triplets of a shard, if the number of shards is the default."""
 
 PATIENCE = 300.0
-"""Default number of seconds without any worker. A cluster that replaces lost machines has new ones
-within that time.
+"""Default number of seconds for which the cluster may be without any worker. A cluster that
+replaces lost machines has new ones within that time.
 """
 
 
 class ShardedTriplets(Terms):
-    """The terms of :class:`~safescreen.Triplets` in shards, each in the memory of some worker of a
-    Dask cluster.
+    """The terms of :class:`~safescreen.Triplets`, split into shards that workers of a Dask cluster
+    hold in memory.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class ShardedTriplets(Terms):
         One triplet per row: anchor, same, other, as for :class:`~safescreen.Triplets`. A
         memory-mapped array is read in parts.
     n_shards : int, optional
-        Number of shards, each of consecutive rows. With at least one for each worker thread all
-        threads are busy. By default it is 8, or more if one shard would hold over 16 million
-        triplets.
+        Number of shards, each of consecutive rows. All worker threads are busy if there are at
+        least as many shards as threads. The default is 8, or more if a shard would otherwise hold
+        over 16 million triplets.
     diagonal : bool
         As for :class:`~safescreen.Triplets`.
     patience : float
@@ -69,25 +69,25 @@ class ShardedTriplets(Terms):
     Raises
     ------
     ValueError, TypeError, ClusterError
-        As for :class:`~safescreen.Triplets`. A ClusterError if the cluster has no workers or
-        workers of another version, and later, in a solve, if it was without workers for longer than
-        `patience`.
+        As for :class:`~safescreen.Triplets`. A ClusterError is raised if the cluster has no workers
+        or workers of another version. A later computation raises it if the cluster was without
+        workers for longer than `patience`.
 
     Notes
     -----
     Sums over triplets are sums over shards, which this process adds in the order of the shards. An
-    evaluation sends x to each shard, O(d^2) numbers, and gets as many back, in one round trip
-    (about 10 ms beside the work). As for :class:`~safescreen.ProductTriplets` this process keeps
-    nothing of length T. So nothing is screened, and a solution has no masks. Arrays with a number
-    for each triplet (``margins``, ``norms``, ``alpha``, ``index``, an active set) are gathered on
-    demand.
+    evaluation sends x, O(d^2) numbers, to each shard and gets as many numbers back, in one round
+    trip (about 10 ms in addition to the computation). This process keeps no array of length T. So,
+    as with :class:`~safescreen.ProductTriplets`, nothing is screened, and a solution has no masks.
+    Arrays with a number for each triplet (``margins``, ``norms``, ``alpha``, ``index``, an active
+    set) are gathered on demand.
 
-    The rounding of a result depends on `n_shards`. It does not depend on the number of workers, on
-    which of them computes what, or on the loss of one. A shard is a pure function of its part of
-    the index, so another worker can compute it again. The scheduler keeps the index (12 bytes per
-    triplet; with :meth:`from_labels` 4 bytes per pair, or 8 bytes per point without k). Workers
-    hold 16 bytes per triplet, and while a problem is solved 16 or 24 more for each remaining
-    triplet. Workers should be processes of one thread.
+    The rounding of a result depends on `n_shards`. The rounding does not depend on the number of
+    workers, on which worker computes what, or on the loss of a worker. A shard is a pure function
+    of its rows of the index, so another worker can compute the shard again. The scheduler keeps the
+    index (12 bytes per triplet; with :meth:`from_labels` 4 bytes per pair, or 8 bytes per point
+    without k). Workers hold 16 bytes per triplet. During a solve they hold 16 or 24 more for each
+    remaining triplet. Each worker should be a process with one thread.
 
     Rounding: see :func:`add`.
 
@@ -138,11 +138,11 @@ class ShardedTriplets(Terms):
         products=False,
         patience=PATIENCE,
     ) -> Self:
-        """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the
-        same order.
+        """Return the triplets of labelled points: the same triplets in the same order as
+        ``Triplets.from_labels(X, y, k)``.
 
-        The workers list them. This process needs O(n^2 d) time and O(pairs) memory with k, and O(n)
-        without.
+        The workers list the triplets. This process needs O(n^2 d) time and O(pairs) memory if `k`
+        is given, and O(n) time and memory if it is not.
 
         Parameters
         ----------
@@ -153,12 +153,12 @@ class ShardedTriplets(Terms):
         k : int or None
             As for :meth:`safescreen.Triplets.from_labels`.
         n_shards : int, optional
-            Number of shards. Each holds consecutive anchors, and all hold about the same number of
-            triplets.
+            Number of shards. Each shard holds consecutive anchors, and all shards hold about the
+            same number of triplets.
         diagonal : bool
         products : bool
             Keep each shard as products of lists (:class:`~safescreen.ProductTriplets`). Then memory
-            and time depend on the number of pairs.
+            and time depend on the number of pairs, and not on the number of triplets.
         patience : float
             Seconds for which the cluster may be without any worker, as in the constructor.
         """
@@ -224,7 +224,9 @@ class ShardedTriplets(Terms):
     # ------------------------------------------------------------- sums, O(d^2) numbers a shard
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all triplets, in one round trip. With `alpha` T numbers are sent."""
+        """Return sums over all triplets, in one round trip. If `alpha` is given, its T numbers are
+        sent to the workers.
+        """
         if alpha is None:
             own = ()
         else:
@@ -232,13 +234,13 @@ class ShardedTriplets(Terms):
         return add(self._ask("loss_sums", x, loss, own=own), self.cone)
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
-        """Return the sums of the hinge at x, for the dual point of a smoothed hinge of width > 0,
-        in one round trip.
+        """Return the sums of the hinge at x, with the dual point of the smoothed hinge of the given
+        width > 0, in one round trip.
         """
         return add(self._ask("hinge_sums", x, width), self.cone)
 
     def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
-        """Return ``(sum_t weights_t H_t, error bound)``. T numbers are sent."""
+        """Return ``(sum_t weights_t H_t, error bound)``. The T weights are sent to the workers."""
         return _add_elements(
             self._ask("weighted_sum", own=(self._cut(np.asarray(weights)),)), self.cone
         )
@@ -267,7 +269,7 @@ class ShardedTriplets(Terms):
 
     @property
     def norms(self) -> NDArray:
-        """Upper bounds of ``||H_t||``, shape (T,), gathered once."""
+        """Upper bounds of ``||H_t||``, shape (T,). They are gathered from the workers once."""
         if self._norms is None:
             self._norms = self._gathered(attrgetter("terms.norms"), np.empty(0))
         return self._norms
@@ -281,13 +283,13 @@ class ShardedTriplets(Terms):
 
     @property
     def index(self) -> NDArray:
-        """Triplets as an int32 array of shape (T, 3): anchor, same, other; gathered."""
+        """Triplets as an int32 array of shape (T, 3): anchor, same, other. The array is gathered
+        from the workers.
+        """
         return self._gathered(attrgetter("terms.index"), np.empty((0, 3), dtype=np.int32))
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return all inner products with x; callers take chunks of them. 16 bytes per triplet are
-        gathered.
-        """
+        """Return all inner products with x. 16 bytes per triplet are gathered from the workers."""
         return InnerProducts.of(
             *self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x)
         )
@@ -306,14 +308,14 @@ class ShardedTriplets(Terms):
         """Return a future for each part: the result of a pure function of it."""
         if not parts[0]:
             return []
-        # `common` is not given to map as keywords: it would file a large one under its bare name,
-        # for all calls the same
+        # `common` is not passed to map as keywords: map would store a large value under the bare
+        # name of the keyword, which is the same for all calls
         with _data_in_recipes():
             return self._client.map(partial(function, **common), *parts, pure=False)
 
     def _spread(self, build, parts, points):
-        """Return a future for each part: what is built from it, with the same number of parts on
-        each worker thread. Later tasks run where their part is.
+        """Return a future for each part: the result of `build` for this part. Each worker thread
+        gets the same number of parts, and later tasks run where their part is.
 
         Without this the scheduler might put all parts on the worker that has the points first.
         """
@@ -363,8 +365,8 @@ class ShardedTriplets(Terms):
 
 
 def _data_in_recipes():
-    """Return a context without warnings about large data in submitted tasks. The data are there on
-    purpose, so that lost shards can be computed again.
+    """Return a context without warnings about large data in submitted tasks. The tasks contain the
+    data on purpose, so that lost shards can be computed again.
     """
     import dask
 
@@ -374,11 +376,12 @@ def _data_in_recipes():
 def add(sums: list[LossSums], cone: Any) -> LossSums:
     """Return the sums of all shards, added in their order.
 
-    Each part has a bound of its own errors. When m elements are added one after the other, each
-    entry of the sum has an error of at most ``gamma_{m-1}`` times the sum of their absolute values.
-    So the norm of the error is at most ``gamma_{m-1} sum_s ||A_s||``, and this is added to the
-    bound. The Fenchel terms are upper bounds of non-negative numbers, and their sum is rounded
-    upwards. So the bounds hold for this order of summation too.
+    The sum of each shard comes with a bound of its own error. When m elements are added one after
+    the other, each entry of the sum has an error of at most ``gamma_{m-1}`` times the sum of their
+    absolute values. So the norm of the error is at most ``gamma_{m-1} sum_s ||A_s||``, where
+    ``A_s`` is the element of shard s. A number that is no smaller is added to the bound. The
+    Fenchel terms are upper bounds of non-negative numbers, and their sum is rounded upwards. So the
+    bounds hold for this order of summation too.
     """
     adjoint, error = _add_elements([(s.adjoint, s.adjoint_error) for s in sums], cone)
     return LossSums(
@@ -403,8 +406,8 @@ def _add_elements(parts, cone):
 
 
 def _number(n_shards, n_triplets, most):
-    """Return the number of shards: the given one, or one that depends on the triplets only; at most
-    `most`.
+    """Return the number of shards, at most `most`: the given number, or a default that depends on
+    the triplets only.
     """
     if n_shards is None:
         n_shards = max(SHARDS, math.ceil(n_triplets / SHARD_SIZE))

@@ -1,4 +1,5 @@
-"""Dask clusters: make sure that the workers compute the same as this process.
+"""Checks that the workers of a Dask cluster compute the same as this process, and a safe way to
+wait for them.
 
 dask.distributed comes with ``pip install 'safescreen[cluster]'`` and is imported only when a
 function here is called."""
@@ -18,19 +19,18 @@ NUMERICAL = ("numpy", "scipy", "numba")
 
 
 POLL = 1.0
-"""Seconds between two checks whether a cluster that does not answer has workers."""
+"""Seconds between two checks whether a cluster that has not answered yet has workers."""
 
 
 class ClusterError(RuntimeError):
-    """A cluster cannot be used, because it does not answer, has no workers, or has workers of
-    another version. The message says what to do.
+    """The error for a cluster that cannot be used: it does not answer, has no workers, or has
+    workers of another version. The message says what to do.
     """
 
 
 @cache
 def stamp() -> dict[str, str]:
-    """Return the versions that have to agree between a client and its workers, and those that
-    should.
+    """Return the versions that must or should agree between a client and its workers.
 
     ``python`` (major.minor) and ``source`` (a hash of the sources of safescreen) have to agree. The
     versions of numpy, scipy and numba should agree; with other versions the results are the same up
@@ -42,8 +42,8 @@ def stamp() -> dict[str, str]:
 
 
 def check_client(client: Any) -> Any:
-    """Return `client` if it is a synchronous ``distributed.Client`` whose workers may be used;
-    TypeError or ClusterError otherwise.
+    """Return `client` if it is a synchronous ``distributed.Client`` whose workers may be used.
+    Raise a TypeError or a ClusterError otherwise.
     """
     if not isinstance(client, distributed().Client):
         raise TypeError(f"client must be a distributed.Client, got {type(client).__name__}")
@@ -59,13 +59,13 @@ def check_workers(client: Any) -> None:
     Raises
     ------
     ClusterError
-        There are no workers, or a worker lacks safescreen or has another version or other sources
-        of it, or another version of Python.
+        There are no workers, or a worker does not have safescreen, has other sources of safescreen,
+        or has another version of Python.
 
     Warns
     -----
     UserWarning
-        If versions of numpy, scipy or numba differ.
+        The versions of numpy, scipy or numba differ.
     """
     here = stamp()
     answers = client.run(stamp, on_error="return")
@@ -92,8 +92,8 @@ def check_workers(client: Any) -> None:
 
 
 def gather(client: Any, futures: list, patience: float, lost: str) -> list:
-    """Return the results of futures. Unlike ``client.gather`` it does not wait for ever if there
-    are no workers.
+    """Return the results of futures. Unlike ``client.gather``, the function does not wait for ever
+    if there are no workers.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ async def _gather(client, futures, patience, lost):
 
 
 async def _patiently(client, work, futures, patience, lost):
-    """Wait for a client's futures, and cancel them if it has no workers for too long."""
+    """Wait for a client's futures, and cancel them if the cluster has no workers for too long."""
     task = asyncio.ensure_future(work)
     seen = time.monotonic()
     while not task.done():

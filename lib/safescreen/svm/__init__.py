@@ -1,11 +1,11 @@
 """Support vector machines in the notation of their papers (SSS13, SSS14): C in place of lam, and
-the tests by their names.
+the tests of the papers under the names that they have there.
 
 With ``C = 1/lam``, ``alpha_SVM = C alpha`` and ``xi = sum_i max(0, 1 - <z_i, w>)``, the problem
-``min_w ||w||^2/2 + C xi`` is C times :class:`safescreen.Problem`. So every function here calls
-spheres and rules of the library. The tests therefore hold in floating point, for dense, sparse and
-kernel samples, for weights, thresholds and the smoothed hinge, and for references that are only
-nearly optimal. The problems of the papers have no free intercept. For terms of
+``min_w ||w||^2/2 + C xi`` is C times :class:`safescreen.Problem`. So every function of this module
+calls spheres and rules of the library. The tests therefore hold in floating point, for dense,
+sparse and kernel samples, for weights, thresholds and the smoothed hinge, and for references that
+are only nearly optimal. The problems of the papers have no free intercept. For terms of
 :class:`~safescreen.FreeIntercept` the tests use bounds of the intercept as well.
 """
 

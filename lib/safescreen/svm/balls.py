@@ -2,9 +2,10 @@
 
 Both balls are the midpoint gap bound, :func:`safescreen.spheres.midpoint_gap_bound`, of a feasible
 point ``w~`` and a dual point alpha. The center is ``(w~ + C sum_i alpha_i z_i)/2``, and the squared
-radius ``||center||^2 + C (xi~ - 1'alpha)``. If ``alpha = s`` is binary, this is ball 2. If alpha is
-the dual optimum ``alpha0`` for C0, then ``sum_i alpha0_i z_i = w0/C0``, and
-``1'alpha0 = xi0 + ||w0||^2/C0`` because both objectives for C0 are equal; this is ball 1.
+radius ``||center||^2 + C (xi~ - 1'alpha)``. If ``alpha = s`` is binary, the bound is ball 2. If
+alpha is the dual optimum ``alpha0`` for C0, then ``sum_i alpha0_i z_i = w0/C0``, and
+``1'alpha0 = xi0 + ||w0||^2/C0`` because the primal and the dual objective for C0 are equal. Then
+the bound is ball 1.
 
 The printed radii are differences of large numbers. The library computes the same radius as a sum of
 non-negative numbers, for fractional alpha, for an inexact w0 and for any loss of the family.
@@ -29,8 +30,8 @@ from safescreen.terms import Terms
 def ball_of(
     prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str, argument: str = "w"
 ) -> Sphere:
-    """Return the midpoint gap bound of (w, alpha) for C, with a name; w is that `argument` of the
-    caller's.
+    """Return the midpoint gap bound of (w, alpha) for C as a ball called `name`. Errors call w
+    `argument`.
     """
     w = prob.cone.check_feasible(w, argument)
     ball = from_evaluation_mgb(prob.cone, prob.evaluate(w, 1.0 / check_lam(C, "C"), alpha))
@@ -48,10 +49,10 @@ def ball_1(
     ``r^2 = ||center||^2 - C/C0 ||w0||^2 + C (xi~ - xi0)``.
 
     SSS14 Theorem 6. The reference (w0, alpha0) for C0 need not be exact: ``sum_i alpha0_i z_i``
-    takes the place of ``w0/C0``, and the ball contains the optimum for C, rounding included. If
+    takes the place of ``w0/C0``, and the ball contains the optimum for C in spite of rounding. If
     `feasible` is left out and the reference is exact, the center is ``(C + C0)/(2 C0) w0`` and the
-    radius ``|C - C0|/(2 C0) ||w0||``. That is the bound of the DVI test (SSS14 appendix C), and of
-    STS19 Theorem 5.
+    radius ``|C - C0|/(2 C0) ||w0||``. This ball is the bound of the DVI test (SSS14 appendix C) and
+    of STS19 Theorem 5.
 
     Parameters
     ----------
@@ -77,8 +78,8 @@ def ball_1(
 
     Notes
     -----
-    Cost: one product with the data and one with their transpose. Safe in floating point as
-    :func:`~safescreen.spheres.midpoint_gap_bound` is, whose case it is.
+    Cost: one product with the data and one with their transpose. The ball is a case of
+    :func:`~safescreen.spheres.midpoint_gap_bound`, and as safe in floating point.
 
     Examples
     --------
@@ -101,8 +102,8 @@ def ball_2(
     """Return the ball of test 2: center ``(w~ + C z_s)/2``, ``r^2 = ||center||^2 + C (xi~ - s'1)``,
     where ``z_s = sum_i s_i z_i``.
 
-    SSS14 Theorem 7, which has s in {0, 1}^n. Here s may be any point of [0, 1]^n, such as the
-    result of :func:`choose_s`.
+    SSS14 Theorem 7. In the paper s lies in {0, 1}^n. Here s may be any point of [0, 1]^n, such as
+    the result of :func:`choose_s`.
 
     Parameters
     ----------
@@ -126,8 +127,8 @@ def ball_2(
 
     Notes
     -----
-    Cost: one product with the data and one with their transpose. Safe in floating point as
-    :func:`~safescreen.spheres.midpoint_gap_bound` is, whose case it is.
+    Cost: one product with the data and one with their transpose. The ball is a case of
+    :func:`~safescreen.spheres.midpoint_gap_bound`, and as safe in floating point.
 
     Examples
     --------
@@ -151,10 +152,10 @@ def choose_s(
     minus the squared radius of ball 2.
 
     SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)``
-    for any ``w~``. So ``s_i = 1`` where the margin at the center of ball 1 is below 1, and 0
-    elsewhere. With thresholds and the smoothed hinge the summands are
+    for any ``w~``. So ``s_i`` is 1 if the margin at the center of ball 1 is below 1, and 0
+    otherwise. With thresholds and the smoothed hinge the summands are
     ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``. The best s is then the dual point ``alpha(m1)`` of
-    that center, which is fractional if gamma > 0.
+    the center of ball 1, which is fractional if gamma > 0.
 
     Parameters
     ----------
@@ -197,8 +198,8 @@ def ball_test_1(
 
     Notes
     -----
-    Cost: that of :func:`ball_1`, and one more product with the data. Safe in floating point as the
-    rule :func:`~safescreen.rules.sphere` is.
+    Cost: one product with the data more than :func:`ball_1`. The test is as safe in floating point
+    as the rule :func:`~safescreen.rules.sphere`.
 
     Examples
     --------
@@ -228,8 +229,8 @@ def ball_test_2(
 
     Notes
     -----
-    Cost: that of :func:`ball_2`, and one more product with the data. Safe in floating point as the
-    rule :func:`~safescreen.rules.sphere` is.
+    Cost: one product with the data more than :func:`ball_2`. The test is as safe in floating point
+    as the rule :func:`~safescreen.rules.sphere`.
 
     Examples
     --------
@@ -248,8 +249,8 @@ def intersection_test(
     feasible: ElementLike | None = None,
     loss: Loss | None = None,
 ) -> Screened:
-    """Screen with the points that lie in both balls, which share ``w~`` (SSS14 Theorem 8). It
-    screens what either test screens, and more.
+    """Screen with the intersection of ball 1 and ball 2, which share ``w~`` (SSS14 Theorem 8). The
+    test screens everything that ball test 1 or ball test 2 screens, and more.
 
     Parameters
     ----------
@@ -266,9 +267,9 @@ def intersection_test(
 
     Notes
     -----
-    Cost: that of :func:`ball_1` and of :func:`ball_2`, and two more products with the data. Safe in
-    floating point as the rule :func:`~safescreen.rules.intersection` is. Balls with one center, and
-    balls one of which contains the other, are treated like all others.
+    Cost: two products with the data more than :func:`ball_1` and :func:`ball_2` together. The test
+    is as safe in floating point as the rule :func:`~safescreen.rules.intersection`. The balls may
+    have the same center, and one ball may contain the other.
 
     Examples
     --------
@@ -287,5 +288,5 @@ def intersection_test(
 
 
 def _named(feasible):
-    """Return the name of the argument that the point ``w~`` comes from."""
+    """Return the name that errors use for the point ``w~``."""
     return "reference.w" if feasible is None else "feasible"

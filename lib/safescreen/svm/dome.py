@@ -47,8 +47,8 @@ def dome(
     """Return the dome that contains the solutions for all C in ``[C_a, C_b]``: ``||w|| <= ||w_b||``
     and ``<w_a, w> >= ||w_a||^2``.
 
-    SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, and ``w_a``
-    is the shortest vector with a total loss of at most that. The half-space follows. For C <= C_b
+    SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most the total loss of ``w_a``, and
+    no vector with such a total loss is shorter than ``w_a``. The half-space follows. For C <= C_b
     the norm of ``w(C)`` is at most ``||w_b||``.
 
     Parameters
@@ -57,8 +57,9 @@ def dome(
     reference_a : Reference or Solution
         For C_a, exact or not.
     bound : Reference, Solution or float
-        A solution for C_b >= C_a, exact or not. Or an upper bound R of the norm of the solutions,
-        such as the norm of a vector whose total loss is at most that of the solution for C_b.
+        A solution for C_b >= C_a, exact or not; or an upper bound R of the norm of the solutions.
+        For example, R may be the norm of a vector whose total loss is at most the total loss of the
+        solution for C_b.
     loss : SmoothedHinge, optional
         If left out, the loss of the reference; the hinge if the reference has none.
 
@@ -75,15 +76,16 @@ def dome(
     Notes
     -----
     Cost: one evaluation of the problem for each reference. Safe in floating point: the half-space
-    is moved outward by the errors of the reference, exact or not, and of the numbers themselves.
+    is moved outward by bounds of the error of the reference and of all rounding errors.
 
-    Let c and eps be the center and the radius of the midpoint gap bound of `reference_a`: the exact
-    solution u for C_a is within eps of c. It has ``<u, w - u> >= 0``, that is,
-    ``||u - w/2|| <= ||w||/2``. So ``||c - w/2|| <= ||w||/2 + eps``, that is::
+    Let c and eps be the center and the radius of the midpoint gap bound of `reference_a`. The exact
+    solution u for C_a lies within eps of c. Every solution w for a larger C satisfies
+    ``<u, w - u> >= 0``, that is, ``||u - w/2|| <= ||w||/2``. So ``||c - w/2|| <= ||w||/2 + eps``,
+    that is::
 
         <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
 
-    No smaller shift of the half-space holds for all u as near to c as that.
+    No smaller shift of the half-space is valid for every u within eps of c.
 
     Examples
     --------
@@ -134,17 +136,17 @@ def dome_test(
 
     Notes
     -----
-    Cost: that of :func:`dome`, and one product with the data. Safe in floating point as the rule
-    :func:`~safescreen.rules.halfspace` is.
+    Cost: one product with the data more than :func:`dome`. The test is as safe in floating point as
+    the rule :func:`~safescreen.rules.halfspace`.
 
     Let ``A = ||w_a||^2`` and ``B = ||w_b||^2``. For an exact reference the minimum of ``<z_i, w>``
     is ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``. Otherwise it is
     ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``.
 
     SSS14 Theorem 11 defines its gammas as A and B, but prints the first case and both conditions as
-    if they were ``A/2`` and ``B/2``. Its condition is then
-    ``-<z_i, w_a>/||z_i|| >= sqrt(2) A/sqrt(B)``. Between the two it takes the second case where the
-    first is right, and gives a bound that does not hold.
+    if they were ``A/2`` and ``B/2``. The printed condition is then
+    ``-<z_i, w_a>/||z_i|| >= sqrt(2) A/sqrt(B)``. Between the two conditions Theorem 11 as printed
+    uses the second case although the first case is the right one, and its bound does not hold.
 
     Examples
     --------
@@ -165,11 +167,11 @@ def dome_test(
 def safe_screening(
     terms: Terms, reference_a: ReferenceLike, feasible: ElementLike, loss: Loss | None = None
 ) -> Screened:
-    """Screen for every s from the total loss of the feasible point up to that of the solution w_a
-    (SSS13 Theorem 2, Algorithm 1).
+    """Screen the s-form for every s from the total loss of the feasible point to the total loss of
+    the solution w_a (SSS13 Theorem 2, Algorithm 1).
 
-    For ``s >= H(w^)`` no solution of the s-form is longer than the feasible point ``w^``. So this
-    is :func:`dome_test` with ``R = ||w^||``.
+    For ``s >= H(w^)`` no solution of the s-form is longer than the feasible point ``w^``. So the
+    test is :func:`dome_test` with ``R = ||w^||``.
 
     Parameters
     ----------
@@ -187,8 +189,9 @@ def safe_screening(
 
     Notes
     -----
-    Cost: that of :func:`dome_test`. Safe in floating point as that test is. Algorithm 1 tests for R
-    only where ``<z_i, w_a> > 1``. This makes no difference, because ``w_a`` lies in the dome.
+    The test is as safe in floating point as :func:`dome_test`, and costs as much. Algorithm 1 tests
+    only samples with ``<z_i, w_a> > 1`` for R. This restriction makes no difference, because
+    ``w_a`` lies in the dome.
 
     Examples
     --------

@@ -22,8 +22,8 @@ from safescreen.terms import Terms
 TESTS = {"BT1": ("MGB",), "BT2": ("BT2",), "IT": ("MGB&BT2",), None: ()}
 """The papers' tests as screening of :func:`safescreen.path`.
 
-Ball 1 is the midpoint gap bound of the last solution. Ball 2 has the result of ``choose_s`` in
-place of its dual point.
+Ball 1 is the midpoint gap bound of the last solution. Ball 2 uses the result of ``choose_s`` in
+place of the dual point of that solution.
 """
 
 
@@ -38,10 +38,10 @@ def path(
     screening: str | tuple[str, ...] = "auto",
     **options: Any,
 ) -> paths.Path:
-    """Solve for an increasing sequence of C. For each C but the first, a test with the last
-    solution first takes samples out.
+    """Solve for an increasing sequence of C. Before each solve but the first, a test with the last
+    solution screens samples.
 
-    It is :func:`safescreen.path` for ``lam = 1/C``.
+    The function calls :func:`safescreen.path` with ``lam = 1/C``.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def path(
         is the objective divided by C. If one is left out it counts as 0; if both are, `rtol` is
         1e-6.
     screening : "auto" or tuple of str
-        How a solve screens during its iterations, which the papers do not do; ``()`` is the papers'
-        form.
+        How a solve screens during its iterations. The papers do not screen during a solve; ``()``
+        does as the papers.
     **options
         ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and other options
         of :func:`safescreen.path`.
@@ -66,7 +66,7 @@ def path(
     Returns
     -------
     Path
-        Its ``lams`` are ``1/C``; its ``path_rates`` are the rates of the test alone.
+        Its ``lams`` are ``1/C``, and its ``path_rates`` are the screening rates of the test alone.
 
     Raises
     ------
@@ -107,8 +107,8 @@ def eps_path(
     max_solutions: int = 10_000,
     **options: Any,
 ) -> paths.Path:
-    """Solve from ``C_min`` up to `C_max` with steps such that, between two neighbours, the solution
-    for the smaller C, scaled, is optimal to a relative error `eps`.
+    """Solve for values of C from ``C_min`` up to `C_max`, so close to each other that a scaled
+    solution is optimal to a relative error `eps` up to the next value.
 
     SSS14 Algorithm 1, with the next C of :func:`eps_next_C`.
 
@@ -131,9 +131,10 @@ def eps_path(
     -------
     Path
         Its ``reason`` is ``"grid"`` (`C_max` is reached), ``"no L"`` (no sample is in L any more,
-        so w is the same for all larger C), ``"length"`` (there are `max_solutions`),
-        ``"not converged"`` (the last solution is not optimal to `eps`), ``"rounding"`` (no larger C
-        is certain to be optimal to `eps`), or a reason of :func:`safescreen.path`.
+        so w is the same for all larger C), ``"length"`` (the path has `max_solutions` solutions),
+        ``"not converged"`` (the last solution is not optimal to `eps`), ``"rounding"`` (for no
+        larger C is the scaled solution certain to be optimal to `eps`), or a reason of
+        :func:`safescreen.path`.
 
     Raises
     ------
@@ -200,8 +201,8 @@ def eps_path(
 def eps_next_C(
     terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: Loss | None = None
 ) -> float:
-    """Return the largest C such that the reference, scaled, is optimal to a relative error `eps`
-    for all C from its own C0 up to there.
+    """Return the largest C up to which the scaled reference is optimal to a relative error `eps`.
+    The range begins at the C0 of the reference.
 
     SSS14 equation 35: ``D_C(alpha*) - D_C(rho alpha0) <= eps D_C(alpha*)`` with ``rho = C/C0`` and
     dual variables in the scale of the paper.
@@ -218,7 +219,7 @@ def eps_next_C(
     Returns
     -------
     float
-        C, infinite if ``v0 = 0``. It is C0 if rounding lets no larger C be certain.
+        C; infinite if ``v0 = 0``, and C0 if, because of rounding, no larger C is certain.
 
     Raises
     ------
@@ -227,7 +228,7 @@ def eps_next_C(
 
     Notes
     -----
-    The difference is at most the duality gap of ``(w0, rho alpha0)``, and
+    The left side of equation 35 is at most the duality gap of ``(w0, rho alpha0)``, and
     ``D_C(alpha*) >= D_C(rho alpha0)``. Let ``v0 = C0 sum_i alpha0_i z_i`` and
     ``c = sum_i tau_i alpha0_i - gamma/2 alpha0_i^2``, and let ``phi >= 0`` be the Fenchel terms of
     the reference. Then equation 35 follows from::
@@ -235,8 +236,9 @@ def eps_next_C(
         ||w0 - rho v0||^2/2 + rho C0 phi  <=  eps (rho C0 c - rho^2 ||v0||^2/2)
 
     rho is the larger root of this quadratic. The left side minus the right side is convex in rho,
-    so what holds at 1 and at rho holds in between. An exact reference has ``v0 = w0``, ``phi = 0``
-    and ``C0 c = C0 xi0 + ||w0||^2``, which gives the inequality of the paper.
+    so the inequality holds between 1 and rho if it holds at both. For an exact reference
+    ``v0 = w0``, ``phi = 0`` and ``C0 c = C0 xi0 + ||w0||^2``, and the inequality is the one of the
+    paper.
 
     Examples
     --------
@@ -277,7 +279,7 @@ def eps_next_C(
 
 
 def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
-    """Return whether the gap for C at an evaluated point is at most `eps` of the dual value; the
+    """Return whether the gap for C at an evaluated point is at most `eps` times the dual value. The
     gap includes rounding.
     """
     at_C = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
@@ -285,7 +287,7 @@ def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
 
 
 def _checked(screening, prob):
-    """Return a user's `screening`, whose error messages name that argument."""
+    """Check a user's `screening`, so that errors name this argument, and return it."""
     names, _ = without_features(screening, prob)
     if isinstance(names, tuple):
         parse_screening(names, prob)

@@ -21,8 +21,8 @@ from safescreen.terms import Terms
 class Reference:
     """A primal and a dual point, optimal for C or nearly so.
 
-    No test relies on their being optimal. Any `w` and any `alpha` give a test that is safe; the
-    nearer they are to the optimum, the more it screens.
+    A test is safe for any `w` and any `alpha`. The nearer these points are to the optimum, the more
+    terms the test screens.
 
     Attributes
     ----------
@@ -30,10 +30,10 @@ class Reference:
     alpha : array of shape (n,)
         Dual variables in [0, 1], ``alpha_SVM/C``.
     C : float
-        The C that they were computed for.
+        The C for which `w` and `alpha` were computed.
     loss : SmoothedHinge or None
-        The loss that they were computed for, and the default of functions that take this reference;
-        None stands for the hinge.
+        The loss for which `w` and `alpha` were computed; None stands for the hinge. Functions that
+        take this reference use the loss by default.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Reference:
 
 
 ReferenceLike: TypeAlias = Reference | Solution
-"""What tests are built from. A Solution stands for its :func:`reference`."""
+"""A reference of the tests. A Solution is replaced by its :func:`reference`."""
 
 
 def reference(solution: Solution) -> Reference:
@@ -96,7 +96,7 @@ def reference(solution: Solution) -> Reference:
 
 
 def as_reference(value: Any, name: str = "reference") -> Reference:
-    """Return a :class:`Reference`, made of a Solution where one is given."""
+    """Return `value` as a :class:`Reference`; a Solution is replaced by its :func:`reference`."""
     if isinstance(value, Reference):
         return value
     if isinstance(value, Solution):
@@ -105,8 +105,8 @@ def as_reference(value: Any, name: str = "reference") -> Reference:
 
 
 def problem_of(terms: Terms, loss: Loss | None = None, *references: Reference) -> Problem:
-    """Return the problem of `terms` with the given loss. If none is given, the loss is that of the
-    first reference that has one, else the hinge.
+    """Return the problem of `terms` with the given loss. If no loss is given, take it from the
+    first reference that has one; if none has, take the hinge.
     """
     for candidate in (loss, *(r.loss for r in references)):
         if candidate is not None:

@@ -85,7 +85,7 @@ def s_bounds(
     references : Reference, Solution, or a sequence of them
         For any C.
     loss : SmoothedHinge, optional
-        If left out, the loss of the first reference that has one; else the hinge.
+        If left out, the loss of the first reference that has one; if none has, the hinge.
 
     Returns
     -------
@@ -103,9 +103,10 @@ def s_bounds(
 
         s(C) >= max_r (H(w_r) + ||w_r||^2/(2 C) - gap_r) - U^2/(2 C),   U = min_r (||m_r|| + r_r)
 
-    Here the gaps and the midpoint gap bounds ``(m_r, r_r)`` are those of the references at C.
-    `high` is found likewise. A reference for a larger C adds ``s(C) >= s(C_r)``, one for a smaller
-    C adds ``s(C) <= s(C_r)``. SSS13 finds its ``s_b`` by trial and error; this takes its place.
+    Here reference r has the gap ``gap_r`` and the midpoint gap bound ``(m_r, r_r)`` at C. `high`
+    follows in the same way from an upper bound of ``P*`` and a lower bound of the norm. A reference
+    for a larger C adds ``s(C) >= s(C_r)``, and a reference for a smaller C adds ``s(C) <= s(C_r)``.
+    SSS13 finds its ``s_b`` by trial and error; this function makes that search unnecessary.
 
     Examples
     --------
