@@ -28,7 +28,8 @@ from safescreen_book import figures
 
 # %%
 rng = np.random.default_rng(2)
-n, draws = 60, 4000
+n = 60
+draws = 4000
 of_class_1 = (rng.uniform(size=(draws, n)) < 0.2).sum(axis=1)
 rest = n - of_class_1
 shares = of_class_1 * rest * (of_class_1 - 1 + rest - 1) / (n * (n - 1) * (n - 2))
@@ -262,7 +263,8 @@ for n in range(3, 15):
     largest = 0
     for split in itertools.product(range(n + 1), repeat=4):
         if sum(split) == n and split[0] > 0:
-            own, others = split[0] - 1, split[1:]
+            own = split[0] - 1
+            others = split[1:]
             as_third = sum(size * (size - 1) for size in others)
             largest = max(largest, 2 * own * sum(others) + as_third)
     assert largest == (n - 1) * (n - 2)

@@ -47,7 +47,8 @@ def twins_data(d):
     return draw
 
 
-dimensions, sizes = (4, 10, 30, 100, 300, 1000), (9, 30, 90, 300, 900)
+dimensions = (4, 10, 30, 100, 300, 1000)
+sizes = (9, 30, 90, 300, 900)
 by_d = [rademacher(twins_data(d), 90, 1.0, repeats=30).mean / 2.0 for d in dimensions]
 by_n = [rademacher(twins_data(30), n, 1.0, repeats=100).mean / 2.0 for n in sizes]
 assert np.all(np.diff(by_d) > 0.0) and np.all(np.diff(by_n) < 0.0)
@@ -120,7 +121,7 @@ figures.show(
 # | $m$ | $\lfloor n/3 \rfloor$, the number of triplets of a sample that share no point |
 # | $G$ | $\frac1m \sum_i \sigma_i A_i$ |
 #
-# The paper states its bound for any norm and its dual norm. The constants above are those of its equation (14), where the norm is the largest entry.
+# The paper states its bound for any norm and its dual norm. The constants above belong to its equation (14), where the norm is the largest entry.
 #
 # </details>
 
@@ -130,7 +131,7 @@ figures.show(
 # ### Symmetrization: a second sample
 #
 # We want $\mathbb{E} \sup_M [L(M) - L_S(M)]$. By Lemma 3 of [`44a-blocks-and-bounded-differences`](44a-blocks-and-bounded-differences.ipynb), applied
-# to the functions $L(M) - L_M$, it is at most the expected supremum for separate triplets,
+# to the functions $L(M) - L_M$, this expectation is at most the expected supremum for separate triplets,
 #
 # $$\mathbb{E} \sup_M \Big[ L(M) - \frac1m\sum_i L_M(B_i) \Big], \qquad B_i = (z_i, z_{i+m}, z_{i+2m}) .$$
 #
@@ -250,7 +251,8 @@ assert broken > 100
 def supremum(X, y, sigma, lam, value=lambda u: u):
     """Largest over all atoms of 1/m sum sigma_i value(<A_i, B>)."""
     n, d = X.shape
-    m, best = n // 3, -np.inf
+    m = n // 3
+    best = -np.inf
     A = [np.outer(X[i], X[i + m] - X[i + 2 * m]) for i in range(m)]
     admissible = np.array([y[i] == y[i + m] != y[i + 2 * m] for i in range(m)])
     for a, b in itertools.combinations(np.eye(d), 2):
@@ -263,7 +265,9 @@ def supremum(X, y, sigma, lam, value=lambda u: u):
 # %% tags=["HDSL19-L1"]
 rng = np.random.default_rng(11)
 for _ in range(8):
-    X, y, sigma = rng.standard_normal((12, 3)), rng.integers(0, 2, 12), rng.choice([-1.0, 1.0], 4)
+    X = rng.standard_normal((12, 3))
+    y = rng.integers(0, 2, 12)
+    sigma = rng.choice([-1.0, 1.0], 4)
     assert np.isclose(
         largest_at_atoms(X, y, sigma, 0.5), supremum(X, y, sigma, 0.5), rtol=1e-12, atol=1e-14
     )
@@ -276,7 +280,9 @@ print("largest_at_atoms is the supremum by the definition, with the loss and wit
 
 # %%
 rng = np.random.default_rng(4)
-X, y, sigma = rng.standard_normal((30, 5)), rng.integers(0, 2, 30), rng.choice([-1.0, 1.0], 10)
+X = rng.standard_normal((30, 5))
+y = rng.integers(0, 2, 30)
+sigma = rng.choice([-1.0, 1.0], 10)
 kept = sigma * (y[:10] == y[10:20]) * (y[:10] != y[20:])
 G = X[:10].T @ (kept[:, None] * (X[10:20] - X[20:])) / 10
 pairs = list(itertools.combinations(np.eye(5), 2))
@@ -324,7 +330,8 @@ assert all(math.factorial(2 * j) >= 2**j * math.factorial(j) for j in range(60))
 shares = np.random.default_rng(5).dirichlet(np.ones(4), 20000)
 assert np.max(np.sum(shares**2 * (1 - shares), axis=1)) <= 0.25
 for n, d, unit in ((9, 2, 0.05), (90, 20, 0.5), (300, 64, 5.0)):
-    bounds, m = Bounds(n, d, unit / 2.0, 2.0), n // 3
+    m = n // 3
+    bounds = Bounds(n, d, unit / 2.0, 2.0)
     assert np.isclose(bounds.unit, unit)
     assert np.isclose(bounds.complexity(0.09), 0.6 * bounds.complexity())
     assert np.isclose(
@@ -462,7 +469,8 @@ failed = {}
 print("n = 9000, all numbers times 1000")
 print("     d    complexity at least   printed k=2    k=3    k=4   corrected")
 for d in (1e3, 1e6, 1e12, 1e13, 1e18, 1e19, 1e22):
-    value, bounds = twin_complexity(m, d, lam), Bounds(3 * m, int(d), lam, 2.0)
+    value = twin_complexity(m, d, lam)
+    bounds = Bounds(3 * m, int(d), lam, 2.0)
     printed = {k: bounds.printed_complexity(k) / bounds.unit for k in (2, 3, 4)}
     failed[d] = [k for k in printed if value > printed[k]]
     row = " ".join(f"{1e3 * number:6.1f}" for number in printed.values())
@@ -478,7 +486,8 @@ assert (failed[1e6], failed[1e13], failed[1e22]) == ([], [2], [2, 3, 4])
 # If $d$ grows and the sample does not, then in the end some pair of twins agrees with every sign. The complexity tends to $\lambda B_X$. This limit is above the printed bound as soon as $m > 128\log k$. So for every $k$, **a bound that falls with $n$ and does not contain $d$ is false**. The next cell shows this for 1800 points and ten atoms:
 
 # %%
-value, bounds = twin_complexity(600, 1e300, lam), Bounds(1800, 10**300, lam, 2.0)
+value = twin_complexity(600, 1e300, lam)
+bounds = Bounds(1800, 10**300, lam, 2.0)
 printed_10 = bounds.printed_complexity(10) / bounds.unit
 print(f"n = 1800, d = 1e300: complexity at least {value:.3f}, printed for k = 10 {printed_10:.3f}")
 assert 1.0 - 1e-3 < value < 1.0 + 1e-9 and printed_10 < value

@@ -117,7 +117,10 @@ assert loss.value(0.0) > 4 * unit
 # (The paper uses (11), counts all $3(n-1)(n-2)$ triplets of a point, and multiplies by two. So its constant is $c = 24 \lambda B_X / n$. This $c$ is large enough only if $\ell(0) \le 20 \lambda B_X$.)
 
 # %% tags=["HDSL19-T1"]
-n, d, delta, m = 60, 6, 0.05, 20
+n = 60
+d = 6
+m = n // 3
+delta = 0.05
 for unit in (0.001, 0.1, 1.0):
     bounds = Bounds(n, d, unit / 2.0, 2.0)
     formula = 4.0 * unit * math.sqrt(2.0 * math.log(d * (d - 1)) / m)
@@ -159,7 +162,7 @@ def sample_weights(n, rng):
 
 
 # %% [markdown]
-# The next cell checks the weights. It computes the risk of one atom from the definition, on a sample of seven points, some of which are equal.
+# The next cell checks the weights. It computes the risk of one atom from the definition, on a sample of seven points, and some of these points are equal.
 
 # %%
 rows = np.array([0, 0, 3, 5, 12, 12, 15])
@@ -233,8 +236,7 @@ assert min(above[0.0005][:2]) > delta and max(above[0.05]) == 0.0
 
 # %%
 def ascend(products, difference, w, steps=25):
-    """Frank-Wolfe ascent of difference @ loss(products @ w) over mixtures; only better points
-    are accepted."""
+    """Maximise difference @ loss(products @ w) over mixtures by Frank-Wolfe steps that improve."""
     best = difference @ loss.value(products @ w)
     for step in range(steps):
         gain = -(difference * loss.alpha(products @ w)) @ products
@@ -243,7 +245,8 @@ def ascend(products, difference, w, steps=25):
         values = [difference @ loss.value(products @ trial) for trial in trials]
         if max(values) <= best:
             break
-        w, best = trials[int(np.argmax(values))], max(values)
+        w = trials[int(np.argmax(values))]
+        best = max(values)
     return best
 
 
@@ -427,11 +430,11 @@ no_perfect_noise = math.exp(-5.0)  # (1 - 2^-n)^(5 2^n) is smaller than this num
 
 
 def training_effect(x, y):
-    """Mean of x (x' - x'') over the admissible triplets of a sample, for a feature x of signs
-    and labels y."""
+    """Return the mean of x (x' - x'') over the admissible triplets, for a feature x of signs."""
     effect = 0.0
     for label in (-1, 1):
-        same, other = x[y == label], x[y != label]
+        same = x[y == label]
+        other = x[y != label]
         pairs = same.sum() ** 2 - len(same)  # sum of x x' over ordered pairs of different points
         effect += len(other) * pairs - (len(same) - 1) * same.sum() * other.sum()
     numbers = [np.count_nonzero(y == label) for label in (-1, 1)]

@@ -108,7 +108,7 @@ for k in (1, 3, 10, 30, None):
     problem = ss.Problem(ss.Triplets.from_labels(X, y, k=k), loss)
     W, S = costs(problem)
     print(f"{len(problem):10,}{1e3 * W:9.2f} ms{1e3 * S:9.2f} ms{S / W:10.1f}")
-price = 2.0  # from here on a pass counts as two iterations over the same triplets
+pass_cost = 2.0  # from here on a pass counts as two iterations over the same triplets
 
 # %% [markdown]
 # A pass costs about as much as two iterations. With all triplets nearly all the time is spent on the triplets. With few triplets most of the time is spent on function calls, so an iteration over 1,350 triplets takes hardly longer than an iteration over 150. Then $s$ is close to 0 even if a pass screens nearly all triplets.
@@ -135,7 +135,7 @@ class Watched:
 
 def visited(solutions):
     """Return how many terms all iterations of some solves visited."""
-    return sum(point.n_terms for solution in solutions for point in solution.history)
+    return sum(sum(point.n_terms for point in solution.history) for solution in solutions)
 
 
 def looked_at(solutions, policy):
@@ -158,7 +158,7 @@ class Counting:
 
     use: tuple
     goal: float
-    price: float
+    pass_cost: float
 
     def tests(self, now, then, terms):
         if math.isinf(then.gap):  # nothing has been screened yet
@@ -168,7 +168,7 @@ class Counting:
             return ()
         n_left = n_since * math.log(now.gap / self.goal) / math.log(then.gap / now.gap)
         share = 1.0 - math.sqrt(now.gap / then.gap)
-        return self.use if n_left * share > self.price else ()
+        return self.use if n_left * share > self.pass_cost else ()
 
 
 # %% [markdown]
@@ -199,7 +199,7 @@ policies = {
     "never": None,
     "auto": of_auto(problem),
     "always": Every(AUTO, 1),
-    "counting": Counting(AUTO, 1e-6, price),
+    "counting": Counting(AUTO, 1e-6, pass_cost),
 }
 lams = problem.lam_max() * 0.9 ** np.arange(40)
 run(problem, lams[:3], policies["auto"], tol=1e-6)  # compiles
@@ -207,11 +207,11 @@ runs = {name: run(problem, lams, policy, tol=1e-6) for name, policy in policies.
 
 # %% tags=["nbval-ignore-output"]
 T = len(problem)
-print(f"in visits of all {T:,} triplets; together: a pass counts as {price:.0f} iterations")
+print(f"in visits of all {T:,} triplets; together: a pass counts as {pass_cost:.0f} iterations")
 print("           iterations   passes   last looks   together   seconds")
 for name, (path, passes, seconds) in runs.items():
     parts = np.array([visited(path), passes[-1], looked_at(path, policies[name])]) / T
-    together = parts @ [1.0, price, price]
+    together = parts @ [1.0, pass_cost, pass_cost]
     print(f"{name:9}{parts[0]:12.1f}{parts[1]:9.1f}{parts[2]:13.1f}{together:11.0f}{seconds:10.2f}")
 
 # %% [markdown]
@@ -238,7 +238,7 @@ def spent(name):
     path, passes, _ = runs[name]
     iterations = np.cumsum([visited([solution]) for solution in path])
     looks = np.cumsum([looked_at([solution], policies[name]) for solution in path])
-    return (iterations + price * (passes + looks)) / T
+    return (iterations + pass_cost * (passes + looks)) / T
 
 
 figures.lines(

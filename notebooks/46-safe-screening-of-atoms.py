@@ -13,7 +13,7 @@
 
 # %%
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import sympy as sp
@@ -156,7 +156,9 @@ assert sp.simplify(first + second - (inner0 - inner1 - 2 * S)) == 0
 
 # %%
 def all_atoms(d):
-    return [(i, j, s) for i, j in combinations(range(d), 2) for s in (1, -1)]
+    """Return all atoms as triples: two features and a sign."""
+    pairs = combinations(range(d), 2)
+    return [(i, j, s) for (i, j), s in product(pairs, (1, -1))]
 
 
 def scores(X, triplets, scale):
@@ -190,7 +192,8 @@ def measured(X, triplets, similarity, width=1.0):
     constraints = Constraints(X, triplets, used=np.arange(X.shape[1]))
     sizes = Sizes.of(constraints, triplets)
     loss = SmoothedHinge(width)
-    atoms, weights = similarity.atoms, similarity.weights
+    atoms = similarity.atoms
+    weights = similarity.weights
     ball = slope_ball(constraints, sizes, loss, similarity.scale, atoms, weights)
     return constraints, sizes, ball, np.array(all_atoms(X.shape[1]))
 
@@ -386,7 +389,8 @@ def forms(P, w):
     T = len(P)
     g = np.clip(1.0 - u, 0.0, 1.0)
     products = -(g @ P) / T
-    best, here = products.argmin(), products @ w
+    best = products.argmin()
+    here = products @ w
     r = np.sqrt((here - products[best]) / T)
     from_best = np.linalg.norm(P - P[:, [best]], axis=0)
     from_iterate = np.linalg.norm(P - u[:, None], axis=0)

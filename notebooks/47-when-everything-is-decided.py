@@ -24,7 +24,8 @@ from safescreen_book import datasets, figures
 
 # %%
 margins = np.array([-0.2, 0.35, 0.5, 0.85, 1.25, 1.7])
-low, high = 0.6, 1.0
+low = 0.6
+high = 1.0
 blue = []
 fig, axes = plt.subplots(1, 3, figsize=(11, 2.8), sharex=True, sharey=True)
 for ax, r in zip(axes, (0.5, 0.2, 0.06), strict=True):

@@ -310,7 +310,8 @@ def signs_are_known(prob, ball, in_C):
 
 # %% tags=["NEW-KEEP", "nbval-ignore-output"]
 for name, run in runs.items():
-    prob, lam = run.prob, run.lam
+    prob = run.prob
+    lam = run.lam
     k = np.argmin(run.undecided)
     while not signs_are_known(prob, run.balls[k], run.masks[k][1]):
         k += 1
@@ -436,8 +437,8 @@ assert excess > 1e-3
 
 # %%
 def guess_at(prob, lam, best, x):
-    """Solve (1) with the regions of x. Return whether the result is wrong, whether its own regions
-    differ from those of x, and whether a ball at x proves the regions."""
+    """Solve (1) with the regions of x. Return whether the result is wrong, whether its regions
+    differ from the regions of x, and whether a ball at x proves these regions."""
     regions, _ = regions_at(prob, x)
     certain = decide(prob, ss.spheres.midpoint_gap_bound(prob, x, lam))
     alpha, _ = finish(prob, lam, *regions[:2], prob.alpha(x), 12)

@@ -501,7 +501,8 @@ for ax, cone in zip(axes, CONES, strict=True):
     ax.set(xscale="log", title=cone, xlabel="relative gap of the reference")
 axes[0].set_ylabel("screened")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(BALLS))
-lowest = min(rates["RRPB"] for table in mean_rates.values() for rates in table.values())
+all_rates = itertools.chain.from_iterable(table.values() for table in mean_rates.values())
+lowest = min(rates["RRPB"] for rates in all_rates)
 figures.show(
     f"Curves show the share of terms screened by {len(BALLS)} balls against the relative gap of "
     f"the reference; each panel is a cone. RRPB is never below {lowest:.2f}. At the smallest gaps "

@@ -360,7 +360,8 @@ def totals(rows):
 for name, rows in races.items():
     table = totals(rows)
     share = table["visits"] / table["visits"]["none"]
-    print(f"visits along the path of {name}, of those of none:", figures.listed(share.to_dict()))
+    shares = figures.listed(share.to_dict())
+    print(f"visits along the path of {name}, divided by the visits of none: {shares}")
     rounds = figures.listed(table["rounds"].to_dict(), "{:.0f}")
     print(f"   {len(PATHS[name][0])} terms; rounds: {rounds}")
     print("   wrong guesses:", figures.listed(table["wrong"].to_dict(), "{:.0f}"))
@@ -390,7 +391,8 @@ figures.show(
 # %% tags=["nbval-ignore-output"]
 for name, rows in races.items():
     seconds = rows.groupby("method", sort=False)["seconds"].sum()
-    print(f"{name}: seconds, of none:", figures.listed((seconds / seconds["none"]).to_dict()))
+    ratios = figures.listed((seconds / seconds["none"]).to_dict())
+    print(f"{name}: seconds divided by the seconds of none: {ratios}")
     prob, lams, inner = PATHS[name]
     for screening in ("auto", ()):
         started = time.process_time()
