@@ -1,4 +1,6 @@
-"""One loop (:mod:`safescreen.solvers.drive`); a file for each solver and each policy."""
+"""The solvers: one loop for all of them (:mod:`safescreen.solvers.drive`), and a file for each
+solver and each policy.
+"""
 
 from safescreen.records import ConvergenceWarning, Iteration, Progress
 from safescreen.solvers.dual_points import dual_point

@@ -1,4 +1,4 @@
-"""A working set around another solver."""
+"""An active-set method that takes the steps of another solver."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from safescreen.solvers.state import State
 
 
 class Active(NamedTuple):
-    """What the method remembers between two looks at all terms: the walk of the inner solver, the
-    mask of the working set, and the lowest objective on all terms so far.
+    """What the method remembers between two passes over all terms: what the inner solver remembers,
+    the mask of the working set, and the lowest objective on all terms so far.
     """
 
     walk: Walk
@@ -26,21 +26,21 @@ class Active(NamedTuple):
 
 @dataclass(frozen=True)
 class ActiveSet:
-    """Iterate on the terms with non-zero loss, and look at all terms every `freq` iterations
-    (Weinberger & Saul 2009).
+    """A method that iterates on the terms with a non-zero loss, and evaluates all terms every
+    `freq` iterations (Weinberger & Saul 2009).
 
-    The other terms count as zero between two looks. Optimality is always judged on all terms. While
-    the objective on all terms does not fall, no term leaves the working set; otherwise the method
-    could go round in a circle. Once the set holds all terms, the method takes the steps of the
-    inner solver.
+    Between two evaluations of all terms the loss of the other terms counts as zero. Optimality is
+    always judged on all terms. While the objective on all terms does not fall, no term leaves the
+    working set; otherwise the method could cycle. Once the set holds all terms, the method takes
+    the steps of the inner solver.
 
     Attributes
     ----------
     solver : ProjectedGradient
     freq : int
     buffer : float
-        Terms whose margin exceeds the threshold by less than this stay in the set, so that the set
-        does not change at every step.
+        Terms whose margin exceeds the threshold by less than this are in the set too, so that the
+        set does not change at every step.
     """
 
     solver: ProjectedGradient = ProjectedGradient()
@@ -57,7 +57,7 @@ class ActiveSet:
 
     def step(self, problem: Problem, state: State, own: Active) -> tuple[Point, Active] | None:
         """Take up to `freq` steps: the first on all terms, the others on the active terms only.
-        Stop earlier when the active terms are solved or the time is over.
+        Stop earlier when the problem with the active terms is solved or the time is over.
         """
         objective = state.evaluation.primal
         has_fallen = objective < own.lowest
@@ -69,7 +69,7 @@ class ActiveSet:
         active = problem
         if not has_fallen and members.all():
             most = 1
-        else:  # from here on objective values count the active terms only
+        else:  # from now on the objective values are those of the active terms only
             walk = walk._replace(recent=())
             active = problem.reduce(np.zeros_like(members), ~members)
         following = self.solver.step(problem, state, walk)
@@ -90,11 +90,13 @@ class ActiveSet:
         return point._replace(iterations=n_steps, evaluation=None), own
 
     def reduce(self, problem: Problem, own: Active, kept: Any) -> Active:
-        """Reduce the inner solver, and keep the remaining members of the working set."""
+        """Let the inner solver continue with the remaining terms, and restrict the working set to
+        them.
+        """
         return Active(self.solver.reduce(problem, own.walk, kept), own.members[kept])
 
     def _active(self, problem, x):
-        """Return the mask of the terms whose loss at x is not zero, or nearly so."""
+        """Return the mask of the terms whose margin at x is below the threshold plus `buffer`."""
         terms = problem.terms
         is_active = np.zeros(len(problem), dtype=np.bool_)
         products = terms.inner_products(x)

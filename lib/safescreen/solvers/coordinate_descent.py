@@ -19,25 +19,26 @@ from safescreen.solvers.state import State
 
 @dataclass
 class Sweeps:
-    """What the sweeps remember.
+    """What the solver remembers between sweeps.
 
     Attributes
     ----------
     alpha : array of shape (T,)
         The dual point.
     near : element
-        ``H(alpha)`` is summed near this element when terms leave.
+        An element whose sums are known, see :meth:`Terms.sum_near`. It is used for ``H(alpha)``
+        when terms leave.
     patience : int or None
-        The solver gives up after this many sweeps; None: never.
+        The solver gives up after this many sweeps without a computed gap. None: it never gives up.
     H : element or None
-        ``H(alpha)``; None where the evaluation holds it.
+        ``H(alpha)``; None if the last evaluation holds it.
     tolerance : float
-        The next sweeps aim at this part of the limits.
+        The next sweeps aim at the limits times this factor.
     seed : int
         State of the generator that orders the coordinates.
     has_given_up : bool
     unseen : Point or None
-        The start, if the sweeps began there before its gap was known.
+        The start, if the sweeps began from it before its gap was computed.
     """
 
     alpha: NDArray
@@ -51,12 +52,12 @@ class Sweeps:
 
 
 class Swept(Protocol):
-    """What sweeps need of terms, besides sums: the capability "sweeps".
+    """What the solver needs of terms besides sums: the capability "sweeps".
 
     Attributes
     ----------
     stored : int
-        How many numbers a sweep over all terms reads; 0 if it does not read rows.
+        Number of entries that a sweep over all terms reads; 0 if it does not read rows.
     costly : bool
         Whether a sum over all terms costs much more than a sweep.
     """
@@ -88,8 +89,8 @@ class Swept(Protocol):
         lam : float > 0
         loss : Loss
         tolerance : float
-            A sweep is the last one if the projected slopes, in units of the margin, differ by no
-            more than this.
+            The sweeps end when the projected slopes, in units of the margin, differ by no more than
+            this.
         epochs : int
             Largest number of sweeps.
         state : int
@@ -100,8 +101,8 @@ class Swept(Protocol):
             The sweeps end when they estimate that the duality gap of the dual point has reached
             this pair: an absolute gap, and a gap relative to the objective.
         is_over : callable, optional
-            The sweeps call it now and then, between two sweeps, and end once it returns true. While
-            it returns false it has no effect.
+            A function that is called now and then between two sweeps. The sweeps end once it
+            returns true. While it returns false it has no effect on them.
 
         Returns
         -------
@@ -112,9 +113,9 @@ class Swept(Protocol):
 
 
 class SweepStop(NamedTuple):
-    """When sweeps end: the estimated duality gap is at most `gap`, a pair of an absolute value and
-    a part of the objective, or the projected slopes differ by at most `spread`. `is_early` says
-    that the policy should look at this gap before the limits are reached.
+    """When sweeps end: the estimated duality gap is at most `gap`, a pair of an absolute gap and a
+    gap relative to the objective, or the projected slopes differ by at most `spread`. `is_early`
+    says that the sweeps end before the limits are reached, so that the policy can screen.
     """
 
     spread: float
@@ -126,29 +127,32 @@ class SweepStop(NamedTuple):
 class CoordinateDescent:
     """Dual coordinate descent with shrinking (Hsieh et al. 2008).
 
-    One dual variable at a time is set to its best value, whatever the loss, weights, thresholds and
-    linear term. An iteration is a sweep, O(nnz). A sweep estimates the gap between its dual point
-    and ``x = H(alpha)/lam``. When the estimate is small enough, the solver computes the gap.
-    Shrinking is a heuristic: the solver leaves variables out for a while and takes them back.
-    Screening is final. Both are used together.
+    One dual variable at a time is set to its best value. This works for every loss and for weights,
+    thresholds and a linear term. An iteration is a sweep, O(nnz). A sweep estimates the gap between
+    its dual point and ``x = H(alpha)/lam``. When the estimate is small enough, the solver computes
+    the gap. Shrinking is a heuristic: the solver leaves variables out for a while and takes them
+    back. Screening is final. The solver works with both.
 
     Attributes
     ----------
     shrinking : bool
         Leave variables out for a while.
     sweeps : int
-        Largest number of sweeps between two looks at the gap.
+        Largest number of sweeps between two computations of the gap.
     gives_up : bool
-        Give up when Newton's method would go on at a lower cost: see `patience`.
+        Whether the solver gives up when Newton's method would continue at a lower cost, see
+        `patience`.
     patience : int
-        Give up after this many sweeps without a look, where a Newton step costs as much as a sweep.
+        Give up after this many sweeps without a computed gap, if a Newton step costs as much as a
+        sweep. The number grows in proportion if a Newton step costs more.
     squared_patience : int
-        The same for the squared hinge, for which a handful of Newton steps is enough. The number
-        shrinks in proportion where a Newton step costs less than a sweep.
+        The same number for the squared hinge, for which a handful of Newton steps is enough. This
+        number also shrinks in proportion if a Newton step costs less than a sweep.
     most_patience : int
-        Give up after this many sweeps whatever a Newton step costs.
+        Give up after this many sweeps, whatever a Newton step costs.
     least : float
-        Sweeps also end when the spread of the projected slopes is this part of the tolerance.
+        Sweeps also end when the spread of the projected slopes is at most this number times the
+        tolerance.
     """
 
     shrinking: bool = True
@@ -163,10 +167,12 @@ class CoordinateDescent:
     pace = 0.3
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Sweeps]:
-        """Begin at the dual point of the start, or at one made from x if the start has none.
+        """Begin at the dual point of the start, or at a dual point made from x if the start has
+        none.
 
-        Sweeps come first, before any gap is computed, if x is 0 or if sums are expensive along a
-        path. They do not if a policy screens on the way, or if Newton steps cost less.
+        Sweeps are made before any gap is computed if x is 0, or along a path if sums are expensive.
+        The gap of the start is computed first if a policy screens during the solve, or if Newton
+        steps cost less.
         """
         start = state.point
         is_path = (
@@ -204,13 +210,13 @@ class CoordinateDescent:
         own = Sweeps(alpha, start.x, self._patience(problem))
         if begins_at_x:
             own.has_given_up = self._is_beaten(problem, state, own.patience)
-            if is_given:  # x may be a solution, and the given dual point shows it
+            if is_given:  # x may be a solution, which the given dual point proves
                 own.H = dual_sum(problem, alpha, start.x)
             return Point(start.x, alpha=start.alpha, evaluation=start.evaluation), own
         return Point((1.0 / lam) * dual_sum(problem, alpha, start.x), alpha=alpha), own
 
     def step(self, problem: Problem, state: State, own: Sweeps) -> tuple[Point, Sweeps] | None:
-        """Sweep until the next look; return None where the sweeps give up."""
+        """Sweep until the gap is to be computed again. Return None if the solver gives up."""
         if own.has_given_up:
             return None
         e = state.evaluation
@@ -224,9 +230,9 @@ class CoordinateDescent:
         return self._swept(problem, state, own, H, stop)
 
     def _swept(self, problem, state, own, H, stop):
-        """Return the point after sweeps that begin at the dual point of H, and what the solver
-        remembers. Return None where dual variables, which the squared hinge does not bound,
-        overflow.
+        """Return the point after sweeps, and what the solver remembers. The sweeps begin at
+        ``own.alpha``, whose sum is H. Return None if dual variables overflow, which is possible for
+        the squared hinge.
         """
         most = min(own.patience or self.sweeps, state.limits.max_iter - state.n_iter)
         options: dict[str, Any] = {"goal": stop.gap}
@@ -253,7 +259,7 @@ class CoordinateDescent:
         own.has_given_up = own.tolerance < 1e-16 or is_slow
         x = (1.0 / state.lam) * H
         own.near = H
-        own.H = None  # the evaluation sums it anew, free of accumulated rounding
+        own.H = None  # the evaluation computes the sum again, without accumulated rounding errors
         return Point(x, iterations=n_sweeps, alpha=own.alpha), own
 
     def reduce(self, problem: Problem, own: Sweeps, kept: Any) -> Sweeps:
@@ -263,9 +269,9 @@ class CoordinateDescent:
         return own
 
     def _patience(self, problem):
-        """Return the number of sweeps after which a Newton step, which factorizes a matrix, costs
-        less. The number is large where entries of the matrix are expensive. Return None if no other
-        solver takes over.
+        """Return the number of sweeps after which the solver gives up. The number depends on the
+        cost of the matrix factorization in a Newton step, and is large if entries of the matrix are
+        expensive. Return None if no other solver takes over.
         """
         terms = swept(problem)
         if not self.gives_up:
@@ -282,9 +288,9 @@ class CoordinateDescent:
         return int(min(self.patience * max(1.0, n_sweeps), self.most_patience))
 
     def _is_beaten(self, problem, state, patience):
-        """Return whether Newton steps for the squared hinge cost less from the start on: a step
-        costs next to nothing, or Newton's method solved for the neighbouring lam and is not
-        expensive.
+        """Return whether Newton steps for the squared hinge cost less than sweeps from the start.
+        They do if a step costs next to nothing, or if Newton's method solved for the neighbouring
+        lam and is not expensive.
         """
         if problem.loss.has_linear_region or not swept(problem).stored or patience is None:
             return False
@@ -294,10 +300,11 @@ class CoordinateDescent:
     def _next_stop(self, problem, state, tolerance):
         """Return the :class:`SweepStop` that follows the last evaluation.
 
-        Sweeps end at the largest of three gaps: half of `tolerance` times the limits; a gap that is
-        small beside an allowance for rounding above the limits; the gap at which screening may
-        decide. A ball has the radius ``sqrt(gap/lam)``, up to a factor. It decides little before
-        the radius times the largest norm is smaller than the width of the margins, 1."""
+        Sweeps end at the largest of three gaps: half of `tolerance` times the limits; a quarter of
+        the allowance for rounding, if the allowance is above the limits; the gap at which screening
+        may decide terms. A ball has the radius ``sqrt(gap/lam)``, up to a factor. It decides few
+        terms before the radius times the largest norm is smaller than the width of the margins, 1.
+        """
         e = state.evaluation
         limits = state.limits
         factor = 0.5 * tolerance
@@ -311,7 +318,7 @@ class CoordinateDescent:
 
 
 def swept(problem: Problem) -> Swept:
-    """Return the terms of a problem; they must offer "sweeps"."""
+    """Return the terms of a problem, which must offer "sweeps"."""
     terms: Any = problem.terms
     return terms
 
@@ -323,8 +330,8 @@ def dual_sum(problem: Problem, alpha: NDArray, near: ElementLike) -> ElementLike
 
 
 def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
-    """Return a dual point to start from: ``alpha(x)``; for the hinge and x = 0 the best dual point
-    with equal entries; 0 where sums are expensive and x = 0.
+    """Return a dual point to start from. It is ``alpha(x)``, with two exceptions for x = 0: 0 if
+    sums are expensive; otherwise, for the hinge, the best dual point with equal entries.
     """
     if swept(problem).costly and problem.cone.magnitude(x) == 0.0:
         return np.zeros(len(problem))
@@ -344,8 +351,8 @@ def path_alpha(problem: Problem, state: State) -> tuple[NDArray, ElementLike]:
 
     There are two candidates: the dual point of the neighbouring lam, and a dual point with the same
     ``alpha_t/lam`` between the bounds and the same alpha_t at the bounds. The one with the larger
-    dual value is returned. As lam falls, most samples at a bound stay there, and the others keep
-    the coefficients that they have in x.
+    dual value is returned. As lam decreases, most dual variables at a bound stay at it, and the
+    other samples nearly keep their coefficients in x.
     """
     terms = problem.terms
     start = state.point

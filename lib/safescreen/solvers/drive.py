@@ -1,4 +1,4 @@
-"""The one loop: evaluate, keep the better point, show it, stop, screen, step.
+"""The loop of every solve: evaluate, keep the better point, show it, stop, screen, step.
 
 STS19 Algorithm 1 with any solver and any policy. A solver makes the next point. A policy says when
 to screen, and with which tests. The loop does everything else.
@@ -21,8 +21,8 @@ from safescreen.solvers.state import State
 from safescreen.spheres.path import reference_accuracy
 
 ROUNDS = 12
-"""How often the loop asks for a tenth of the gap on the reduced problem, when the best point is not
-good enough for the whole problem.
+"""How many times the loop asks for a tenth of the gap on the reduced problem because the best point
+is not good enough for the whole problem.
 """
 
 Observe = Callable[[Reduction, State], Any]
@@ -32,13 +32,13 @@ Observe = Callable[[Reduction, State], Any]
 def drive(
     reduction: Reduction, setup: Setup, state: State, observe: Observe | None = None
 ) -> State:
-    """Solve the problem that a reduction leaves, screen on the way, and return the last state. The
-    state is at the best point, judged on the whole problem.
+    """Solve the reduced problem of a reduction, screen during the solve, and return the last state.
+    This state is at the best point, judged on the whole problem.
 
-    The best point may be good enough for the reduced problem and not for the whole one, since
-    screened terms leave their regions there. Then the loop asks for a tenth of the gap on the
-    reduced problem. When features leave, the solver begins again without them. Ctrl-C after the
-    first point raises :class:`Interrupted`.
+    The best point may be good enough for the reduced problem but not for the whole problem, because
+    some screened terms are outside their regions at this point. Then the loop asks for a tenth of
+    the gap on the reduced problem. When features leave, the solver begins again without them.
+    Ctrl-C after the first point raises :class:`Interrupted`.
     """
     reduction.whole.check_reach(state.lam)
     solver = setup.solver
@@ -75,7 +75,7 @@ def drive(
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C has ended a solve; `state` is the last state."""
+    """The exception for a solve that Ctrl-C has ended; `state` is the last state."""
 
     def __init__(self, state: State):
         super().__init__("a solve was interrupted")
@@ -84,8 +84,8 @@ class Interrupted(KeyboardInterrupt):
 
 def _stopped(reduction, setup, state, ends):
     """Return the state, with a reason to stop if there is one. If the best point is good enough for
-    the reduced problem, judge it on the whole problem; if it is not good enough there, ask for more
-    accuracy on the reduced problem.
+    the reduced problem, judge it on the whole problem; if it is not good enough for the whole
+    problem, ask for more accuracy on the reduced problem.
     """
     if state.limits.reached(state.best):
         whole = judged(reduction, state, setup)
@@ -103,7 +103,7 @@ def _stopped(reduction, setup, state, ends):
 
 def judged(reduction: Reduction, state: State, setup: Setup) -> State:
     """Return the state at its best point, judged on the whole problem. The reason is "converged" if
-    its gap reaches the limits.
+    the gap of this point is within the limits.
     """
     best = state.best
     eps = reference_accuracy(best)
@@ -126,10 +126,10 @@ def judged(reduction: Reduction, state: State, setup: Setup) -> State:
 
 
 def finished(reduction: Reduction, state: State, setup: Setup) -> State:
-    """Return the last state for the solution, after the ball of the best point has decided terms.
+    """Return the state of the solution, after the ball of the best point has decided terms.
 
-    If the limits were not reached, ``alpha(x)`` may be the better dual point for a smooth loss. So
-    may 0: without a linear term its gap is at most the objective.
+    If the limits were not reached, two other dual points are tried: ``alpha(x)`` for a smooth loss,
+    and 0, whose gap is at most the objective if there is no linear term.
     """
     if not can_be_screened(reduction.whole.terms):
         return state
@@ -166,7 +166,7 @@ def judged_later(reduction: Reduction, state: State) -> Callable[[], Values]:
     x = reduction.embed(e.x)
     lam = e.lam
     dual_point = state.point.dual_point()
-    # what is known now: alpha has an entry for each term that is decided later
+    # the decisions so far: alpha also has entries for terms that are decided later
     now = copy.copy(reduction)
     now.problem = now.whole
 
@@ -199,8 +199,8 @@ def _evaluate(problem, x, lam, dual_point):
 
 
 def _screened(reduction, setup, state):
-    """Screen terms at the last point, if the policy says so. Return the state after that, and the
-    numbers of the terms that are kept, or None if the problem has not changed.
+    """Screen terms at the last point, if the policy says so. Return the new state, and the numbers
+    of the terms that are kept, or None if the problem has not changed.
     """
     if setup.policy is None:
         return state, None
@@ -216,8 +216,8 @@ def _screened(reduction, setup, state):
 
 
 def _left_out(reduction, setup, state):
-    """Leave out features at the last point, if it is time to. Return the state after that, and the
-    mask of the features that are kept, or None if all are.
+    """Leave out features at the last point, if a trial is due. Return the new state, and the mask
+    of the features that are kept, or None if the problem has not changed.
     """
     features = setup.features
     if features is None or not features.are_due(state.look, state.left_out):
@@ -236,6 +236,6 @@ def _expanded(reduction, state):
     if not dual_point.packed or reduction.problem is reduction.whole:
         return dual_point
     alpha = dual_point.unpack()
-    if alpha.size != len(reduction.problem):  # Ctrl-C came while terms were leaving
+    if alpha.size != len(reduction.problem):  # Ctrl-C came while terms were removed
         return None
     return DualPoint(reduction.expand(alpha))

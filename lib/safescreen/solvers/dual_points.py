@@ -1,4 +1,4 @@
-"""A dual point for a primal point that has none."""
+"""A dual point for a primal point without one."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def dual_point(
 ) -> NDArray:
     """Return a dual point for a given w.
 
-    Samples further than a width from the threshold get 0 or 1. The entries of the others minimise
-    ``||w - C (sum_i alpha_i z_i + c)||`` within [0, 1], where c is the linear term, if there is
-    one. This is a bounded least squares problem. Coordinate descent solves it for sparse samples,
-    whose rows are short, many and nearly orthogonal. The function tries the given widths and
-    returns the dual point with the smallest gap. With a smoothed or squared hinge the dual point is
-    ``alpha(w)``.
+    Samples whose margin is further than a width from the threshold get 0 or 1. The entries of the
+    other samples solve a bounded least squares problem: they minimise
+    ``||w - C (sum_i alpha_i z_i + c)||`` within [0, 1], where c is the linear term. Coordinate
+    descent solves it for sparse samples, whose rows are short, many and nearly orthogonal. The
+    function tries the given widths and returns the dual point with the smallest gap. With a
+    smoothed or squared hinge the dual point is ``alpha(w)``.
     """
     terms = prob.terms
     lam = 1.0 / check_lam(C, "C")
@@ -37,7 +37,7 @@ def dual_point(
     if prob.loss.smoothing > 0.0:
         return best
     terms.require("rows", by="dual_point")
-    # importing this takes a fifth as long as this package, and few call the function
+    # this import takes a fifth of the time of importing safescreen, and few users call the function
     from scipy.optimize import lsq_linear
 
     slack = terms.threshold - terms.margins(w)
@@ -52,7 +52,7 @@ def dual_point(
         found = np.full(np.count_nonzero(near), 0.5)
         rest = terms.weighted_sum(trial)[0] - target
         rows = part.rows(np.arange(found.size))
-        if sparse.issparse(rows):  # with thresholds 0 the dual is the square norm alone
+        if sparse.issparse(rows):  # with thresholds 0 the dual objective is the squared norm alone
             part.sweep(found, rest, 1.0, prob.loss, 1e-14, SWEEPS, 1)
         else:
             columns = rows.T if part.weights is None else (rows * part.weights[:, None]).T

@@ -12,10 +12,11 @@ from safescreen.terms.base import Terms
 
 @dataclass(frozen=True)
 class Every:
-    """Use the tests at the first point and every `freq` iterations (STS19 Algorithm 1).
+    """The policy that screens at the first point and every `freq` iterations (STS19 Algorithm 1).
 
-    A first point that was screened before is not screened again, because the balls would be nearly
-    the same, unless its gap is now less than `fallen` times the gap at that time."""
+    If the first point was screened before the solve, the balls would be nearly the same. It is
+    screened again only if its gap is at most `fallen` times the gap at that time.
+    """
 
     use: tuple[Test, ...]
     freq: int = 10

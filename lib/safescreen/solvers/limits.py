@@ -11,13 +11,13 @@ from safescreen.problem import Evaluation
 from safescreen.rounding import FLOOR, sqrt_upper, upper
 
 RTOL = 1e-6
-"""Relative gap to reach where neither `tol` nor `rtol` is given."""
+"""Relative gap to reach if neither `tol` nor `rtol` is given."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: gap at most ``max(tol, rtol |P|)``, after ``max_iter`` iterations, or at the
-    first iteration that ends after ``max_seconds``.
+    """When to stop: at a gap of at most ``max(tol, rtol |P|)``, after ``max_iter`` iterations, or
+    with the first iteration that ends after ``max_seconds``.
     """
 
     tol: float
@@ -60,7 +60,7 @@ class Limits:
         return max(self.tol, self.rtol * abs(primal))
 
     def reached(self, evaluation: Evaluation) -> bool:
-        """Return whether the gap at an evaluated point is small enough."""
+        """Return whether the gap at an evaluated point is within the limits."""
         return bool(evaluation.gap <= self.goal(evaluation.primal))
 
     def accuracy(self, primal: float, lam: float) -> float:
@@ -71,15 +71,15 @@ class Limits:
         return upper(sqrt_upper(2.0 * gap / lam), 8)
 
     def enlargement(self, evaluation: Evaluation) -> float:
-        """Return the number by which balls are enlarged. Every x that the limits will accept then
-        lies in the enlarged balls too.
+        """Return the number by which the radius of a ball is enlarged. The enlarged ball contains
+        every x that the limits will accept.
         """
         return upper(self.accuracy(evaluation.primal, evaluation.lam) + 2.0 * evaluation.x_error, 4)
 
     def slope_enlargement(self, evaluation: Evaluation, smoothing: float) -> float:
-        """Return the number by which a ball of slopes is enlarged. The slopes at every x that the
-        limits will accept then lie in the enlarged ball too: at a gap they are at most
-        ``sqrt(gap/smoothing)`` from the optimal ones.
+        """Return the number by which the radius of a ball of slopes is enlarged. The enlarged ball
+        contains the slopes at every x that the limits will accept, because their distance from the
+        optimal slopes is at most ``sqrt(gap/smoothing)``.
         """
         lam = evaluation.lam
         accuracy = self.accuracy(evaluation.primal, lam)

@@ -1,4 +1,6 @@
-"""Exact line searches: the objective along a direction is convex, its slope piecewise linear."""
+"""Exact line searches. The objective along a direction is convex, and its slope is piecewise
+linear.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +10,9 @@ from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import UNIT, ElementLike
 
 PAST = 3.0
-"""A computed margin is certainly past a kink if it lies this many error bounds past it: the bound
-is counted twice, and a margin at the kink may lie one bound before it.
+"""A computed margin counts as certainly past a kink if it lies this many error bounds beyond the
+kink: an evaluation counts the bound twice, and the computed value of a margin at the kink may lie
+one bound before the kink.
 """
 
 KINK = 1e-12
@@ -17,8 +20,8 @@ KINK = 1e-12
 
 
 def line_search(problem: Problem, e: Evaluation, slack: NDArray, direction: ElementLike) -> float:
-    """Return the t > 0 that minimizes the objective at ``x + t direction``. The evaluation is at x,
-    and ``slack = tau - margins(x)``; O(T).
+    """Return the t > 0 that minimizes the objective at ``x + t direction``, where e is the
+    evaluation at x, and ``slack = tau - margins(x)``. Cost: O(T).
     """
     terms = problem.terms
     loss = problem.loss
@@ -40,8 +43,8 @@ def line_search(problem: Problem, e: Evaluation, slack: NDArray, direction: Elem
 
 
 def best_multiple(problem: Problem, x: ElementLike, lam: float) -> ElementLike:
-    """Return the nonnegative multiple of x with the lowest objective of the hinge; O(T), and the
-    margins of x.
+    """Return the nonnegative multiple of x with the lowest objective of the hinge. Cost: O(T), and
+    the margins of x.
     """
     terms = problem.terms
     inner = problem.cone.inner
@@ -57,15 +60,16 @@ def best_multiple(problem: Problem, x: ElementLike, lam: float) -> ElementLike:
 
 
 def past_kinks(problem: Problem, e: Evaluation, alpha: NDArray) -> tuple[Evaluation, float]:
-    """Return the evaluation of the hinge at a slightly larger multiple of x, whose margins at a
-    kink are certainly past it, and the cost of that. Return the evaluation at x and 0 if the gap of
-    the multiple is not lower.
+    """Return the evaluation of the hinge at ``(1 + nu) x``, where margins at a kink are certainly
+    past the kink, and the cost of this move. Return the evaluation at x and 0 if the move does not
+    lower the gap.
 
     At the solution a term with ``0 < alpha_t < 1`` has its margin at the kink tau_t. If the
     computed margin is not certainly past the kink, the gap includes a part of the margin's error
     e_t. At ``(1 + nu) x``, ``nu >= 3 e_t/tau_t``, the gap includes ``alpha_t (nu tau_t + 2 e_t)``
-    instead. That is a small part of the objective whatever lam is, since
-    ``sum_t w_t tau_t alpha_t <= 2 P``. Cost: an evaluation, and the margins at x."""
+    instead. Its sum is a small fraction of the objective for every lam, since
+    ``sum_t w_t tau_t alpha_t <= 2 P``. Cost: an evaluation, and the margins at x.
+    """
     terms = problem.terms
     sizes = np.broadcast_to(terms.threshold, alpha.shape)
     inside = (alpha > 0.0) & (alpha < 1.0) & (sizes > 0.0)
@@ -75,7 +79,7 @@ def past_kinks(problem: Problem, e: Evaluation, alpha: NDArray) -> tuple[Evaluat
     chunk = terms.inner_products(e.x).chunk
     errors = [chunk(start, stop)[1][inside[start:stop]] for start, stop in terms.chunks()]
     errors = np.concatenate(errors)
-    errors += 16.0 * UNIT * sizes  # the sums of losses count the same error
+    errors += 16.0 * UNIT * sizes  # the loss sums add the same error
     nu = PAST * float(np.max(errors / sizes))
     if not nu < 1.0:
         return e, 0.0
@@ -93,8 +97,9 @@ def _line_search(slack, slopes, weights, step, width, cap, down, square):
     on its slope.
 
     ``slope(t) = down + t square - sum_t w_t (alpha_t(slack - t slopes) - alpha_t(slack)) slopes``
-    is increasing and piecewise linear. In this form, with differences, it does not cancel near the
-    solution."""
+    is increasing and piecewise linear. In this form, as a sum of differences, it does not cancel
+    near the solution.
+    """
     low = 0.0
     high = np.inf
     t = 1.0

@@ -1,5 +1,5 @@
-"""How a problem is solved: methods by name, what each method needs of the terms, and the one
-function that checks the arguments of a caller.
+"""The methods by name, what each method needs of the terms, and the function that checks the
+arguments of a caller.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ SMOOTH: dict[str, Solver] = {
 """Solvers for losses with a slope everywhere."""
 
 NEWTON_HINGE = ProximalHinge(Newton(), width=0.003, accuracy=1e-5, pace=0.3)
-"""Newton steps work however strongly the smoothed problems are curved, and the last step of a
-finite method is the cheapest.
+"""The solver for the hinge that uses Newton's method. Newton steps work however strongly the
+smoothed problems are curved, and the method ends after finitely many steps.
 """
 
 INTERIOR_HINGE = InteriorPoint(needs=("differences", "singles"))
@@ -67,14 +67,16 @@ Newton steps between its gradient steps.
 """
 
 DUAL = ("coordinate", "unshrunk", "hybrid")
-"""Methods that start from a dual point of the hinge, whatever x is."""
+"""Methods that, for the hinge, start from a dual point, whatever x is."""
 
 ITERATIVE = ("gradient", "semismooth", "handover")
-"""Methods that can use an active set; a step of the others reads the terms in C only."""
+"""Methods that can use an active set. A step of the other methods reads only the terms in C, the
+region between the two straight pieces of the loss.
+"""
 
 LISTED = frozenset({"singles", "differences"})
 """``screening="auto"`` screens terms with these capabilities: triplets, pairs and quadruplets in a
-list. It does not screen samples, because sweeps leave out the same samples at no cost.
+list. It does not screen samples, because shrinking leaves out the same samples at no cost.
 """
 
 AUTO = (Test((SPHERES["MGB"],), "sphere"),)
@@ -106,7 +108,9 @@ def set_up(
     freq: int = 10,
     active_set: bool = False,
 ) -> Setup:
-    """Check the arguments of :func:`safescreen.solve`, and return how the problem is solved."""
+    """Check the arguments of :func:`safescreen.solve`, and return the :class:`Setup` of the
+    solve.
+    """
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     method = check_method(method, prob)
     freq = check_count(freq, "freq")
@@ -127,9 +131,9 @@ def with_screening(
     freq: int,
     name: str = "screening",
 ) -> Setup:
-    """Return the setup with a user's `screening`, which is called `name` in errors: when to screen
-    terms and when to leave out features. A solve that screens no terms by request, ``()``, does not
-    look at them at its end either.
+    """Return the setup with a user's `screening`: when to screen terms and when to leave out
+    features. Errors call the argument `name`. With ``screening=()`` the ball of the solution does
+    not decide terms either.
     """
     names, has_features = without_features(screening, prob, name)
     return replace(
@@ -192,7 +196,9 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
 
 
 def _takes_newton_steps(prob):
-    """Return whether Newton steps between the gradient steps of "handover" pay; see NARROW."""
+    """Return whether the method "handover" takes Newton steps between its gradient steps; see
+    NARROW.
+    """
     is_full = len(prob.cone.shape) == 2
     is_small = prob.cone.n_coordinates <= NARROW
     return is_full and is_small and prob.loss.smoothing > 0.0 and "curvature" in prob.terms.offers
@@ -228,7 +234,7 @@ def policy_of(
 def without_features(
     screening: str | Iterable[str] | Policy, prob: Problem, name: str = "screening"
 ) -> tuple[Any, bool]:
-    """Return a user's `screening` without the name "features", and whether features are screened.
+    """Return a user's `screening` without the name "features", and whether to screen features.
     "auto" screens them for a problem with a linear term, such as an l1 penalty, if the terms and
     the loss allow it.
 

@@ -31,7 +31,9 @@ class Coupled(Protocol):
 
 
 class Applied(Coupled, Protocol):
-    """What it needs of terms without coordinates, which may be too many for a matrix."""
+    """What Newton's method needs of terms without coordinates, which may be too many for a
+    matrix.
+    """
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
         """Return the function ``v -> G v``, where G is the matrix of :meth:`Coupled.gram`."""
@@ -39,7 +41,7 @@ class Applied(Coupled, Protocol):
 
 
 class Rowed(Coupled, Protocol):
-    """What it needs of terms with coordinates: the capability "rows"."""
+    """What Newton's method needs of terms with coordinates: the capability "rows"."""
 
     def rows(self, numbers: NDArray) -> Any:
         """Return some terms as rows, shape (B, d), dense or CSR as the data are."""
@@ -48,7 +50,7 @@ class Rowed(Coupled, Protocol):
 
 @dataclass
 class Descent:
-    """The lowest objective, and the number of steps since it fell."""
+    """The lowest objective so far, and the number of steps since it decreased."""
 
     lowest: float = math.inf
     n_stalled: int = 0
@@ -60,10 +62,11 @@ class Newton:
     for t.
 
     The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is
-    ``lam I + sum_{t in C} w_t/gamma a_t a_t'``, where C are the terms between their two regions.
-    The method ends after finitely many steps (Sun & Han 1997), a handful from a warm start. It
-    solves the system in the smaller of two forms, d x d or (Woodbury) C x C. It takes the d x d
-    form where the other one would lose most digits, as for columns of very different scales.
+    ``lam I + sum_{t in C} w_t/gamma a_t a_t'``, where C are the terms in the curved region of the
+    loss. The method ends after finitely many steps (Sun & Han 1997), a handful from a warm start.
+    Each step solves a linear system in the smaller of two forms, d x d or (Woodbury) C x C. The d x
+    d form is used if Woodbury's form would lose most digits, as for columns of very different
+    scales.
 
     Cost of a step: three products with the data, ``|C| d min(|C|, d)`` to build the system, and
     ``min(|C|, d)^3`` to solve it.
@@ -88,14 +91,14 @@ class Newton:
     pace = 0.1
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Descent]:
-        """Begin at the start, with ``alpha(x)`` there as the dual point."""
+        """Begin at the start x with the dual point ``alpha(x)``."""
         start = state.point
         evaluation = start.evaluation if start.alpha is None else None
         return Point(start.x, evaluation=evaluation), Descent()
 
     def step(self, problem: Problem, state: State, own: Descent) -> tuple[Point, Descent] | None:
-        """Take one step; return None if the step does not descend, or if no step has done so for
-        long.
+        """Take one step. Return None if the step does not descend, or if more than `stalled` steps
+        in a row have not lowered the objective.
         """
         e = state.evaluation
         has_fallen = e.primal < own.lowest * (1.0 - 1e-14)
@@ -109,7 +112,7 @@ class Newton:
         return Point(problem.cone.project(e.x + step), iterations=1), own
 
     def reduce(self, problem: Problem, own: Descent, kept: Any) -> Descent:
-        """Begin anew, since the objective has changed."""
+        """Forget the lowest objective, since the objective has changed."""
         return Descent()
 
     def _step(self, problem, e):
@@ -182,8 +185,8 @@ class Newton:
         """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix; the matrix is
         overwritten.
 
-        If the sum is singular as computed, the ridge is raised until it is not. The step descends
-        all the same.
+        If the computed sum is singular, the ridge is raised until the sum is not singular. The step
+        still descends.
         """
         matrix.flat[:: len(matrix) + 1] += ridge
         return solve_with(cholesky(matrix.T, lower=False), b, lower=False)

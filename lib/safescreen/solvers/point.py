@@ -22,8 +22,8 @@ class Point(NamedTuple):
     alpha : array, optional
         The dual point that belongs to x, of the reduced problem; ``alpha(x)`` if it is None.
     width : float
-        Stands for `alpha` where terms have no numbers of their own: the dual point is ``alpha(x)``
-        of the smoothed hinge of this width.
+        Takes the place of `alpha` if terms are not numbered one by one: the dual point is
+        ``alpha(x)`` of the smoothed hinge of this width.
     evaluation : Evaluation, optional
         The evaluation of the problem at x, if the solver has made one.
     step : float, optional
@@ -49,7 +49,7 @@ class Point(NamedTuple):
         return problem.evaluate(self.x, lam, self.alpha)
 
     def dual_point(self) -> DualPoint | None:
-        """Return the dual point as it is stored; None stands for ``alpha(x)``."""
+        """Return the stored :class:`DualPoint`, or None, which stands for ``alpha(x)``."""
         if self.width > 0.0:
             return DualPoint(width=self.width)
         return None if self.alpha is None else DualPoint(self.alpha)

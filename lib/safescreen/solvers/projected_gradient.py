@@ -15,14 +15,14 @@ Jump = Callable[[Evaluation, float], "ElementLike | None"]
 
 
 class Walk(NamedTuple):
-    """What the gradient steps remember.
+    """What the method remembers between steps.
 
     Attributes
     ----------
     length : float or None
         Length of the last step.
     origin : pair or None
-        The last x and its gradient.
+        The last x and the gradient at it.
     recent : tuple of float
         The last objective values.
     n_steps, n_halvings : int
@@ -46,7 +46,7 @@ class Walk(NamedTuple):
     halved_at: int = 0
 
     def at(self, state: State) -> Walk:
-        """Return the walk with the number of iterations since the gap was last halved."""
+        """Return the walk with an updated number of iterations since the gap was last halved."""
         waited = 0
         if state.fall.halved_at == self.halved_at:
             waited = self.waited + state.n_iter - self.counted_at
@@ -62,10 +62,10 @@ class ProjectedGradient:
     """Projected gradient: ``x <- [x - s gradient]_K`` (STS19 section 7).
 
     The length s of a step is the mean of the two Barzilai-Borwein lengths,
-    ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``, taken without a check as long as the gap keeps
+    ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``, and steps are not checked as long as the gap keeps
     falling. After `patience` iterations that did not halve the gap, the method restarts from the
     best point with guarded steps: a step is halved while the objective exceeds its recent maximum.
-    With guarded steps the method converges from anywhere.
+    With guarded steps the method converges from any start.
 
     Cost of a step: one projection, O(d^3) over the semidefinite cone.
 
@@ -77,8 +77,8 @@ class ProjectedGradient:
     halvings : int
         Largest number of halvings of a guarded step.
     patience : int
-        Number of iterations to wait until the gap is halved; five times as many once steps are
-        guarded.
+        Number of iterations to wait until the gap is halved. Once steps are guarded, five times as
+        many.
     hopeless : int
         The solver gives up after this many iterations that did not lower the gap by a hundredth, if
         most of the gap is rounding.
@@ -99,7 +99,9 @@ class ProjectedGradient:
     def step(
         self, problem: Problem, state: State, own: Walk, jump: Jump | None = None
     ) -> tuple[Point, Walk] | None:
-        """Take one step; ``jump(evaluation, s)`` may return another next point."""
+        """Take one step. If ``jump(evaluation, s)`` returns a result, it replaces the gradient
+        step.
+        """
         e = state.evaluation
         if own.origin is not None and self._is_too_high(e, own):
             back = own.origin[0]
@@ -129,7 +131,7 @@ class ProjectedGradient:
         return Point(ahead, iterations=1, step=length), following
 
     def reduce(self, problem: Problem, own: Walk, kept: Any) -> Walk:
-        """Forget what holds for the larger problem only."""
+        """Forget what is valid for the larger problem only."""
         return own.forgetting()
 
     def _is_too_high(self, e, own):
@@ -139,7 +141,7 @@ class ProjectedGradient:
 
 
 def _length(cone, own, x, gradient, lam):
-    """Return the length of the next step."""
+    """Return the length of the next step; see :class:`ProjectedGradient`."""
     if own.origin is None:
         return 1.0 / lam if own.length is None else own.length
     dx = x - own.origin[0]

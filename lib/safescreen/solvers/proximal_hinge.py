@@ -24,8 +24,8 @@ from safescreen.solvers.state import State
 @dataclass(frozen=True)
 class Rounds:
     """What the method remembers: the solution of the last smoothed problem, the dual point (None if
-    terms have no numbers of their own), the width of the next smoothed problem, the lowest gap, and
-    the number of rounds since it fell.
+    terms are not numbered one by one), the width of the next smoothed problem, the lowest gap, and
+    the number of rounds since it decreased.
     """
 
     x: ElementLike
@@ -39,16 +39,17 @@ class Rounds:
 
 @dataclass(frozen=True)
 class ProximalHinge:
-    """Proximal method of multipliers for the hinge. Gradient steps on the primal alone do not bring
-    the gap of the hinge to zero.
+    """Proximal method of multipliers for the hinge. It is needed because gradient steps on the
+    primal alone do not bring the gap of the hinge to zero.
 
     The dual is made strongly concave around the current dual point:
-    ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g
-    with the threshold moved to ``tau_t + g alpha_k,t``. Its solution is the next dual point. The
-    iteration converges for any g (Rockafellar 1976), and every pair (x, alpha) on the way has a gap
-    for the hinge problem itself. If dual variables are not stored one by one, g shrinks from round
-    to round instead. At small lam a small violation costs much more than a slightly larger x. So
-    the method takes the best multiple of x where its objective is lower.
+    ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is the dual of a smoothed problem: term t has the
+    smoothed hinge of width g and the threshold ``tau_t + g alpha_k,t``. The dual solution of this
+    problem is the next dual point. The iteration converges for any g (Rockafellar 1976), and every
+    pair (x, alpha) of the iteration has a gap for the hinge problem itself. If dual variables are
+    not stored one by one, g shrinks from round to round instead. At small lam a small violation
+    costs much more than a slightly larger x. So the method takes the best multiple of x if its
+    objective is lower than the objective of x.
 
     A step solves one smoothed problem. The smaller its width and lam are, the nearer the start has
     to be to the solution. So over a cone the first width grows with 1/lam, and from x = 0 the
@@ -61,20 +62,20 @@ class ProximalHinge:
     width : float
         First width g.
     accuracy : float
-        Gap of a smoothed problem relative to the gap of the hinge.
+        Gap at which a smoothed problem counts as solved, relative to the gap of the hinge.
     pace : float or None
         Named spheres are used again when the gap has fallen by this factor.
     narrower : float
         The factor by which the width shrinks when the gap falls too slowly.
     slow : float
-        A round is slow where the gap does not fall by this factor.
+        A round is too slow if the gap does not fall by this factor.
     narrowest : float
         The smallest width.
     stalled : int
         A solve ends after this many rounds without progress.
     widest, near, rough : float
-        The way from x = 0: the first width over lam_max/lam, the last width over the first, and the
-        relative gap of these smoothed problems.
+        The smoothed problems that are solved first from x = 0: the first width divided by
+        lam_max/lam, the last width divided by the first, and the relative gap of these problems.
     """
 
     inner: Solver = ProjectedGradient()
@@ -91,7 +92,7 @@ class ProximalHinge:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What the inner solver needs."""
+        """The capabilities that the inner solver needs."""
         return self.inner.needs
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Rounds]:
@@ -137,7 +138,9 @@ class ProximalHinge:
         return own if own.alpha is None else replace(own, alpha=own.alpha[kept])
 
     def _solve(self, problem, state, own, tol, rtol=0.0):
-        """Solve the smoothed problem around the dual point; its dual point is the next one."""
+        """Solve the smoothed problem around the dual point. Its dual solution is the next dual
+        point.
+        """
         smoothed = around(problem, own.alpha, own.width)
         own = self._solve_smoothed(smoothed, state, own, tol, rtol)
         explicit = problem.terms.explicit
@@ -154,7 +157,9 @@ class ProximalHinge:
         return point, replace(own, alpha=alpha, iterations=0)
 
     def _solve_smoothed(self, smoothed, state, own, tol, rtol):
-        """Solve one smoothed problem from the last solution on; return `own` with its solution."""
+        """Solve one smoothed problem, starting from the last solution. Return `own` with the new
+        solution.
+        """
         left = state.limits_left
         limits = Limits(tol, rtol, left.max_iter - own.iterations, left.max_seconds)
         start = State.begin(Point(own.x, step=own.step), state.lam, limits)
@@ -163,8 +168,8 @@ class ProximalHinge:
         return replace(own, x=last.evaluation.x, step=last.point.step, iterations=iterations)
 
     def _come_near(self, problem, state, own, largest):
-        """Return `own` near the solution: solve smoothed problems from the largest width down, and
-        take the dual point of the last one.
+        """Solve smoothed problems of decreasing width, beginning with `largest`. Return `own` with
+        the dual point of the last problem.
         """
         n_problems = int(np.ceil(np.log(largest / own.width) / -np.log(self.narrower)))
         rtol = max(self.rough, state.limits.rtol)
@@ -177,8 +182,9 @@ class ProximalHinge:
 
 
 def evaluate_hinge(problem, x, lam, alpha, width):
-    """Return the evaluation of the hinge. With an array alpha it is at x or at the best multiple of
-    x; without, it is at x and ``alpha(x)`` of the smoothed hinge of that width.
+    """Return an evaluation of the hinge. If alpha is an array, the evaluation is at x or at the
+    best multiple of x. If alpha is None, it is at x with ``alpha(x)`` of the smoothed hinge of the
+    given width.
     """
     if alpha is None:
         return problem.assemble(problem.terms.hinge_sums(x, width), x, lam)

@@ -1,4 +1,4 @@
-"""The free intercept: a proximal method over penalised ones."""
+"""The free intercept: a proximal method that solves problems with a penalised intercept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from safescreen.terms.base import Terms
 
 
 class Freed(Protocol):
-    """What the method needs of terms, besides sums: the capability "intercept"."""
+    """What the method needs of terms besides sums: the capability "intercept"."""
 
     constant: float
 
@@ -44,15 +44,15 @@ class Centre:
     x : element
         The last solution.
     alpha : array or None
-        Its dual point; None for ``alpha(x)``.
+        The dual point of `x`; None stands for ``alpha(x)``.
     last : pair of float or None
         The last center and its residual.
     low, high : float
-        The best center lies between these.
+        The best center lies between these numbers.
     lowest : float
         The lowest gap.
     n_stalled : int
-        Number of rounds since it fell.
+        Number of rounds since the lowest gap decreased.
     """
 
     b: float
@@ -70,14 +70,14 @@ class ProximalIntercept:
     """Proximal point method for the intercept.
 
     ``b_{k+1} = argmin_b min_x P(x, b) + rho/2 (b - b_k)^2`` is the problem with a penalised
-    intercept and the thresholds ``tau_t - y_t b_k``, ``rho = lam/constant^2``. Any solver of the
-    whole space solves it, from the last solution on. Its dual point has the residual
-    ``s = sum_t w_t y_t alpha_t = rho (b_{k+1} - b_k)``. As the center grows, s falls at a rate of
-    at most rho, and it is 0 at the best center. So the best center lies at ``b_{k+1}`` or beyond.
-    The next center is the root of the line through the last two residuals. Near the best center the
-    residuals of a loss with linear and quadratic pieces lie on a line, so a few rounds are enough.
-    The gap of the free intercept needs a dual point that balances the classes. The method balances
-    the dual point of each round, which costs little since s is small.
+    intercept and the thresholds ``tau_t - y_t b_k``, ``rho = lam/constant^2``. Any solver for the
+    whole space solves it, starting from the last solution. The dual point of the solution has the
+    residual ``s = sum_t w_t y_t alpha_t = rho (b_{k+1} - b_k)``. As the center grows, s decreases
+    at a rate of at most rho, and s is 0 at the best center. So the best center lies at ``b_{k+1}``
+    or beyond it. The next center is the root of the line through the last two residuals. Near the
+    best center the residuals of a loss with linear and quadratic pieces lie on a line, so a few
+    rounds are enough. The gap of the free intercept needs a dual point that balances the classes.
+    The method balances the dual point of each round, which costs little since s is small.
 
     Attributes
     ----------
@@ -86,15 +86,15 @@ class ProximalIntercept:
     rough : float
         Relative gap of the first problem.
     accuracy : float
-        Gap of the other problems relative to the gap for the free intercept. Each round that does
-        not lower that gap multiplies by this number again.
+        Gap of the other problems relative to the gap for the free intercept. The gap is multiplied
+        by this number again for each round that does not lower the gap for the free intercept.
     far : float
         Largest distance of the next center, in proximal steps.
     stalled : int
         A solve ends after more than this many rounds without progress.
     lost : float
         A solve also ends when the gap exceeds the lowest gap by this factor. Then the residual is
-        rounding only, and the steps that it leads to have no bound.
+        only rounding, and steps made from it have no bound.
     """
 
     inner: Solver
@@ -108,9 +108,11 @@ class ProximalIntercept:
     pace = 1.0
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Centre]:
-        """Begin at a start that has a dual point, which may be a solution. Solve the problem around
-        the best intercept of any other start, and of one for the neighbouring lam. From a start
-        whose objective is above that of 0 the intercept would be far away: begin around that of 0.
+        """Return the first point. A start with a dual point may be a solution, so it is the first
+        point itself, unless it comes from a neighbouring lam. From any other start, solve the
+        problem around its best intercept. If the objective of the start is above the objective of x
+        = 0, its intercept would be far from the solution, and the best intercept of x = 0 is used
+        instead.
         """
         start = state.point
         own = self._around(problem, start.x, start.alpha)
@@ -125,7 +127,7 @@ class ProximalIntercept:
         return self._solve(problem, state, own, state.limits.tol, rough)
 
     def _around(self, problem, x, alpha):
-        """Return what is known with the best intercept of x as the center."""
+        """Return what the method remembers, with the best intercept of x as the center."""
         b = problem.terms.intercept(x, problem.loss) or 0.0
         return Centre(b=b, x=x, alpha=alpha)
 
@@ -134,7 +136,7 @@ class ProximalIntercept:
         gap = state.evaluation.gap
         n_stalled = 0 if gap < 0.9 * own.lowest else own.n_stalled + 1
         own = replace(own, n_stalled=n_stalled, lowest=min(gap, own.lowest))
-        if n_stalled:  # these bounds came from solutions that were not accurate enough
+        if n_stalled:  # the bounds came from solutions that were not accurate enough
             own = replace(own, low=-math.inf, high=math.inf)
         if state.ends_at_rounding:
             return None
@@ -149,7 +151,7 @@ class ProximalIntercept:
         return own if own.alpha is None else replace(own, alpha=own.alpha[kept])
 
     def _solve(self, problem, state, own, tol, rtol=0.0):
-        """Solve around the center, and choose the next one."""
+        """Solve the problem around the center, and choose the next center."""
         around = penalised(problem, own.b)
         left = state.limits_left
         limits = Limits(tol, rtol, left.max_iter, left.max_seconds)
@@ -167,7 +169,8 @@ class ProximalIntercept:
 
     def _moved(self, own, s, step):
         """Return `own` with the next center: the root of the line through the last two residuals,
-        cut to where the best center may lie. s is the last residual, and `step` the proximal step.
+        restricted to the interval in which the best center may lie. s is the last residual, and
+        `step` the proximal step.
         """
         center = own.b
         nearest = center + step

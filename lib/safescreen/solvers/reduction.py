@@ -20,25 +20,28 @@ from safescreen.spheres.families import SphereFamily
 from safescreen.terms.base import Terms
 
 SHRINK = 0.05
-"""Screened terms leave the arrays once they are this part of the remaining terms, and features
-likewise.
+"""Screened terms are removed from the arrays once they are this fraction of the remaining terms.
+The same holds for features.
 """
 
 LAST = SPHERES["MGB"]
-"""The ball that decides terms at a solution. It needs the evaluation alone, and lies in DGB's ball.
+"""The ball that decides terms at a solution. It needs only the evaluation, and lies in the ball
+DGB.
 """
 
 
 @dataclass(frozen=True)
 class Test:
-    """One ball and a rule, or two balls and the points that lie in both."""
+    """One ball with a rule, or two balls, whose intersection is used."""
 
     spheres: tuple[SphereFamily, ...]
     rule: str
 
 
 def can_be_screened(terms: Terms) -> bool:
-    """Return whether terms can be screened: only terms with a number of their own can."""
+    """Return whether terms can be screened, that is, whether each term has a number in the
+    family.
+    """
     return "singles" in terms.offers
 
 
@@ -48,8 +51,9 @@ def parse_screening(
     """Return a tuple of :class:`Test` from one name or several, such as ``"PGB"``,
     ``"GB+halfspace"`` or ``"MGB&BT2"``.
 
-    Spheres are named as in ``SPHERES``, rules as in ``RULES``. Without the name of a rule it is the
-    sphere rule. ``&`` means the points that lie in two balls."""
+    Spheres are named as in ``SPHERES``, rules as in ``RULES``. If no rule is named, the sphere rule
+    is used. ``&`` stands for the intersection of two balls.
+    """
     tests = []
     for name in (screening,) if isinstance(screening, str) else screening:
         balls, _, rule = str(name).partition("+")
@@ -79,21 +83,21 @@ def parse_screening(
 class Reduction:
     """A problem, the decisions on its terms, and the reduced problem.
 
-    Every ball is enlarged by the accuracy that the solution is to have (STS19 section 6.1.2). At a
-    solution within `enlargement` of the optimum every screened term then lies in its region too. So
-    the reduced problem and the whole one have the same objective and gap there.
+    Every ball is enlarged by the accuracy that the solution is to have (STS19 section 6.1.2). Then
+    every screened term also lies in its region at each point within `enlargement` of the optimum.
+    So the reduced problem and the whole problem have the same objective and gap at such a point.
 
     Attributes
     ----------
     whole, problem : Problem
-        The problem passed in, and the reduced problem. Sums of terms that leave as linear are
-        computed from `sums` where that saves work, see :meth:`Terms.sum_near`.
+        The problem passed in, and the reduced problem. The sum of screened terms in L is computed
+        from known `sums` if that saves work, see :meth:`Terms.sum_near`.
     status : int8 array of shape (T,)
-        0 undecided, 1 certainly linear, 2 certainly zero; made at the first use.
+        0 undecided, 1 certainly linear, 2 certainly zero. The array is made at its first use.
     enlargement : float
-        Least enlargement of all balls used so far.
+        Smallest enlargement of all balls used so far.
     n_L, n_R : int
-        How many terms are certain.
+        Numbers of terms that are certain.
     zero_features : bool array of shape (d,) or None
         Which coordinates are certainly 0; None until features are screened.
     """
@@ -105,7 +109,7 @@ class Reduction:
         self._ids = None
         self._sums = tuple(sums)
         self.zero_features: NDArray | None = None
-        self._columns: dict[int, NDArray] = {}  # the columns that were left, by how many there were
+        self._columns: dict[int, NDArray] = {}  # the columns kept, by their number
 
     @cached_property
     def status(self) -> NDArray:
@@ -125,7 +129,9 @@ class Reduction:
         return self
 
     def copy(self) -> Self:
-        """Return a reduction with the same decisions, which can learn more on its own."""
+        """Return a reduction with the same decisions. Later decisions of one do not change the
+        other.
+        """
         twin = copy.copy(self)
         twin.status = self.status.copy()
         return twin
@@ -136,8 +142,8 @@ class Reduction:
         reference_of: Callable[[Problem], BallReference],
         enlargement: float = 0.0,
     ) -> Any:
-        """Screen with each test in turn, with enlarged balls, from a reference of the reduced
-        problem; return what :meth:`apply` does.
+        """Screen with each test in turn. The balls are built from a reference of the reduced
+        problem, and enlarged. Return the same as :meth:`apply`.
         """
         kept = None
         for test in tests:
@@ -157,8 +163,8 @@ class Reduction:
         return kept
 
     def apply(self, *balls: Sphere, rule: str = "sphere") -> Any:
-        """Screen the remaining terms with one ball, or with the points that lie in two balls.
-        Return the numbers of the terms that are kept, or None if the problem has not changed.
+        """Screen the remaining terms with one ball, or with the intersection of two balls. Return
+        the numbers of the terms that are kept, or None if the problem has not changed.
         """
         if len(balls) == 1:
             masks = RULES[rule](self.problem, *balls)
@@ -173,8 +179,8 @@ class Reduction:
         return kept
 
     def decide(self, reference_of: Callable[[Problem], BallReference]) -> None:
-        """Decide terms with the ball of a reference and the sphere rule, in one pass; no term
-        leaves the problem.
+        """Decide terms with the ball of a reference and the sphere rule, in one pass. No term is
+        removed from the problem.
         """
         if len(self.problem):
             ball = LAST.build(reference_of(self.problem))
@@ -196,7 +202,7 @@ class Reduction:
     def leave_out(self, evaluation: Evaluation, enlargement: float = 0.0) -> NDArray | None:
         """Leave out features that are 0 at the optimum, given an evaluation of the reduced problem;
         the ball of slopes is enlarged by `enlargement`. Return the mask of the features that are
-        kept, over those that were left, or None if the problem has not changed.
+        kept, among the features of the reduced problem, or None if the problem has not changed.
 
         At least one feature is kept.
         """
@@ -222,13 +228,16 @@ class Reduction:
         return len(self._columns) < 2
 
     def agrees_within(self, eps: float) -> bool:
-        """Return whether the reduced problem and the whole one have the same objective and gap at
-        every point within eps of the optimum: every screened term is in its region there.
+        """Return whether the reduced problem and the whole problem have the same objective and gap
+        at every point within eps of the optimum, because every screened term is in its region at
+        such a point.
         """
         return eps < self.enlargement and self.has_all_features
 
     def embed(self, x: ElementLike) -> ElementLike:
-        """Return a point in all coordinates, from one in those that are, or once were, left."""
+        """Return a point of the whole problem from a point of the present or an earlier reduced
+        problem. Coordinates that were left out are 0.
+        """
         if self.has_all_features:
             return x
         full = self.whole.cone.zeros()
@@ -236,7 +245,7 @@ class Reduction:
         return full
 
     def extract(self, x: ElementLike) -> ElementLike:
-        """Return the coordinates that are left, of a point of the whole problem."""
+        """Return the coordinates of a point of the whole problem that the reduced problem has."""
         return x if self.has_all_features else x[self._columns[self.problem.cone.d]]
 
     def screened(self) -> Screened:
@@ -244,7 +253,7 @@ class Reduction:
         return Screened(self.status == 1, self.status == 2)
 
     def expand(self, alpha: NDArray) -> NDArray:
-        """Return a dual point of the whole problem from one of the reduced problem."""
+        """Return a dual point of the whole problem from a dual point of the reduced problem."""
         if self._ids is None:
             return alpha
         full = (self.status == 1).astype(np.float64)
@@ -259,7 +268,9 @@ class Reduction:
 def reference(
     evaluation: Evaluation, path: PathReference | None = None
 ) -> Callable[[Problem], BallReference]:
-    """Return a function that makes a :class:`BallReference` of a problem at an evaluated point."""
+    """Return a function that makes the :class:`BallReference` of a problem at an evaluated
+    point.
+    """
     return lambda problem: BallReference(problem, evaluation, path)
 
 

@@ -1,4 +1,4 @@
-"""A solver with cheap steps, then one with expensive steps."""
+"""A solver with cheap steps, followed by a solver with expensive steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from safescreen.solvers.state import State
 
 
 class Leg(NamedTuple):
-    """The number of the solver whose turn it is, and what this solver remembers."""
+    """The number of the active solver, and what this solver remembers."""
 
     number: int
     own: Any
@@ -22,21 +22,21 @@ class Leg(NamedTuple):
 
 @dataclass(frozen=True)
 class Relay:
-    """The cheap solver until it gives up, then the expensive one from the best point, unless the
-    gap there is an allowance for rounding.
+    """A cheap solver until it gives up, then an expensive solver from the best point. The expensive
+    solver does not start if the gap of the best point is an allowance for rounding.
 
-    With `early` the cheap solver also hands over where it is slow. Suppose that it has taken n
-    steps, in which the gap has fallen by the factor ``exp(f)``, and that the gap has to fall by the
-    factor ``exp(g)``. At this pace the cheap solver takes ``n g/f`` more steps. A solve by the
-    expensive solver costs as much as N of them. The expensive solver takes over when n is at least
-    ``first N`` and ``n g/f`` exceeds ``half N``. The cheap solver takes over again if rounding
-    stops the expensive one.
+    With `early` the cheap solver also hands over if it is slow. Suppose that it has taken n steps,
+    that the gap has fallen by the factor ``exp(f)``, and that the gap still has to fall by the
+    factor ``exp(g)``. At this pace the cheap solver takes ``n g/f`` more steps. Suppose that a
+    solve by the expensive solver costs as much as N steps of the cheap solver. The expensive solver
+    takes over when n is at least ``first N`` and ``n g/f`` exceeds ``half N``. The cheap solver
+    takes over again if the expensive solver can make no more progress.
 
     Attributes
     ----------
     cheap, dear : Solver
-        With `early`, `dear` is an :class:`~safescreen.interior.InteriorPoint`, which knows which
-        problems it can solve, and the number N of gradient steps.
+        The two solvers. With `early`, `dear` is an :class:`~safescreen.interior.InteriorPoint`,
+        which says which problems it can solve, and the number N.
     early : bool
     first, half : float
     """
@@ -49,7 +49,7 @@ class Relay:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What both solvers need."""
+        """The capabilities that the two solvers need."""
         return (*self.cheap.needs, *self.dear.needs)
 
     @property
@@ -63,8 +63,8 @@ class Relay:
         return (*legs, self.cheap) if self.early else legs
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
-        """Begin with the cheap solver. If it takes steps before its first point, limit their number
-        to the steps after which it may hand over.
+        """Begin with the cheap solver. If the cheap solver takes steps before its first point,
+        limit their number to the steps after which it may hand over.
         """
         if self.early and self.dear.is_able(problem):
             most = state.n_iter + math.ceil(self.first * self.dear.worth(problem))
@@ -73,7 +73,9 @@ class Relay:
         return self._on(0, self.cheap.init(problem, state))
 
     def step(self, problem: Problem, state: State, own: Leg) -> tuple[Point, Leg] | None:
-        """Take a step of the solver whose turn it is; return None where rounding allows none."""
+        """Take a step of the active solver. Return None if rounding prevents any further
+        progress.
+        """
         if state.ends_at_rounding:
             return None
         number = own.number
@@ -86,12 +88,14 @@ class Relay:
         return None if following is None else self._on(number, following)
 
     def reduce(self, problem: Problem, own: Leg, kept: Any) -> Leg:
-        """Reduce the solver whose turn it is."""
+        """Let the active solver continue with the remaining terms."""
         solver = self._legs[own.number]
         return Leg(own.number, solver.reduce(problem, own.own, kept))
 
     def _on(self, number, following):
-        """Return a point with the name of its solver, and a leg with its number."""
+        """Return the next point with the name of its solver, and a leg with the number of that
+        solver.
+        """
         point, own = following
         name = type(self._legs[number]).__name__
         return point._replace(solver=name), Leg(number, own)

@@ -35,15 +35,15 @@ class NewtonWalk:
     walk : Walk
         The walk of the gradient steps.
     products : int
-        Number of products of the last Newton step.
+        Number of products that the last Newton step took.
     next : int
-        Number of gradient steps before the next Newton step is tried.
+        Number of gradient steps, from the start, before the next Newton step is tried.
     wait : int
-        Number of gradient steps to wait after a Newton step that fails.
+        Number of gradient steps to wait after a failed Newton step.
     origin : Evaluation or None
-        Where the last Newton step began.
+        The evaluation at which the last Newton step began.
     gap_before : float
-        The lowest gap before it.
+        The lowest gap before the last Newton step.
     first_gap : float or None
         The gap of the first point.
     """
@@ -59,19 +59,20 @@ class NewtonWalk:
 
 @dataclass(frozen=True)
 class Semismooth:
-    """Projected gradient, with semismooth Newton steps in between where they are worth their cost.
+    """Projected gradient with semismooth Newton steps in between when they are worth their cost.
 
-    With a step length s, x solves the problem where ``x = [y]_K`` and
+    For a step length s, x solves the problem if there is a y with ``x = [y]_K`` and
     ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth. Let Z be
     the derivative of the projection (Sun & Sun 2002), J the slope of ``-H(alpha(x))`` at x, and
-    ``w = Z dy`` the change of x. Where Z does not vanish the Newton equation is
+    ``w = Z dy`` the change of x. If Z is invertible, the Newton equation is
     ``((Z^-1 - I)/s + lam I + J) w = -F``, which is symmetric and positive definite. Conjugate
-    gradients solve it with products over the terms in C only (as Zhao, Sun & Toh 2010).
+    gradients solve it. Their products are sums over the terms in C only (as in Zhao, Sun & Toh
+    2010).
 
     If a Newton step lowers neither the objective nor the gap enough, the method goes back to the
-    best point on its way. If that point is hardly beyond the start of the step, gradient steps
-    follow before the next trial, twice as many as the last time. Cost of a step: two projections,
-    and two sums over the terms in C per product.
+    best point between the ends of the step. If this point is hardly beyond the start of the step,
+    gradient steps follow before the next trial, twice as many as the last time. Cost of a step: two
+    projections, and two sums over the terms in C per product.
 
     Attributes
     ----------
@@ -79,13 +80,13 @@ class Semismooth:
     first : int
         Gradient steps before the first Newton step.
     short : float
-        A Newton step has failed if the line search leaves less than this part of it.
+        A Newton step has failed if the line search shortens it to less than this fraction.
     steps : int
-        Expected number of Newton steps; they are tried where the expected gradient steps cost more.
+        Expected number of Newton steps. They are tried if the expected gradient steps cost more.
     usual : int
         Expected number of products for the first Newton step.
     accuracy : float
-        The residual of conjugate gradients relative to the first one.
+        Conjugate gradients end when the residual, relative to the first residual, is at most this.
     products : int
         Largest number of products that conjugate gradients take.
     """
@@ -109,7 +110,7 @@ class Semismooth:
     def step(
         self, problem: Problem, state: State, own: NewtonWalk
     ) -> tuple[Point, NewtonWalk] | None:
-        """Go on with a Newton step, a gradient step, or part of the last Newton step."""
+        """Take a Newton step or a gradient step, or shorten the last Newton step."""
         e = state.evaluation
         if own.first_gap is None:
             own.first_gap = e.gap
@@ -128,7 +129,9 @@ class Semismooth:
         return point, own
 
     def reduce(self, problem: Problem, own: NewtonWalk, kept: Any) -> NewtonWalk:
-        """Forget the last Newton step, and reduce the walk."""
+        """Forget the last Newton step, and let the gradient steps continue with the remaining
+        terms.
+        """
         own.walk = self.gradient.reduce(problem, own.walk, kept)
         own.origin = None
         return own
@@ -137,7 +140,7 @@ class Semismooth:
         return e.primal < origin.primal or e.gap < 0.5 * own.gap_before
 
     def _part(self, problem, e, origin, own):
-        """Go back to the best point on the way of the last Newton step."""
+        """Go back to the best point between the ends of the last Newton step."""
         way = e.x - origin.x
         slack = problem.terms.threshold - problem.terms.margins(origin.x)
         t = line_search(problem, origin, slack, way)
@@ -149,19 +152,19 @@ class Semismooth:
         return Point(origin.x + min(t, 1.0) * way, step=own.walk.length), own
 
     def _jump(self, problem, state, own, e, length):
-        """Return the result of a Newton step from an evaluated point, or None where gradient steps
-        are as good.
+        """Return the result of a Newton step from an evaluated point, or None if a gradient step is
+        to be taken.
         """
         n_steps = own.walk.n_steps
         if n_steps < own.next or not e.gap < math.inf:
             return None
         fallen = math.log(own.first_gap / e.gap)
         left = math.log(e.gap / max(state.limits.goal(e.primal), TINY))
-        if n_steps * left <= 2 * self.steps * fallen:  # gradient steps will do
+        if n_steps * left <= 2 * self.steps * fallen:  # gradient steps are cheaper
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
         curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
-        # of a product, in gradient steps
+        # the cost of a product, in gradient steps
         cost = 0.25 + 0.25 * curved.size / max(1, len(problem))
         if n_steps * left <= self.steps * (2.0 + cost * own.products) * fallen:
             own.next = n_steps + self.first
@@ -169,7 +172,7 @@ class Semismooth:
         terms: Any = problem.terms  # Curved
         product = terms.curvature(curved, problem.loss.smoothing)
         y, own.products = self.newton_point(problem, e, length, product)
-        if not problem.cone.norm(y) < math.inf:  # products of lam and squares have overflowed
+        if not problem.cone.norm(y) < math.inf:  # a product of lam and a square has overflowed
             return None
         own.origin = e
         own.gap_before = state.best.gap
@@ -187,7 +190,7 @@ class Semismooth:
         way = into(problem.cone.project(y) - e.x)
         F = lam * way + into(product(back(way))) - way / s
         n = 2
-        # where Z vanishes, so does `towards`
+        # if an entry of Z is 0, so is the entry of `towards`
         bend = (1.0 / np.where(Z > 0.0, Z, 1.0) - 1.0) / s + lam
         w = np.zeros_like(F)
         residual = -F

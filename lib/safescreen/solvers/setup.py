@@ -15,36 +15,42 @@ from safescreen.terms.base import Terms
 
 
 class Solver(Protocol):
-    """Two methods, and a third for when terms leave: see CONTRIBUTING, "Add a solver".
+    """The three methods of a solver: to begin, to step, and to continue when terms have been
+    removed. See CONTRIBUTING, "Add a solver".
 
-    A solver is a frozen record of its options. What it remembers on the way is an object `own` of
-    any type, which the loop passes back to it."""
+    A solver is a frozen record of its options. What the solver remembers between steps is an object
+    `own` of any type, which the loop passes back to the solver.
+    """
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`."""
+        """The capabilities of the terms that the solver needs, see
+        :data:`safescreen.terms.base.CAPABILITIES`.
+        """
         ...
 
     @property
     def pace(self) -> float | None:
-        """Named spheres are used again when the gap has fallen by this factor; None: every `freq`
-        iterations.
+        """Named spheres are used again when the gap has fallen by this factor. If it is None, they
+        are used every `freq` iterations.
         """
         ...
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Any]:
-        """Return the first point, made from the point of the state, and what the solver knows."""
+        """Return the first point, made from the point of the state, and what the solver
+        remembers.
+        """
         ...
 
     def step(self, problem: Problem, state: State, own: Any) -> tuple[Point, Any] | None:
-        """Return the next point and what the solver remembers then, or None if no step makes
+        """Return the next point and what the solver remembers after it, or None if no step makes
         progress.
         """
         ...
 
     def reduce(self, problem: Problem, own: Any, kept: Any) -> Any:
         """Return what the solver remembers for a smaller problem, whose terms had the numbers
-        `kept`.
+        `kept` in the problem before.
         """
         ...
 
@@ -54,15 +60,15 @@ class Policy(Protocol):
     """When to screen, and with which tests: a frozen record of options that remembers nothing."""
 
     def tests(self, now: Look, then: Look, terms: Terms) -> Iterable[Test]:
-        """Return the tests for the remaining terms, none if it is too early. `then` is the last
-        screening of terms.
+        """Return the tests for the remaining terms, or no tests if it is too early. `now` is the
+        present gap and iteration, and `then` the gap and iteration of the last screening of terms.
         """
         ...
 
 
 @dataclass(frozen=True)
 class FeatureTrials:
-    """When a solve screens features: when the gap has fallen or terms have left.
+    """When a solve screens features: when the gap has fallen, or when terms have been removed.
 
     Attributes
     ----------
@@ -73,14 +79,14 @@ class FeatureTrials:
     fallen: float = 0.5
 
     def are_due(self, now: Look, then: Look) -> bool:
-        """Return whether to screen features now."""
+        """Return whether to screen features now. `then` is the last trial."""
         return now.gap < self.fallen * then.gap
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """How a problem is solved. :func:`safescreen.solvers.methods.set_up` makes it once, and checks
-    the arguments of a caller.
+    """How a problem is solved. :func:`safescreen.solvers.methods.set_up` checks the arguments of a
+    caller and makes the setup.
 
     Attributes
     ----------
@@ -93,7 +99,7 @@ class Setup:
     starts_from_alpha : bool
         Whether the solver starts from a dual point, whatever x is.
     looks : bool
-        Whether the ball of the solution looks at all terms at the end.
+        Whether the ball of the solution is used to decide terms at the end of the solve.
     """
 
     limits: Limits

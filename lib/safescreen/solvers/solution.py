@@ -18,11 +18,11 @@ from safescreen.terms.base import LossSums, Terms
 
 
 class DualPoint:
-    """A dual point as it is stored. Most of its entries are 0 or 1, so it takes two bits per term
-    and the fractional entries.
+    """A dual point as it is stored. Most of its entries are 0 or 1, so only two bits per term and
+    the fractional entries are stored.
 
-    The terms of products of lists have no numbers of their own. There the dual point is
-    ``alpha(x)`` of the smoothed hinge of some width, and the width is stored.
+    Terms of products of lists are not numbered one by one. Their dual point is ``alpha(x)`` of the
+    smoothed hinge of some width, and only the width is stored.
     """
 
     def __init__(self, alpha: NDArray | None = None, *, width: float = 0.0):
@@ -67,19 +67,19 @@ class Solution:
     ----------
     x : element of the cone
     alpha : array of shape (T,)
-        The dual point that `gap` belongs to: the one that the solver ended with. For a smooth loss
-        ``problem.alpha(x)`` may have a smaller gap. A solve that ends short of its tolerance
-        returns the best of the two and of 0.
+        The dual point to which `gap` belongs. It is the last dual point of the solver. For a smooth
+        loss ``problem.alpha(x)`` may have a smaller gap. If a solve does not reach its tolerance,
+        `alpha` is the best of three dual points: the last one, ``problem.alpha(x)`` and 0.
     lam : float
     gap : float
         Upper bound of the duality gap of the *whole* problem at (x, alpha), rounding included: the
-        exact objective at x exceeds the optimum by at most this.
+        exact objective at x exceeds the optimal value by at most `gap`.
     relative_gap : float
         The gap relative to the objective.
     primal, loss : float
-        ``P(x; lam)`` and its loss term, as computed. `gap` does not include their rounding errors,
-        which may be larger than it: ``primal - gap`` is a lower bound of the optimum up to these
-        errors.
+        ``P(x; lam)`` and its loss term, as computed. `gap` does not include the rounding errors of
+        these two numbers, which may be larger than `gap`. So ``primal - gap`` is a lower bound of
+        the optimal value only up to these errors.
     n_iter : int
     converged : bool
         Whether the tolerance was reached.
@@ -87,25 +87,26 @@ class Solution:
         Why the solve ended: "converged", "iterations" (`max_iter`), "time" (`max_seconds`),
         "callback", "interrupted" (Ctrl-C), or "stalled" (no step made progress any more).
     history : list of Iteration
-        What was certain at each evaluated point.
+        Objective, gap and numbers of certain terms at each evaluated point.
     n_terms, n_L, n_R : int
         Number of terms, and of terms that are proved to lie in the linear region and in the zero
-        region at the optimum. Screening during the solve proves it, and its own numbers are in
-        `history`; so does the ball of the solution, which looks at all terms once at the end,
-        unless ``screening=()`` asks for none.
+        region at the optimum. The proof is screening during the solve, whose numbers are in
+        `history`, or the ball of the solution, which tests all terms once at the end unless
+        ``screening=()``.
     screened : Screened or None
-        Masks of the terms that are proved to lie there. None if a path did not keep the masks, or
-        if terms have no numbers of their own.
+        Masks of the terms that `n_L` and `n_R` count. None if a path did not keep the masks, or if
+        terms are not numbered one by one.
     step : float or None
         The length of the last step, from which a solve for a neighbouring lam starts.
     eps : float
         Upper bound of the distance of x from the exact solution.
     intercept : float or None
-        The best intercept at x, where the terms have a free one.
+        The best intercept at x if the terms have a free intercept.
     zero_features : bool array of shape (d,) or None
-        Which coordinates screening proved to be 0 at the optimum; None if it did not test them.
+        Which coordinates screening proved to be 0 at the optimum; None if features were not
+        screened.
     problem : Problem or None
-        The problem that was solved. None where an estimator did not keep it.
+        The problem that was solved; None if an estimator did not keep it.
     solver : str
         Name of the solver that made the last point.
     """
@@ -149,8 +150,8 @@ class Solution:
 
     @property
     def alpha(self) -> NDArray:
-        """Dual point, shape (T,), that the gap belongs to. If the point is ``alpha(x)``,
-        this property computes it on demand.
+        """The dual point to which `gap` belongs, shape (T,). If it is ``alpha(x)``, this property
+        computes it on demand.
         """
         if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()
@@ -163,7 +164,7 @@ class Solution:
 
     @property
     def screened(self) -> Screened | None:
-        """Masks of the screened terms, or None where they were not kept."""
+        """Masks of the screened terms, or None if they were not kept."""
         if self.packed is None:
             return None
         size, *packed = self.packed
@@ -175,10 +176,10 @@ class Solution:
         return (self.n_L + self.n_R) / max(1, self.n_terms)
 
     def without_problem(self) -> Self:
-        """Return the same without its problem, and so without its data. x is then an array; for an
-        expansion it holds the coefficients.
+        """Return the solution without its problem, and so without its data. x is then an array. If
+        x was an expansion, the array holds its coefficients.
 
-        For products of lists, whose terms are too many to have a number each, alpha is lost.
+        For products of lists, whose terms are not numbered one by one, alpha is lost.
         """
         dual_point = self.dual_point
         if dual_point is None or not dual_point.packed:

@@ -42,13 +42,13 @@ def solve(
     keep_interrupted: bool = True,
     alpha0: NDArray | None = None,
 ) -> Solution:
-    """Solve a problem for one lam, screen on the way, and decide terms with the ball of the
+    """Solve a problem for one lam, screen during the solve, and decide terms with the ball of the
     solution at the end.
 
     STS19 Algorithm 1. Over a cone the solver takes projected gradient steps (Barzilai-Borwein), and
-    changes to an interior-point method if they are slow. Over the whole space it takes sweeps of
-    dual coordinate descent, then semismooth Newton steps. For the hinge a proximal method of
-    multipliers wraps solvers that need a smooth loss.
+    changes to an interior-point method if these steps are slow. Over the whole space it takes
+    sweeps of dual coordinate descent, and changes to semismooth Newton steps if the sweeps are
+    slow. For the hinge a proximal method of multipliers wraps solvers that need a smooth loss.
 
     Parameters
     ----------
@@ -56,28 +56,28 @@ def solve(
     lam : float > 0
     tol, rtol : float >= 0, optional
         Stop when the duality gap is at most ``max(tol, rtol |P|)``: `tol` is absolute, in units of
-        the objective P, `rtol` is relative to it. If one is left out, it counts as 0; if both are,
-        ``rtol`` is 1e-6. The gap is an upper bound that includes rounding. It belongs to `prob`
-        itself, screened terms included.
+        the objective P, and `rtol` is relative to P. If only one is given, the other is 0; if both
+        are left out, ``rtol`` is 1e-6. The gap is an upper bound that includes rounding. It is the
+        gap of `prob` itself, screened terms included.
     x0 : element of the cone, optional
         Where to start; zero if left out.
     screening : "auto" or tuple of str
         "auto" screens listed triplets, pairs and quadruplets with "MGB" each time the gap has
         fallen to a tenth, at the earliest ten iterations after the last time. It screens no other
-        terms: for samples, sweeps leave the same ones out at no cost. A tuple names spheres of
-        ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` uses another rule, ``"MGB&BT2"``
-        the points that lie in both balls. ``()`` screens nothing, not even at the end. The name
-        "features" leaves out coordinates that are certainly 0, see
-        :func:`safescreen.rules.features`; "auto" does so too for a diagonal metric and a problem
-        with a linear term, such as an l1 penalty.
+        terms: shrinking leaves out the same samples at no cost. A tuple names spheres of
+        ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` uses another rule, and
+        ``"MGB&BT2"`` uses the intersection of two balls. ``()`` screens nothing, not even at the
+        end. The name "features" leaves out coordinates that are certainly 0, see
+        :func:`safescreen.rules.features`; "auto" also leaves out features for a diagonal metric and
+        a problem with a linear term, such as an l1 penalty.
     freq : int
         Screen every `freq` iterations, if spheres are named.
     active_set : bool
         Iterate on the terms with a non-zero loss only, and check all terms now and then.
     callback : callable, optional
         ``callback(progress)``, with a :class:`Progress`; returning a true value stops the solve.
-        Objective and gap in it belong to `prob`. Once terms have left, reading them costs an
-        evaluation of all terms.
+        Its objective and its gap are those of `prob`. After terms have been removed, reading these
+        numbers costs an evaluation of all terms.
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
     method : str
@@ -88,19 +88,20 @@ def solve(
         and "unshrunk", coordinate descent with and without shrinking; "hybrid", coordinate descent
         that hands over to Newton's method if it is slow. "auto" means "hybrid" there.
     max_seconds : float, optional
-        End with the first iteration after so many seconds. If it is left out, no clock is read, and
-        the same input gives the same solution. If kernel values are computed on demand, its last
-        digits may depend on earlier solves of the problem.
+        End with the first iteration after this number of seconds. If it is left out, no clock is
+        read, and the same input gives the same solution. Exception: if kernel values are computed
+        on demand, the last digits of the solution may depend on earlier solves of the problem.
     keep_interrupted : bool
-        On Ctrl-C return the best point so far, if there is one, with a warning. False raises
-        KeyboardInterrupt instead, for a caller that has more to solve.
+        On Ctrl-C return the best point so far, if there is one, with a warning. If it is false,
+        KeyboardInterrupt is raised instead, for a caller that has more to solve.
     alpha0 : array of shape (T,), optional
         The dual point that goes with `x0`, such as the ``alpha`` of an earlier solution: in [0,
-        1]^T, or any ``alpha >= 0`` for the squared hinge. Terms must have single dual variables.
-        For the hinge with a free intercept the solver starts from the pair, so that a solution
-        takes no iteration. For the hinge without one its first point is another x, made from the
-        pair, whose gap may be larger. For another loss, sweeps judge `x0` by it, and start from the
-        slopes at `x0` if `x0` is not a solution.
+        1]^T, or any ``alpha >= 0`` for the squared hinge. Each term must have its own dual
+        variable. For the hinge with a free intercept the solver starts from the pair (`x0`,
+        `alpha0`), so a solution takes no iteration. For the hinge without a free intercept the
+        first point is another x, made from the pair, whose gap may be larger. For another loss,
+        coordinate descent uses `alpha0` to judge `x0`, and starts from the slopes at `x0` if `x0`
+        is not a solution.
 
     Returns
     -------
@@ -168,11 +169,12 @@ def solve_screened(
     screening: Iterable[str] = (),
     **options: Any,
 ) -> Solution:
-    """Solve the reduced problem that a test leaves, and judge the result on the whole problem.
+    """Solve the problem without the terms that a test has screened, and judge the result on the
+    whole problem.
 
-    Terms in R are dropped, and terms in L become part of the linear term. The gap belongs to
-    `prob`, screened terms included. If the gap of `prob` is too large at the solution of the
-    reduced problem, that is solved further.
+    Terms in R are dropped, and terms in L become part of the linear term. The gap is the gap of
+    `prob`, screened terms included. If it is too large at the solution of the reduced problem, the
+    reduced problem is solved more accurately.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ def solve_screened(
 
 
 def _finished(reduction, setup, state):
-    """Return the solution at the end of a solve; warn if it has not converged."""
+    """Return the solution at the end of a solve, and warn if it has not converged."""
     solution = solution_of(reduction, finished(reduction, state, setup))
     warn_if_not_converged(solution, setup.limits)
     return solution
@@ -282,7 +284,7 @@ def warn_if_not_converged(solution: Solution, limits: Limits) -> None:
 
 
 def shortfall(solution: Solution, limits: Limits) -> str:
-    """Return how far a solution is from the gap that it was to reach."""
+    """Return a text that says how far the gap of a solution is from the required gap."""
     goal = limits.goal(solution.primal)
     return (
         f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} "

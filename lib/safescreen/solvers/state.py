@@ -1,7 +1,9 @@
-"""The state of a solve: what is known after a point. The loop makes each one from the one before.
+"""The state of a solve: what is known after a point. The loop makes each state from the state
+before.
 
-:func:`safescreen.solvers.drive.drive` takes a state and returns the last one, from which a path
-goes on. Solvers and policies read it. What only a solver remembers is an object of its own.
+:func:`safescreen.solvers.drive.drive` takes a state and returns the last state, from which a path
+continues. Solvers and policies read the state. What only a solver needs is in an object that the
+solver makes.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from safescreen.solvers.point import Point
 from safescreen.solvers.solution import DualPoint
 
 ROUNDING = 0.5
-"""A gap counts as rounding if the difference of the objectives is less than this part of it."""
+"""A gap counts as rounding if primal minus dual value is less than this fraction of it."""
 
 
 class Look(NamedTuple):
@@ -50,7 +52,7 @@ class Fall(NamedTuple):
     lowest: float = math.inf
 
     def after(self, gap: float, n_iter: int, has_new_problem: bool) -> Self:
-        """Return the same after another evaluation."""
+        """Return the record after another evaluation."""
         fall = self
         if has_new_problem or gap < 0.5 * self.to_halve:
             fall = fall._replace(halved_at=n_iter, to_halve=gap)
@@ -71,7 +73,7 @@ class Neighbour(NamedTuple):
     n_iter : int
         Number of iterations for the last lam.
     solver : str
-        Name of the solver that made the last point, where several take turns.
+        Name of the solver that made the last point, if several solvers take turns.
     """
 
     lam: float = 0.0
@@ -87,7 +89,7 @@ class State(NamedTuple):
     ----------
     lam : float
     limits : Limits
-        They may ask for a smaller gap than the caller did; see :func:`drive.drive`.
+        The limits, which may ask for a smaller gap than the caller did; see :func:`drive.drive`.
     point : Point
         The last point.
     neighbour : Neighbour
@@ -98,14 +100,15 @@ class State(NamedTuple):
         All points so far; it grows with the solve.
     problem, evaluation : Problem, Evaluation
         The reduced problem, and its evaluation at the last point; at the end, problem and
-        evaluation for the best point. A neighbouring lam makes its reference from their sums.
+        evaluation for the best point. The solve for a neighbouring lam makes its reference from
+        their sums.
     best : Evaluation
-        The evaluation of that problem with the lowest gap.
+        The evaluation of the reduced problem with the lowest gap.
     best_dual : DualPoint or None
-        Its dual point; None for ``alpha(x)``.
+        The dual point of `best`; None stands for ``alpha(x)``.
     past : float
-        Part of the gap of the best point that comes from moving it past the kinks of the hinge; see
-        :func:`past_kinks`.
+        The share of the gap of the best point that comes from moving it past the kinks of the
+        hinge; see :func:`past_kinks`.
     n_iter : int
     has_new_problem : bool
         Whether the next point is the first one of a problem, and so the best one.
@@ -113,7 +116,7 @@ class State(NamedTuple):
     screened, left_out : Look
         When terms and when features were screened last.
     rounds : int
-        How often the loop asked for more accuracy on the reduced problem.
+        How many times the loop has asked for more accuracy on the reduced problem.
     eps : float
         At the end: an upper bound of the distance of the best point from the optimum.
     reason : str
@@ -153,12 +156,12 @@ class State(NamedTuple):
 
     @property
     def is_late(self) -> bool:
-        """Whether the seconds are over; without a limit no clock is read."""
+        """Whether the time is over. Without a time limit no clock is read."""
         return self.limits.max_seconds < math.inf and self.seconds >= self.limits.max_seconds
 
     @property
     def limits_left(self) -> Limits:
-        """The limits with the iterations and seconds that are left."""
+        """The limits with the remaining iterations and seconds."""
         limits = self.limits
         return replace(
             limits,
@@ -184,8 +187,8 @@ class State(NamedTuple):
         allowance is above the gap to reach, and the last point has not lowered the gap by a
         hundredth.
 
-        A gap that is mostly the cost of being past the kinks ends the solve even if it has just
-        fallen, provided that the allowance without this cost is above the gap to reach too.
+        If the gap is mostly the cost of being past the kinks, the solve ends even if the gap has
+        just fallen, provided that the allowance without this cost is also above the gap to reach.
         """
         if not (self.is_rounding and self.allowance_above_goal > 0.0):
             return False
@@ -225,7 +228,9 @@ class State(NamedTuple):
         return after
 
     def reduced(self, problem: Problem, kept: Any) -> Self:
-        """Return the state at the same x of a smaller problem, whose terms had numbers `kept`."""
+        """Return the state at the same x of a smaller problem, whose terms had the numbers `kept`
+        in the problem before.
+        """
         alpha = None if self.point.alpha is None else self.point.alpha[kept]
         x = problem.cone.with_sum(self.point.x, self.evaluation.H)
         point = self.point._replace(x=x, iterations=0, alpha=alpha, evaluation=None)
@@ -233,9 +238,9 @@ class State(NamedTuple):
         return fewer.moved(problem, point)
 
     def on_features(self, keep: Any) -> Self:
-        """Return the state from which a solve begins again with the features that are kept. It
-        forgets the best point and the last screening of terms, which belong to a problem with more
-        features.
+        """Return the state from which a solve begins again with the features that are kept. The new
+        state forgets the best point and the last screening of terms, which belong to the problem
+        with more features.
         """
         n_iter = max(self.neighbour.n_iter, self.n_iter)
         return self._replace(
@@ -273,7 +278,7 @@ class State(NamedTuple):
 
 
 def _allowance(e, past):
-    """Return the part of a gap that is an allowance for rounding."""
+    """Return the share of a gap that is an allowance for rounding."""
     return e.gap if _is_past_kinks(e, past) else e.gap - max(e.primal - e.dual, 0.0)
 
 

@@ -13,13 +13,13 @@ from safescreen.terms.base import Terms
 
 @dataclass(frozen=True)
 class WhenFallen:
-    """Use the tests when the gap is less than `factor` of what it was the last time, and at least
-    `pause` iterations have passed since.
+    """The policy that screens when the gap is less than `factor` times the gap of the last
+    screening, and at least `pause` iterations have passed since.
 
-    The radius of a ball is the root of the gap, up to a factor: between two screenings it shrinks
-    by the root of `factor`. This is for solvers of few iterations, each of which costs as much as
-    screening. A pause keeps a solve that ends after a few iterations from screening shortly before
-    its end.
+    The radius of a ball is proportional to the root of the gap, so it shrinks by the root of
+    `factor` between two screenings. The policy is for solvers with few iterations, each of which
+    costs as much as screening. A pause keeps a solve that ends after a few iterations from
+    screening shortly before its end.
     """
 
     use: tuple[Test, ...]
@@ -27,7 +27,7 @@ class WhenFallen:
     pause: int = 0
 
     def tests(self, now: Look, then: Look, terms: Terms) -> Iterable[Test]:
-        """Return the tests if the gap has fallen that far; the first ones at once."""
+        """Return the tests if the gap has fallen far enough, and at the first point."""
         is_first = math.isinf(then.gap)
         has_paused = is_first or (now.n_iter or 0) - (then.n_iter or 0) >= self.pause
         return self.use if has_paused and now.gap < self.factor * then.gap else ()

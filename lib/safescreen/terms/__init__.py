@@ -1,6 +1,7 @@
 """Families of loss terms.
 
-A family knows what its terms are. It sums over all of them without spending d^2 operations on each.
+A family knows what its terms are. It computes sums over all its terms without d^2 operations for
+each term.
 """
 
 from safescreen.terms.base import LossSums, Terms

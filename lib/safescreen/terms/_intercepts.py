@@ -1,13 +1,14 @@
-"""The best intercept for given margins, and bounds of every best intercept: roots of a falling sum.
+"""The best intercept for given margins, and bounds of every best intercept: roots of a decreasing
+sum.
 
 With the kinks ``k_t = y_t (tau_t - <a_t, x>)`` the slack of term t at the intercept b is
 ``y_t (k_t - b)``. Its dual variable is ``alpha_t(b) = clip(y_t (k_t - b)/g, 0, cap)``, and
 
     balance(b) = sum_t w_t y_t alpha_t(b)
 
-falls as b grows. At the best b the balance has a target value, which is 0 for a problem without
+decreases as b grows. At the best b the balance has a target value, which is 0 for a problem without
 screened terms. For the hinge, g = 0, the best b is an order statistic of the kinks. The balance
-grows with each kink, so bounds of the kinks give bounds of every root.
+increases with each kink, so bounds of the kinks give bounds of every root.
 """
 
 from __future__ import annotations
@@ -18,28 +19,32 @@ from safescreen._numba import njit
 from safescreen.rounding import UNIT, gamma
 
 STEPS = 60
-"""How often a bound that is not confirmed is moved outward, each time twice as far as before."""
+"""How many times a bound that is not confirmed is moved outward. Each move is twice as long as the
+last one.
+"""
 
 
 def root_interval(kinks, signs, w, width, cap, target):
-    """Return ``(smallest, largest)`` of the b where the balance is `target`, as computed.
+    """Return the smallest and the largest b at which the computed balance is `target`.
 
-    They are infinite where the balance does not reach the target. Sums that differ by no more than
-    their roundings count as equal. Cost: O(n log n).
+    An end is infinite where the balance does not reach the target. Sums that differ by no more than
+    their rounding errors count as equal. Cost: O(n log n).
     """
     turns = turning_points(kinks, signs, width, cap)
     return _roots(kinks, signs, w, width, cap, target, np.argsort(turns))
 
 
 def best_intercept(kinks, signs, w, width, cap, target):
-    """Return the middle of the interval where the balance is `target`, 0 where no end is finite."""
+    """Return the middle of the interval in which the balance is `target`; the finite end if the
+    other end is infinite, and 0 if both are.
+    """
     return _middle(*root_interval(kinks, signs, w, width, cap, target))
 
 
 @njit
 def intercept_of_few(kinks, signs, w, width, cap, target):
-    """Return what :func:`best_intercept` does, in a kernel, whose sorting is the slower the more
-    terms there are.
+    """Return the result of :func:`best_intercept`. This kernel is for few terms: its sort is slow
+    for many.
     """
     turns = turning_points(kinks, signs, width, cap)
     low, high = _roots(kinks, signs, w, width, cap, target, np.argsort(turns))
@@ -48,8 +53,8 @@ def intercept_of_few(kinks, signs, w, width, cap, target):
 
 @njit
 def turning_points(kinks, signs, width, cap):
-    """Return the kinks; where the loss is smooth, after them the other ends of the quadratic
-    pieces, which are infinite without a cap.
+    """Return the kinks. If the loss is smooth, the other ends of the quadratic pieces follow; they
+    are infinite without a cap.
     """
     n = kinks.size
     points = np.empty(2 * n if width > 0.0 else n)
@@ -62,7 +67,9 @@ def turning_points(kinks, signs, width, cap):
 
 @njit
 def _middle(low, high):
-    """Return the middle of two ends, one of them where the other is infinite, 0 where both are."""
+    """Return the middle of two ends; the finite end if the other end is infinite, and 0 if both
+    are.
+    """
     if not np.isfinite(low):
         low = high
     if not np.isfinite(high):
@@ -72,7 +79,7 @@ def _middle(low, high):
 
 @njit
 def _roots(kinks, signs, w, width, cap, target, order):
-    """Return what :func:`root_interval` does, from the order of the turning points."""
+    """Return the result of :func:`root_interval`, given the order of the turning points."""
     rest = -target
     total = 0.0
     first = np.inf
@@ -83,7 +90,7 @@ def _roots(kinks, signs, w, width, cap, target, order):
         first = min(first, kinks[t])
         last = max(last, kinks[t])
     doubt = UNIT * (kinks.size + 16) * total
-    if width > 0.0:  # dual variables between the kinks are at most so large
+    if width > 0.0:  # the largest dual variable between the kinks
         doubt *= cap if np.isfinite(cap) else (last - first) / width
         low = _root_of_pieces(kinks, signs, w, width, cap, target + doubt, order)
         return low, _root_of_pieces(kinks, signs, w, width, cap, target - doubt, order)
@@ -105,7 +112,7 @@ def _root_of_pieces(kinks, signs, w, width, cap, target, order):
     """Return the root of a balance that is linear between the ends of the quadratic pieces."""
     n = kinks.size
     slope = 0.0
-    for t in range(n):  # what falls from the beginning
+    for t in range(n):  # the slope before the first turning point
         if signs[t] > 0.0 and not np.isfinite(cap):
             slope -= w[t] / width
     value = 0.0
@@ -124,7 +131,8 @@ def _root_of_pieces(kinks, signs, w, width, cap, target, order):
             if fallen <= target:
                 return min(last + (target - value) / slope, point) if slope < 0.0 else np.inf
             value = fallen
-        # a positive term stops falling at its kink, a negative one starts there
+        # the share of a positive term stops decreasing at its kink, the share of a negative term
+        # starts there
         turn = signs[t] * (w[t] / width)
         slope += turn if number < n else -turn
         last = point
@@ -136,8 +144,9 @@ def certain_bound(kinks, signs, w, width, cap, target, doubt, side):
 
     `side` is -1 for a lower bound and 1 for an upper one. The computed root is moved outward until
     the balance there, which is summed directly, differs from the target by more than `doubt` and
-    all roundings: 8 units of a summand, and ``gamma_n`` of the sum. Beyond such a b there is no
-    root, since the balance falls. The bound is infinite where nothing is confirmed, as with NaN.
+    all rounding errors: 8 units for a summand, and ``gamma_n`` for the sum. Beyond such a b there
+    is no root, since the balance decreases. The bound is infinite if no b is confirmed, for example
+    because of NaN.
     """
     b = root_interval(kinks, signs, w, width, cap, target)[max(side, 0)]
     if not np.isfinite(b):
@@ -156,14 +165,14 @@ def certain_bound(kinks, signs, w, width, cap, target, doubt, side):
 
 @njit
 def balance(kinks, signs, w, width, cap, b):
-    """Return ``sum_t w_t y_t alpha_t(b)`` and ``sum_t w_t alpha_t(b)``; at a kink of the hinge
-    alpha is 0.
+    """Return ``sum_t w_t y_t alpha_t(b)`` and ``sum_t w_t alpha_t(b)``; at a kink of the hinge,
+    ``alpha_t`` is 0.
     """
     total = 0.0
     size = 0.0
     for t in range(kinks.size):
         slack = signs[t] * (kinks[t] - b)
-        if not slack <= 0.0:  # a NaN stays one
+        if not slack <= 0.0:  # NaN is kept
             alpha = min(slack / width, cap) if width > 0.0 else 1.0 + 0.0 * slack
             total += signs[t] * w[t] * alpha
             size += w[t] * alpha
@@ -174,8 +183,9 @@ def balance(kinks, signs, w, width, cap, b):
 def balanced_sum(signs, w, alpha, offset):
     """Return ``offset + sum_t w_t y_t alpha_t`` and ``|offset| + sum_t w_t alpha_t``.
 
-    The sum carries the error of each addition along. So the first result is off by at most
-    ``2 u |sum| + (u + gamma_n^2)`` times the second, where u is the rounding of ``w_t alpha_t``.
+    The sum is compensated: the error of each addition is summed too. So the error of the first
+    result is at most ``2 u |sum| + (u + gamma_n^2) size``, where size is the second result. The
+    second u is for the rounding of ``w_t alpha_t``.
     """
     total = offset
     carried = 0.0

@@ -11,8 +11,8 @@ from safescreen.terms.base import LossSums
 
 
 class LossConstants(NamedTuple):
-    """What sums ask a loss for: its smoothing g, the width of its quadratic piece, its largest
-    slope, and whether it has a linear region.
+    """The constants of a loss that sums need: its smoothing g, the width of its quadratic piece,
+    its largest slope, and whether it has a linear region.
     """
 
     g: float
@@ -22,8 +22,8 @@ class LossConstants(NamedTuple):
 
 
 def margin_sums(terms, products, loss, alpha=None, near=()):
-    """Return the :class:`LossSums` of terms from their :class:`InnerProducts`; the errors of the
-    margins are charged. Cost: O(T) and one ``sum_near`` the elements `near`.
+    """Return the :class:`LossSums` of terms, given their :class:`InnerProducts`. The bounds include
+    the errors of the margins. Cost: O(T) and one :meth:`Terms.sum_near`, to which `near` is passed.
     """
     n = len(terms)
     has_alpha = alpha is not None
@@ -47,15 +47,15 @@ def margin_sums(terms, products, loss, alpha=None, near=()):
 
 
 def levels(terms):
-    """Return thresholds and weights, one of each per term. A number that all terms share is stored
-    once.
+    """Return the thresholds and the weights as arrays of shape (T,). A number that all terms share
+    is stored once.
     """
     weights = 1.0 if terms.weights is None else terms.weights
     return _for_each(terms.threshold, len(terms)), _for_each(weights, len(terms))
 
 
 def _for_each(values, n):
-    """Return an array of n values, from such an array or from one number.
+    """Return `values` as an array of n values. It is such an array already, or one number for all.
 
     ``np.broadcast_to`` would take several microseconds, a tenth of a pass over 2,000 samples.
     """
@@ -69,7 +69,8 @@ def _add_sums(products, tau, w, constants, alpha, has_alpha, sums):
     ``sum w alpha^2``.
 
     Unless `has_alpha` says that `alpha` holds a dual point, the dual point of the margins is
-    written into it. The rounding of the sums themselves is left to the caller.
+    written into it. The rounding errors of the sums themselves are not included; the caller adds
+    them.
     """
     margins, errors = products
     g, width, cap, has_linear_region = constants
@@ -94,15 +95,17 @@ def _add_sums(products, tau, w, constants, alpha, has_alpha, sums):
             mean = 0.5 * g * (best + a)
             phi = max((best - a) * (slack - mean), 0.0)
             phi += abs(best - a) * (2.0 * delta + 32.0 * UNIT * (size + mean))
-            # away from the kink the sign of the hinge's slack is certain, and phi has its rounding
+            # away from the kink the sign of the hinge's slack is certain, and phi includes the
+            # rounding error
             error += phi if g == 0.0 else phi + error
         else:
             alpha[t] = best
         loss += weight * best * (slack - 0.5 * g * best)
-        fenchel += weight * error + 0.0 * slack  # a NaN stays one
+        fenchel += weight * error + 0.0 * slack  # NaN is kept
         height += weight * level * a
         square += weight * a * a
-    # one by one: `sums[:] = ...` would have numba compile the words of an error, for two seconds
+    # one by one: for `sums[:] = ...` numba would compile the text of an error, which takes two
+    # seconds
     sums[0] = loss
     sums[1] = fenchel
     sums[2] = height

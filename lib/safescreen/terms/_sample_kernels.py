@@ -4,13 +4,13 @@ The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with
 ``H = c + sum_t w_t alpha_t z_t``. Divided by ``w_t``, its slope in ``-alpha_t`` is
 ``<z_t, H>/lam - tau_t + g alpha_t``, and its curvature is ``w_t ||z_t||^2/lam + g``.
 
-When a coordinate is visited, its part ``w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)`` of the
-duality gap at ``x = H/lam`` is added up; it is 0 if the coordinate is at the right bound. So a
+A visit of a coordinate adds its share ``w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)`` of the
+duality gap at ``x = H/lam`` to a sum. The share is 0 if the coordinate is at its best bound. So a
 sweep ends with an estimate of the gap, and of the objective, at almost no cost.
 
-Dense and sparse rows have loops of their own. One loop for both would take one and a half to two
-times as long for dense rows. The operations on a row are compiled into the sweep. Calls would cost
-20 % for sparse rows of 14 entries.
+Dense and sparse rows are compiled to separate loops. A common loop would take one and a half to two
+times as long for dense rows. The operations on a row are compiled into the sweep. Function calls
+would cost 20 % for sparse rows of 14 entries.
 """
 
 from typing import NamedTuple
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from safescreen._numba import njit
 
 FIRM = 0.5
-"""A coordinate at a bound is left out if its slope is more than this part of the largest slope in
-the last sweep.
+"""A coordinate at a bound is left out if its slope is more than this fraction of the largest slope
+in the last sweep.
 """
 
 
 class DualObjective(NamedTuple):
-    """The parts of the dual objective beside the samples.
+    """What the dual objective consists of besides the samples.
 
     Attributes
     ----------
@@ -55,16 +55,17 @@ class DualSum(NamedTuple):
 
 
 class UpdateLimits(NamedTuple):
-    """When the work ends.
+    """When the sweeps end.
 
     Attributes
     ----------
     tolerance : float
-        The projected slopes differ by at most this.
+        The sweeps end when the projected slopes differ by at most this.
     gap, relative_gap : float
-        The gap is at most this number, or this part of the objective.
+        The sweeps end when the estimated gap is at most `gap`, or at most `relative_gap` times the
+        objective.
     updates : int
-        Largest number of updates; a sweep counts its visits of coordinates.
+        Largest number of updates. Each visit of a coordinate counts.
     """
 
     tolerance: float
@@ -79,12 +80,13 @@ class SweepState(NamedTuple):
     Attributes
     ----------
     order : int array of shape (n,)
-        The order of the coordinates. It is overwritten.
+        The order of the coordinates, which is overwritten.
     memory : array of shape (5,)
-        How many coordinates are visited, the slopes beyond which one is left out, the loss of those
-        that are, and ``||H||^2``. It is overwritten.
+        The number of coordinates that are visited, the upper and the lower slope beyond which a
+        coordinate is left out, the loss of the coordinates that are left out, and ``||H||^2``. The
+        array is overwritten.
     visits : int
-        How many visits there were.
+        Number of visits so far.
     seed : int
         State of the generator that orders the coordinates.
     """
@@ -97,7 +99,9 @@ class SweepState(NamedTuple):
 
 @njit
 def _shuffle(order, n, state):
-    """Permute the first n entries; `state` is the state of a linear congruential generator."""
+    """Permute the first n entries. Take the state of a linear congruential generator, and return
+    its new state.
+    """
     for i in range(n - 1, 0, -1):
         state = (state * 25214903917 + 11) & 0xFFFFFFFFFFFF
         j = (
@@ -109,7 +113,9 @@ def _shuffle(order, n, state):
 
 @njit
 def _judge(slope, a, cap, high, low):
-    """Return the projected slope, and whether the coordinate may be left out for some time."""
+    """Return the projected slope of a coordinate of value `a`, and whether the coordinate may be
+    left out for some time.
+    """
     if a <= 0.0:
         return min(slope, 0.0), slope > high
     if a >= cap:
@@ -119,7 +125,7 @@ def _judge(slope, a, cap, high, low):
 
 @njit(inline="always")
 def _inner_product(Z, csr, t, H):
-    """Return ``<z_t, H>`` of a row in either form, see :func:`sweep`."""
+    """Return ``<z_t, H>`` for a dense or a sparse row, see :func:`sweep`."""
     product = 0.0
     if csr is None:
         for j in range(H.size):
@@ -145,14 +151,16 @@ def _add_row(Z, csr, t, factor, H):
 
 @njit(inline="always")
 def best_value(slope, a, curvature, cap):
-    """Return the best value of a coordinate alone; its present value if it has no curvature."""
+    """Return the best value of one coordinate while the others are fixed. Without curvature it is
+    the present value `a`.
+    """
     return min(max(a - slope / curvature, 0.0), cap) if curvature > 0.0 else a
 
 
 @njit(inline="always")
 def _gap_and_loss(slope, a, g, cap):
-    """Return what a coordinate of this slope and value adds to the gap, and its loss, both divided
-    by its weight.
+    """Return the share of a coordinate in the gap, and its loss, both divided by its weight. Its
+    slope is `slope` and its value `a`.
     """
     slack = g * a - slope
     if g > 0.0:
@@ -170,19 +178,20 @@ def begin(n, seed):
 
 @njit
 def sweep(Z, csr, norms, dual, objective, limits, shrinking, state):
-    """Sweep over the rows of Z until the projected slopes of the coordinates that still move differ
-    by at most the tolerance of the `limits`, or the gap is estimated to be within them.
+    """Sweep over the rows of Z until the projected slopes of all coordinates differ by at most the
+    tolerance of the `limits`, or the estimated gap is within the `limits`.
 
     Sparse rows are given as :class:`CsrRows`, and Z is not read; for dense rows `csr` is None. The
     dual point and its sum are overwritten. A coordinate is left out if it is at a bound with a
     slope beyond `FIRM` times the largest of the last sweep (Hsieh et al. 2008, where that factor is
-    1). All coordinates are visited again when the others are half as far from the goal.
+    1). All coordinates are visited again when the slopes of the visited ones are within the
+    tolerance, or their estimated gap is at most half of its limit.
 
-    The work ends with the sweep in which the number of visits reaches the largest number of
-    updates, and may go on from there.
+    The last sweep is the one in which the number of visits reaches the largest number of updates.
+    Another call may continue from the state after it.
 
-    Return the largest violation seen in the last sweep, whether one of the goals is reached, the
-    number of visits, and the state of the generator.
+    Return the spread of the projected slopes in the last sweep, whether a limit has been reached,
+    the number of visits, and the state of the generator.
     """
     alpha, H = dual
     tau, w, g, cap, lam = objective

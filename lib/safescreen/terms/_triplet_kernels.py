@@ -1,8 +1,9 @@
 """Compiled loops for terms that are differences of two pairs.
 
 A term is an *other* pair (k, l) minus a *same* pair (i, j). In a triplet (i, j, l) k is i.
-Everything that depends on the metric is computed once for each pair. A term then costs one
-subtraction, and its weight is added to two pairs. Kernels fill the arrays that are named last.
+Everything that depends on the metric is computed once for each pair. Then the margin of a term
+costs one subtraction, and the weight of a term is added to two pairs. A kernel writes its results
+into its last arguments.
 """
 
 from typing import NamedTuple
@@ -49,11 +50,11 @@ class UndecidedTerms(NamedTuple):
 
 @njit(inline="always")
 def pair_value(x, y, u, v, products):
-    """Return ``(x - y)' (u - v)``; the arguments include room for its products.
+    """Return ``(x - y)' (u - v)``. The array `products` is overwritten.
 
-    The loop of the products has no additions, so that it is compiled to vector instructions. The
-    function is compiled into its callers: calls would cost more than the arithmetic of twenty
-    dimensions.
+    The loop over the products has no additions, so it is compiled to vector instructions. The
+    function is compiled into its callers, because a call would cost more than the arithmetic of
+    twenty dimensions.
     """
     d = x.size
     d_fours = d - d % 4
@@ -81,7 +82,7 @@ def pair_values_full(X, Z, pairs, out):
 
 @njit
 def pair_values_diagonal(X, m, pairs, out):
-    """Write ``out[p] = sum_k m_k (x_ik - x_jk)^2``, summed in four parts."""
+    """Write ``out[p] = sum_k m_k (x_ik - x_jk)^2``, computed as four partial sums."""
     d = X.shape[1]
     d_fours = d - d % 4
     for p in range(pairs.shape[0]):
@@ -124,14 +125,14 @@ def term_norms(pairs, point_norms, diagonal, out):
     and ``v = x_i - x_j`` (same).
 
     With ``p = u - v`` and ``s = u + v`` we have ``a = (p s' + s p')/2`` and
-    ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2``; for a diagonal metric a is ``p * s``. Nothing cancels
-    if the two pairs are nearly the same vector.
+    ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2``; for a diagonal metric a is ``p * s``. In this form
+    nothing cancels if u and v are nearly equal.
 
-    Roundings, with the unit roundoff e: centred points are off by ``e |x|``, and the difference of
-    two points by ``2 e (|x| + |y|)``. The difference or the sum of two differences is off by e
-    times all four norms more, below ``4 e`` times the norms (s gets ``8 e``). The difference of a
-    point with itself is exact. For pairs that share a point p is one difference, ``x_j - x_l`` or
-    ``x_k - x_i``.
+    Rounding errors, with the unit roundoff e: the error of a centred point is at most ``e |x|``,
+    and the error of the difference of two points at most ``2 e (|x| + |y|)``. A difference or sum
+    of two differences adds an error of e times the four norms. The total is below ``4 e`` times the
+    norms (the code uses ``8 e`` for s). The difference of a point and itself is exact. If the two
+    pairs share a point, p is one difference, ``x_j - x_l`` or ``x_k - x_i``.
     """
     X, same_pairs, other_pairs, same, other = pairs
     d = X.shape[1]
@@ -171,7 +172,7 @@ def feature_squares(pairs, weights, step, scales, out):
     """Add to ``out[k]`` the sum of ``w_t (a_tk s_k^2)^2`` over the terms of a diagonal metric, with
     ``s_k = scales[k]``, a power of two that brings the entries of column k below 1.
 
-    There is one weight a term (``step = 1``), or one for all (``step = 0``).
+    There is one weight for each term (``step = 1``), or one weight for all terms (``step = 0``).
     """
     X, same_pairs, other_pairs, same, other = pairs
     for t in range(same.size):
@@ -187,9 +188,7 @@ def feature_squares(pairs, weights, step, scales, out):
 
 @njit
 def _apart(point_norms, a, b):
-    """Return ``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; 0 for a point and
-    itself.
-    """
+    """Return ``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; 0 if a = b."""
     return point_norms[a] + point_norms[b] if a != b else 0.0
 
 
@@ -197,7 +196,7 @@ def _apart(point_norms, a, b):
 def chunk_products(
     same, other, same_values, other_values, same_errors, other_errors, values, errors
 ):
-    """Write the margins of a run of terms, and bounds of their rounding errors."""
+    """Write the margins of consecutive terms, and bounds of their rounding errors."""
     for t in range(same.size):
         s = same[t]
         o = other[t]
@@ -208,8 +207,9 @@ def chunk_products(
 
 @njit(inline="always")
 def _run_alike(start, stop, value, others, tau, smooth):
-    """Add up a run of terms that share their same pair, their threshold and the weight 1, see
-    :func:`loss_sums`. Return its weight, loss, ``tau'alpha`` and ``alpha'alpha``.
+    """Sum over consecutive terms that share their same pair and their threshold, and have weight 1,
+    see :func:`loss_sums`. Return the weight of the same pair, the loss, ``tau'alpha`` and
+    ``alpha'alpha``.
     """
     other, other_values, other_weights = others
     inverse, half, cap = smooth
@@ -227,7 +227,7 @@ def _run_alike(start, stop, value, others, tau, smooth):
 
 @njit(inline="always")
 def _run(start, stop, value, others, tau, weights, smooth):
-    """Do what :func:`_run_alike` does for terms that share only their same pair."""
+    """Do the same as :func:`_run_alike` for terms that share only their same pair."""
     other, other_values, other_weights = others
     inverse, half, cap = smooth
     loss, weight, alpha_sum, square = 0.0, 0.0, 0.0, 0.0
@@ -246,13 +246,13 @@ def _run(start, stop, value, others, tau, weights, smooth):
 
 @njit
 def loss_sums(terms, values, tau, weights, gamma, cap, pair_weights, sums):
-    """Write the weighted loss, its slope for each pair, and the sums of the dual:
-    ``sums = (loss, tau'alpha, alpha'alpha)``.
+    """Write ``sums = (loss, tau'alpha, alpha'alpha)``, each weighted, and the sum of
+    ``w_t alpha_t`` for each pair.
 
     `terms`, `values` and `pair_weights` hold two arrays each, for same pairs and for other ones.
-    The weights are one for each term, or None for weights of 1. `gamma` is the smoothing of the
-    loss, which is positive, and `cap` its largest slope. Terms with the same same pair follow each
-    other, so that their sums stay in registers until the pair changes.
+    `weights` holds one weight for each term; None stands for weights of 1. `gamma` is the smoothing
+    of the loss, which is positive, and `cap` its largest slope. The sums of consecutive terms with
+    one same pair stay in registers, so terms should be ordered by their same pairs.
     """
     same, other = terms
     same_values, other_values = values
@@ -283,7 +283,7 @@ def loss_sums(terms, values, tau, weights, gamma, cap, pair_weights, sums):
 
 @njit
 def pair_weights(same, other, weights, same_weights, other_weights):
-    """Add the weights of the terms, float or boolean, to their two pairs."""
+    """Write the weight of each pair: the sum of the weights, float or boolean, of its terms."""
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     for t in range(same.size):
@@ -325,8 +325,8 @@ def add_pairs(X, pairs, weights, sign, diagonal, Y):
 
 @njit
 def fill_products(same_ptr, other_ptr, same, other):
-    """Write the pair numbers of all triplets of all anchors: same pairs x other pairs; the other
-    pair runs fastest.
+    """Write the pair numbers of all triplets of all anchors. The triplets of an anchor are all
+    combinations of its same pairs and its other pairs, and the other pair changes fastest.
     """
     t = 0
     for i in range(same_ptr.size - 1):
@@ -339,8 +339,8 @@ def fill_products(same_ptr, other_ptr, same, other):
 
 @njit
 def partition(same, other, norms, status, same_weights, other_weights, left):
-    """Count the terms of status 1 on their pairs, as exact integers, and gather the terms of status
-    0 in the arrays of `left`.
+    """Count the terms of status 1 of each pair, which is exact, and gather the terms of status 0 in
+    the arrays of `left`.
     """
     left_same, left_other, left_norms, left_numbers = left
     same_weights[:] = 0.0

@@ -1,4 +1,4 @@
-"""What every family of loss terms offers, whatever a term is.
+"""The interface of every family of loss terms.
 
 Problems, spheres, rules, ranges and solvers see terms only through this interface. What only some
 families can do is a named capability (:data:`CAPABILITIES`). A family lists its capabilities in
@@ -31,10 +31,12 @@ CAPABILITIES = {
     "intercept": "terms with a free intercept, FreeIntercept",
     "features": "terms that can do without some coordinates, such as diagonal Triplets",
 }
-"""What a family may offer beside sums over all its terms, and how an error message names it."""
+"""The capabilities that a family may have besides sums over all its terms, and the words for them
+in error messages.
+"""
 
 CHUNK = 1 << 15
-"""How many terms a rule reads at a time, so that its temporary arrays stay in the processor's
+"""Number of terms that a rule reads at a time, so that its temporary arrays stay in the processor's
 cache.
 """
 
@@ -93,14 +95,13 @@ class Thresholds(NamedTuple):
 
     @classmethod
     def of(cls, low: NDArray, high: NDArray) -> Self:
-        """Return the thresholds of two arrays that :meth:`Terms.regions` yields."""
+        """Return the thresholds given by two arrays that :meth:`Terms.regions` yields."""
         return cls(low, high, int(high.size > 1))
 
 
 class InnerProducts:
-    """Inner products ``<a_t, x>`` of all terms with one x, a chunk at a time.
-
-    It is made from a function ``(start, stop) -> (values, errors)``.
+    """Inner products ``<a_t, x>`` of all terms with one x, computed a chunk at a time by a function
+    ``(start, stop) -> (values, errors)``.
     """
 
     def __init__(self, chunk: Callable[[int, int], tuple[NDArray, NDArray]]):
@@ -129,7 +130,8 @@ class Terms(ABC):
         ``tau_t``: the smallest margin at which term t costs nothing.
     weights : array of shape (T,) or None
         ``w_t > 0``: factors of the losses; None stands for 1. Dual variables do not contain them:
-        ``alpha_t`` is the slope of the loss itself, and ``w_t alpha_t`` multiplies ``a_t``.
+        ``alpha_t`` is minus the slope of the loss without its weight, and ``w_t alpha_t``
+        multiplies ``a_t``.
     norms : array of shape (T,)
         Upper bounds of ``||a_t||``, tight to rounding.
     """
@@ -141,12 +143,14 @@ class Terms(ABC):
 
     @property
     def explicit(self) -> bool:
-        """Whether each term has a number: a norm, an entry in masks, a dual variable."""
+        """Whether the family stores numbers for each term, such as a norm, an entry of a mask or a
+        dual variable.
+        """
         return "singles" in self.offers
 
     def require(self, *capabilities: str, by: str, instead: str = "") -> None:
-        """Raise a TypeError if these terms do not offer the capabilities; it names them, `by`,
-        which needs them, and what to do `instead`.
+        """Raise a TypeError if these terms do not offer the capabilities. The error names the
+        missing capabilities, the operation `by` that needs them, and what to do `instead`.
         """
         for name in capabilities:
             if name not in self.offers:
@@ -164,14 +168,15 @@ class Terms(ABC):
 
     @property
     def longest(self) -> float:
-        """An upper bound of all norms. It may be a rough one that no term has to be read for."""
+        """An upper bound of all norms. The bound may be rough, so that no term has to be read."""
         return float(self.norms.max(initial=0.0))
 
     @abstractmethod
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the :class:`InnerProducts` with x.
 
-        Values that all terms share, such as one distance per pair, are computed here, once."""
+        This call computes values that several terms share, such as one distance per pair.
+        """
 
     @abstractmethod
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
@@ -216,14 +221,14 @@ class Terms(ABC):
         """
 
     def prepared(self, x: ElementLike) -> ElementLike:
-        """Return x with all that inner products with these terms need of it: x itself, or what has
-        been computed with more. x does not change.
+        """Return x in a form from which inner products with these terms are cheap: x itself, or a
+        copy of x with stored products. x does not change.
         """
         return x
 
     def sum_near(self, weights: NDArray, near: Iterable[Any]) -> tuple[ElementLike, float]:
-        """Return :meth:`weighted_sum`. A family whose sums are dear may compute it from what the
-        elements `near` are made of; others do not look at them.
+        """Return the result of :meth:`weighted_sum`. A family whose sums are expensive may compute
+        it from the known sums in the elements `near`; other families ignore `near`.
         """
         return self.weighted_sum(weights)
 
@@ -285,8 +290,8 @@ class Terms(ABC):
         """Yield ``(start, stop, low, high)`` over all terms: a margin below `low` costs linearly,
         one above `high` costs nothing.
 
-        Both are arrays of length 1 or of the length of the chunk. For a loss without a linear
-        region `low` equals `high`, and the caller drops the terms that lie below it.
+        `low` and `high` are arrays of length 1 or of the length of the chunk. For a loss without a
+        linear region `low` equals `high`, and the caller drops the terms that lie below it.
         """
         width = loss.width if loss.has_linear_region else 0.0
         for start, stop in self.chunks():
@@ -295,8 +300,8 @@ class Terms(ABC):
 
     @property
     def spreads(self) -> NDArray:
-        """Upper bounds of the norms that count for one ball: `norms`, or shorter ones where a free
-        intercept takes up what all terms have in common.
+        """Upper bounds of the norms that count for one ball: `norms`, or smaller ones if a free
+        intercept absorbs what all terms have in common.
         """
         return self.norms
 
@@ -320,13 +325,15 @@ class Terms(ABC):
         return None
 
     def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
-        """Return the dual point; where the intercept is free, one near it that balances the classes
-        up to rounding ("intercept").
+        """Return `alpha`; for a free intercept ("intercept"), a dual point near `alpha` that
+        balances the classes up to rounding.
         """
         return alpha
 
     def with_threshold(self, threshold: ArrayLike) -> Self:
-        """Return the same terms with another threshold, one number or an array of shape (T,)."""
+        """Return the same terms with another threshold, which is one number or an array of shape
+        (T,).
+        """
         terms = copy.copy(self)
         if np.ndim(threshold) == 0:
             terms.threshold = check_scalar(threshold, "threshold")
@@ -347,7 +354,7 @@ def levels_of(terms: Terms, numbers: NDArray) -> tuple[Any, NDArray | None]:
 
 
 def check_weights(weights: ArrayLike | None, n: int, name: str = "weights") -> NDArray | None:
-    """Return a copy of the weights of n terms, which must be positive and finite; None stays
+    """Return a copy of the weights of n terms, which must be positive and finite; return None for
     None.
     """
     if weights is None:
@@ -375,5 +382,5 @@ def check_signs(y: ArrayLike, n: int) -> NDArray:
 
 
 def check_terms(terms: Terms, name: str = "terms") -> Terms:
-    """Return `terms` if they are a family of terms; TypeError otherwise."""
+    """Return `terms` if they are a family of terms. Raise a TypeError otherwise."""
     return check_kind(terms, Terms, name, "a family of terms such as Triplets or Samples")

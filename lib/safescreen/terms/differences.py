@@ -1,8 +1,8 @@
 """Terms that are differences of two pairs, ``u u' - v v'``, computed from the pairs that they
 share.
 
-Triplets, quadruplets and single pairs are cases of it. A pass over all terms costs O(n d^2 + pairs
-d + T), and never d^2 for each term.
+Triplets, quadruplets and single pairs are such terms. A pass over all terms costs O(n d^2 + pairs d
++ T), and never d^2 for each term.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class PairDifferences(Terms):
 
     Notes
     -----
-    Memory: 16 bytes per term (two pair numbers of 4 bytes and one norm), 8 more each for weights
-    and for thresholds that differ by term, and O(pairs + n d). Cost: O(n d^2 + pairs d + T) for all
+    Memory: 16 bytes per term (two pair numbers of 4 bytes and one norm), 8 more for weights, 8 more
+    for thresholds that differ by term, and O(pairs + n d). Cost: O(n d^2 + pairs d + T) for all
     margins, or for a sum over all terms; d takes the place of d^2 for a diagonal metric.
 
     Rounding: every inner product has a bound of its error, which is proportional to ``||x||`` and
@@ -58,7 +58,7 @@ class PairDifferences(Terms):
         other: NDArray,
         weights: NDArray | None = None,
     ) -> Self:
-        """Return the terms of these parts, which are the attributes of the same names; nothing is
+        """Return the terms with the attributes that have the names of the arguments. Nothing is
         checked.
         """
         self = cls.__new__(cls)
@@ -115,11 +115,11 @@ class PairDifferences(Terms):
 
     @property
     def longest(self) -> float:
-        """Upper bound of the norms, which needs none of them."""
+        """Upper bound of all norms, computed without the norms."""
         return self.points.longest
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return the inner products with x. The values of the pairs are computed here; a margin is
+        """Return the inner products with x. This call computes the values of the pairs. A margin is
         then one subtraction.
         """
         return self._products(x, 2 * self.points.d + 10)
@@ -142,7 +142,8 @@ class PairDifferences(Terms):
 
         No array of length T is made if the loss is smooth and `alpha` is not given.
         """
-        # 32 d of them are for the error of a feasible x: terms of scale g move by at most g ||dx||
+        # 32 d roundings are for the error of a feasible x: the margin of a term of scale g moves by
+        # at most g ||dx||
         roundings = 34 * self.points.d + 10
         if alpha is not None or loss.smoothing == 0.0:
             return margin_sums(self, self._products(x, roundings), loss, alpha)
@@ -154,12 +155,14 @@ class PairDifferences(Terms):
         # the largest slack where the loss is quadratic
         slack = loss.width if loss.has_linear_region else farthest + x_norm * scale
         delta = relative * scale + gamma(8) * (slack + farthest)
-        # loss(m) + loss*(-a) + a m if m is off by at most delta: quadratic, and at most linear
+        # loss(m) + loss*(-a) + a m, if the error of m is at most delta: quadratic in delta, and at
+        # most linear
         bound = delta * delta / (2.0 * loss.smoothing)
         if loss.has_linear_region:
             bound = min(loss.cap * delta, bound)
         fenchel = upper(self._total_weight * bound, 8)
-        # the sum of squares over the pairs, in place of the number of terms times the largest one
+        # a second bound: the sum of the squares over the pairs, in place of the number of terms
+        # times the largest square
         square = (
             2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * slack * slack
         )
@@ -202,10 +205,11 @@ class PairDifferences(Terms):
         """Return ``(a, errors)``: some terms written out, shape (B, d, d) or (B, d), and bounds of
         their errors.
 
-        This is for rules that look at single terms, with d^2 operations and numbers per term.
-        `errors`, shape (B,), bounds the norm of the rounding error: differences are off by
-        ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, and their squares by
-        ``4 u s w + u w^2``."""
+        Rules that look at single terms call this method. It takes d^2 operations and numbers per
+        term. `errors`, shape (B,), bounds the norm of the rounding error: the error of a difference
+        is at most ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, and the error of its
+        square at most ``4 u s w + u w^2``.
+        """
         same, other = self.same[numbers], self.other[numbers]
         u = self.other_pairs.differences(other)
         v = self.same_pairs.differences(same)
@@ -247,8 +251,8 @@ class PairDifferences(Terms):
         return len(self.same_pairs) + len(self.other_pairs)
 
     def select(self, keep: NDArray) -> Self:
-        """Return the terms of the mask `keep`. Pairs that no term uses any more are dropped once
-        they are many.
+        """Return the terms of the mask `keep`. If many pairs are no longer used by any term, the
+        unused pairs are dropped.
         """
         keep = check_mask(keep, len(self), "keep")
         return self._part(self.same[keep], self.other[keep], self.norms[keep], keep)
@@ -256,7 +260,7 @@ class PairDifferences(Terms):
     def partition(
         self, status: NDArray, near: Iterable[Any] = ()
     ) -> tuple[Self, NDArray, float, NDArray]:
-        """Return what :meth:`Terms.partition` returns, in one pass over the terms."""
+        """Return the result of :meth:`Terms.partition`, in one pass over the terms."""
         n = int(np.count_nonzero(status == 0))
         left = kernels.UndecidedTerms(
             same=np.empty(n, dtype=np.int32),
@@ -280,9 +284,10 @@ class PairDifferences(Terms):
         Notes
         -----
         A column is scaled by a power of two s, such that its entries z are less than 1. A
-        difference of two of them is at most 2, and off by at most 4 u. Its square is off by at most
-        24 u, and the difference of two squares by at most 52 u. By the triangle inequality the root
-        of the sum is off by at most ``52 u sqrt(sum_t w_t)``."""
+        difference of two entries is at most 2, with an error of at most 4 u. The error of its
+        square is at most 24 u, and the error of the difference of two squares at most 52 u. By the
+        triangle inequality the error of the root of the sum is at most ``52 u sqrt(sum_t w_t)``.
+        """
         self.require("features", by="feature_norms")
         if self._feature_norms is not None:
             return self._feature_norms
@@ -301,8 +306,8 @@ class PairDifferences(Terms):
         return norms
 
     def on_features(self, keep: NDArray) -> Self:
-        """Return the terms in the coordinates of the mask `keep`, with the norms that they have
-        there.
+        """Return the terms restricted to the coordinates of the mask `keep`, with their norms in
+        these coordinates.
         """
         self.require("features", by="leaving features out")
         keep = check_mask(keep, self.points.d, "keep")
@@ -312,7 +317,7 @@ class PairDifferences(Terms):
         same_pairs = PairTable(points, self.same_pairs.pairs)
         other_pairs = PairTable(points, self.other_pairs.pairs)
         fewer._assign(points, same_pairs, other_pairs, self.same, self.other, self.weights)
-        # bounds for all coordinates are bounds for a part of them
+        # bounds for all coordinates are bounds for some of them
         fewer._length = self._length
         fewer._square = self._square
         return fewer
@@ -335,7 +340,7 @@ class PairDifferences(Terms):
         if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
         part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
-        # bounds for all terms are bounds for a part of them
+        # bounds for all terms are bounds for some of them
         part._length = self._length
         part._square = self._square
         return part
@@ -377,16 +382,16 @@ class _Side(NamedTuple):
         return int((self.counts() * self.table.proper()).max(initial=0))
 
     def square(self, weights, most):
-        """Return an upper bound of twice the sum of the terms' squared scales, where each pair has
-        at most `most` terms.
+        """Return an upper bound of twice the sum of the terms' squared scales. No pair has more
+        than `most` terms.
         """
         total = float(np.dot(self.counts(weights), self.table.scales**2))
         return 2.0 * upper(total, len(self.table) + most + 4)
 
 
 def _compact_points(points, *tables):
-    """Return points and tables without the points that are in no pair, if those are more than a
-    third of all.
+    """Return the points and the tables without the points that are in no pair, if more than a third
+    of all points are in no pair.
     """
     used = np.zeros(len(points.X), dtype=np.bool_)
     for table in tables:

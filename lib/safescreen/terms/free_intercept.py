@@ -32,8 +32,8 @@ from safescreen.terms.intercept import add_intercept
 from safescreen.terms.samples import Samples
 
 REPAIRS = 4
-"""How often a dual point is moved to balance the classes, at most; a repetition removes the
-rounding of the move before it.
+"""Largest number of moves of a dual point that balance the classes. Each further move removes the
+rounding error of the one before.
 """
 
 
@@ -47,16 +47,16 @@ class FreeIntercept(Terms):
 
     L is convex, and ``L(x) + lam/2 ||x||^2`` is the problem of scikit-learn's SVC, minimised over
     b. In the formulas of the gap and of the balls b occurs only as a factor of
-    ``sum_t w_t y_t alpha_t``. That sum is 0 for a dual point that balances the classes, so these
-    formulas hold as they are. The rules need more than a ball, since the margins contain b: they
-    use bounds of every best b as well (:meth:`regions_in`).
+    ``sum_t w_t y_t alpha_t``. This sum is 0 for a dual point that balances the classes, so these
+    formulas hold as they are. Since the margins contain b, the rules need more than a ball: they
+    also use bounds of every best b (:meth:`regions_in`).
 
     Parameters
     ----------
     terms : Samples or KernelSamples
         The samples with one more feature, which is constant. Its coefficient is a penalised
-        intercept, and solvers work with that. It changes no result here, because the coefficient is
-        0 at the solution.
+        intercept, with which solvers work. The feature changes no result, because its coefficient
+        is 0 at the solution.
     y : array of shape (n,)
         The labels of `terms`, -1 and +1.
     constant : float > 0
@@ -79,9 +79,9 @@ class FreeIntercept(Terms):
 
     Notes
     -----
-    Cost: sums cost what those of `terms` cost, and O(n log n) for b. Screened terms leave as in
-    every family, see :meth:`partition`. A term keeps its threshold of
-    `terms`, for the margin with the intercept.
+    Cost: a sum costs as much as a sum over `terms`, plus O(n log n) for b. Screened terms leave as
+    in every family, see :meth:`partition`. The thresholds of `terms` apply to the margins with the
+    intercept.
 
     Examples
     --------
@@ -179,8 +179,9 @@ class FreeIntercept(Terms):
     @property
     def spreads(self) -> NDArray:
         """Upper bounds of the distances of the terms from one common point, shape (n,). The point
-        is the mean of the samples. For kernel samples, where the mean is costly, the bounds are the
-        norms without the constant feature. Computed once.
+        is the mean of the samples. For kernel samples, whose mean is expensive, the point has only
+        the constant feature, and the bounds are the norms without this feature. They are computed
+        once.
         """
         if self._spreads is None:
             if self.costly:
@@ -193,9 +194,10 @@ class FreeIntercept(Terms):
         """Return upper bounds of ``||y_t a_t - m||``, whose squares are
         ``||a_t||^2 - 2 y_t <a_t, m> + ||m||^2``.
 
-        Any m serves, so the computed mean is taken as it is, without an error; 16 units of the
-        three parts cover their roundings and the roundings of the sum. All terms must use the same
-        m: taking the smaller of this distance and the norm, term by term, would be wrong."""
+        Any m will do, so the rounding error of the computed mean does not matter. 16 units of the
+        three summands cover their rounding errors and those of the sum. All terms must use the same
+        m: taking the smaller of this distance and the norm, term by term, would be wrong.
+        """
         if not len(self):
             return np.zeros(0)
         total = float(len(self) if self.weights is None else self.weights.sum())
@@ -208,7 +210,7 @@ class FreeIntercept(Terms):
         return upper(np.sqrt(np.maximum(rest, 0.0)), 4)
 
     def prepared(self, x: ElementLike) -> ElementLike:
-        """Return x as the penalised samples need it."""
+        """Return x in the form that the penalised samples need."""
         return self.penalised_terms.prepared(x)
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
@@ -220,13 +222,15 @@ class FreeIntercept(Terms):
         return self.penalised_terms.weighted_sum(weights)
 
     def sum_near(self, weights: NDArray, near: Iterable[Any]) -> tuple[ElementLike, float]:
-        """Return what :meth:`Terms.sum_near` returns."""
+        """Return the result of :meth:`Terms.sum_near`."""
         return self.penalised_terms.sum_near(weights, near)
 
     # ------------------------------------------------------------------ the intercept
 
     def intercept(self, x: ElementLike, loss: Loss) -> float:
-        """Return the best intercept at x; of several the middle. Cost: O(n log n)."""
+        """Return the best intercept at x. If an interval of intercepts is best, return its middle.
+        Cost: O(n log n).
+        """
         return self._best(self._values(x)[0], loss)
 
     def penalised(self, b: float) -> Terms:
@@ -237,15 +241,15 @@ class FreeIntercept(Terms):
         return self.penalised_terms.with_threshold(tau - self.signs * b)
 
     def residual(self, alpha: NDArray) -> tuple[float, float]:
-        """Return ``sum_t w_t y_t alpha_t`` with the screened terms, and the sum of the absolute
-        values.
+        """Return ``sum_t w_t y_t alpha_t``, screened terms included, and the sum of the absolute
+        values of its summands, where the screened terms count as one summand.
         """
         _, w = levels(self)
         return balanced_sum(self.signs, w, alpha, self.offset)
 
     def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
-        """Return a dual point near `alpha` that balances the classes up to rounding. Its value at x
-        is no worse than balancing requires.
+        """Return a dual point near `alpha` that balances the classes up to rounding. The entries
+        that move are those whose move worsens the gap at x the least.
         """
         alpha = np.asarray(alpha, dtype=float)
         if self._is_balanced(*self.residual(alpha)):
@@ -264,7 +268,7 @@ class FreeIntercept(Terms):
         return self.inner_products(x).chunk(0, len(self))
 
     def _best(self, values, loss):
-        """Return the best intercept for some inner products."""
+        """Return the best intercept for given inner products."""
         if not len(self):
             return 0.0
         tau, w = levels(self)
@@ -272,8 +276,8 @@ class FreeIntercept(Terms):
         return best_intercept(kinks, self.signs, w, loss.smoothing, loss.cap, -self.offset)
 
     def _margins(self, products, loss):
-        """Return the margins with the best intercept, then that intercept and bounds of the
-        margins' errors.
+        """Return the margins with the best intercept, and a pair of this intercept and bounds of
+        the margins' errors.
         """
         values, errors = products
         b = self._best(values, loss)
@@ -281,14 +285,16 @@ class FreeIntercept(Terms):
         return margins, (b, errors + 2.0 * UNIT * np.abs(margins))
 
     def _is_balanced(self, total, size):
-        """Return whether a residual, with its size, is nothing but rounding."""
+        """Return whether a residual is only rounding, given the sum of the absolute values of its
+        summands.
+        """
         return not abs(total) > 2.0 * UNIT * size or not len(self)
 
     def _balanced(self, alpha, slack, loss):
         """Return a dual point that balances the classes, given the slacks at the best intercept.
 
-        Variables are moved to their bounds in the order of what a unit of the move costs,
-        ``|slack - g alpha|``, until the sum is 0. The last one is moved only as far as is needed.
+        Variables are moved to their bounds until the sum is 0, those with the lowest cost of a unit
+        move, ``|slack - g alpha|``, first. The last variable is moved only as far as needed.
         """
         _, w = levels(self)
         for _ in range(REPAIRS):
@@ -320,15 +326,17 @@ class FreeIntercept(Terms):
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return the sums at x with its best intercept, for a dual point that balances the classes.
-        An `alpha` that does not is moved until it does.
+        An `alpha` that does not balance the classes is moved until it does.
 
         Notes
         -----
-        Let s bound what rounding leaves of the balanced sum. Some dual point balances the classes
-        exactly and differs by s in the sum of ``w_t |alpha_t - alpha'_t|``: variables can move on
-        to their bounds until the sum is 0, because a feasible dual point exists. The gap belongs to
-        this point. Its adjoint differs by at most ``s max ||a_t||``, and its Fenchel terms by s
-        times their largest slope, ``|slack_t| + g alpha``."""
+        Let s be a bound of the balanced sum, which is not exactly 0 because of rounding. Some dual
+        point alpha' balances the classes exactly, with ``sum_t w_t |alpha_t - alpha'_t| <= s``:
+        variables can move on towards their bounds until the sum is 0, because a feasible dual point
+        exists. The gap belongs to alpha'. The adjoint of alpha' differs by at most
+        ``s max ||a_t||``, and its Fenchel terms by at most s times their largest slope,
+        ``|slack_t| + g alpha``.
+        """
         margins, (b, errors) = self._margins(self._values(x), loss)
         tau, w = levels(self)
         n = len(self)
@@ -360,11 +368,11 @@ class FreeIntercept(Terms):
         return self.penalised_terms.longest
 
     def _bounds(self, views, radii, norms, loss):
-        """Return bounds of every best intercept where ``<a_t, x*>`` is within ``r norms_t`` of each
-        of the views.
+        """Return bounds of every best intercept at the optimum x*. In each view, ``<a_t, x*>``
+        differs from the inner product of the view by at most ``radius norms_t``.
 
-        A kink ``y_t (tau_t - <a_t, x*>)`` is as uncertain as its inner product; 8 units of its
-        parts cover the roundings of the two ends.
+        A kink ``y_t (tau_t - <a_t, x*>)`` is as uncertain as its inner product; 8 units of
+        ``|tau_t| + |<a_t, Q>|`` cover the rounding errors of its two bounds.
         """
         tau, w = levels(self)
         low = -np.inf
@@ -380,7 +388,7 @@ class FreeIntercept(Terms):
 
     def thresholds(self, start: int = 0, stop: int | None = None):
         """Raise a TypeError: the smallest margin at which a term costs nothing depends on the
-        intercept, and only :meth:`regions_in` has bounds of it.
+        intercept, and only :meth:`regions_in` bounds this margin.
         """
         raise TypeError(
             "ranges of lam and total losses need terms with fixed thresholds; those of samples "
@@ -392,7 +400,7 @@ class FreeIntercept(Terms):
         return self.thresholds()
 
     def regions_in(self, loss, views, radii, norms):
-        """Yield the thresholds of :meth:`Terms.regions_in`, which allow for ``tau_t - y_t b`` with
+        """Yield the thresholds of :meth:`Terms.regions_in`. They hold for ``tau_t - y_t b`` with
         every b that may be optimal.
         """
         views = [view.chunk(0, len(self)) for view in views]
@@ -412,8 +420,8 @@ class FreeIntercept(Terms):
 
     @property
     def offers(self) -> frozenset:
-        """What the family has: samples with a kernel are improved in pairs, which keep the balance
-        of the classes.
+        """The capabilities of the family. Only samples with a kernel have sweeps, which change two
+        dual variables at a time and so keep the classes in balance.
         """
         own = frozenset({"singles", "intercept"})
         return own | {"sweeps"} if self.costly else own
@@ -427,8 +435,8 @@ class FreeIntercept(Terms):
         *limits: Any,
         **options: Any,
     ) -> tuple[ElementLike, float, int, int]:
-        """Improve a dual point as :meth:`KernelSamples.sweep` does, in pairs that keep the classes
-        in balance; an `alpha` that is not in balance is moved first.
+        """Improve a dual point by :meth:`KernelSamples.sweep`, two dual variables at a time, which
+        keeps the classes in balance. An `alpha` that is not in balance is moved first.
         """
         H = self._bring_into_balance(alpha, H, lam, loss)
         H, *found = self.penalised_terms.sweep(
@@ -437,7 +445,7 @@ class FreeIntercept(Terms):
         return self._bring_into_balance(alpha, H, lam, loss), *found
 
     def _bring_into_balance(self, alpha, H, lam, loss):
-        """Balance a dual point in place; return its H."""
+        """Balance a dual point in place, and return its H."""
         total, size = self.residual(alpha)
         if not abs(total) > 2.0 * UNIT * size:
             return H
@@ -455,7 +463,7 @@ class FreeIntercept(Terms):
         return selected
 
     def select(self, keep: NDArray) -> FreeIntercept:
-        """Return the samples of the mask `keep`. They keep the offset of the whole."""
+        """Return the samples of the mask `keep`. The offset does not change."""
         keep = check_mask(keep, len(self), "keep")
         part = self.penalised_terms.select(keep)
         return self._part(part, keep, self.offset, self._offset_error)
@@ -471,7 +479,7 @@ class FreeIntercept(Terms):
         offset, size = balanced_sum(self.signs, w, (status == 1).astype(float), self.offset)
         rounding = 4.0 * UNIT * abs(offset) + (2.0 * UNIT + gamma(len(self) + 4) ** 2) * size
         if self.weights is None and offset == np.rint(offset) and size < 2.0**50:
-            rounding = 0.0  # a sum of integers
+            rounding = 0.0  # a sum of integers is exact
         offset_error = self._offset_error + upper(rounding, 4)
         return self._part(undecided, numbers, offset, offset_error), total, error, numbers
 
@@ -482,9 +490,9 @@ def _linear(X, y, *_, weights, **__):
 
 
 WITH_CONSTANT: dict[str, Callable[..., tuple[Terms, float]]] = {"linear": _linear}
-"""What makes samples of points with a constant feature, by the name of the kernel. It is called
-with the arguments of :meth:`FreeIntercept.from_points` and returns the samples and the constant.
-Families with a kernel add theirs.
+"""Functions that make samples with a constant feature from points, by the name of the kernel. A
+function takes the arguments of :meth:`FreeIntercept.from_points` and returns the samples and the
+constant. Families with a kernel add their functions.
 """
 
 
@@ -497,8 +505,8 @@ def constant_for(diagonal: NDArray) -> float:
 
 
 def _without_constant(norms, constant):
-    """Return upper bounds of the norms without a feature of the value `constant`:
-    ``n^2 - constant^2`` and 8 units of the two squares.
+    """Return upper bounds of the norms without a feature of the value `constant`: the root of
+    ``norm^2 - constant^2`` plus 8 units of the two squares.
     """
     square = norms * norms
     rest = square - constant * constant + 8.0 * UNIT * (square + constant * constant)

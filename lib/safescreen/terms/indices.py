@@ -20,8 +20,8 @@ def check_index(
 ) -> NDArray:
     """Return `index` as an int array of shape (T, len(columns)) with entries in ``0..n-1``.
 
-    `columns` names what a row holds, and `what` the row itself. Without `what` the array may have
-    no rows.
+    `columns` are the names of the entries of a row, and `what` is the name of a row. Without `what`
+    the array may have no rows.
     """
     index = as_array(index, name)
     if what is None and index.shape in ((0,), (0, len(columns))):
@@ -46,7 +46,7 @@ def check_different(
     index: NDArray, columns: Sequence[str], pairs: Sequence[tuple[int, int]], name: str = "index"
 ) -> None:
     """Raise a ValueError if a row of `index` holds one point in two columns that must differ;
-    `pairs` lists the numbers of such columns.
+    `pairs` lists the pairs of such columns.
     """
     for a, b in pairs:
         bad = np.flatnonzero(index[:, a] == index[:, b])
@@ -72,8 +72,8 @@ def check_triplets(
 def check_judgements(
     triplets: ArrayLike, triplet_weight: ArrayLike | None, n: int
 ) -> tuple[NDArray, NDArray | None]:
-    """Return triplets over n points, which may repeat and contradict each other, and their weights,
-    which must not all be 0; None stays None.
+    """Return triplets over n points, and their weights or None. Triplets may repeat and contradict
+    each other; weights must be non-negative and not all 0.
     """
     triplets = check_triplets(triplets, n)
     if triplet_weight is not None:
@@ -84,16 +84,17 @@ def check_judgements(
 
 
 def pair_codes(pairs: NDArray, n: int) -> NDArray:
-    """Return a number for each row of `pairs`, the same one for (i, j) and (j, i)."""
+    """Return a number for each row of `pairs`. The number is the same for (i, j) and (j, i)."""
     low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
     return low.astype(np.int64) * n + high
 
 
 def number_pairs(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
-    """Return the distinct pairs in `rows`, sorted, shape (P, 2), and for each row the number of its
-    pair; both int32.
+    """Return the distinct pairs in `rows`, sorted, shape (P, 2), and the number of the pair of each
+    row. Both arrays are int32.
 
-    The numbers are looked up piece by piece, so the peak of memory is 16 bytes per row."""
+    The numbers are looked up in chunks, so the peak of memory is 16 bytes per row.
+    """
     keys = rows[:, 0].astype(np.int64) * n + rows[:, 1]
     distinct = np.unique(keys)
     numbers = np.empty(keys.size, dtype=np.int32)

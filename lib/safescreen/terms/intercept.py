@@ -1,4 +1,4 @@
-"""A penalised intercept, as one more feature."""
+"""A penalised intercept as the coefficient of an additional feature."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ class AnchorLists:
 
     @property
     def sizes(self) -> tuple[NDArray, NDArray]:
-        """Lengths of the lists of the same class, and of the lists of other classes."""
+        """Lengths of the lists of points of the same class, and of the lists of points of other
+        classes.
+        """
         return np.diff(self.same_ptr), np.diff(self.other_ptr)
 
     def part(self, start: int, stop: int) -> Self:
@@ -51,7 +53,7 @@ class AnchorLists:
 
     @property
     def sides(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
-        """Pointers and points of the lists of the same class, and of the lists of other classes."""
+        """Pointers and points of the lists J_i, and pointers and points of the lists L_i."""
         return (self.same_ptr, self.same), (self.other_ptr, self.other)
 
     @property
@@ -60,8 +62,8 @@ class AnchorLists:
         return int(np.dot(*self.sizes))
 
     def pairs(self, anchors: NDArray) -> list[NDArray]:
-        """Return the pairs (anchor, point) of both kinds of lists, as int32 arrays of shape (P, 2);
-        `anchors` are the points that the anchors stand for.
+        """Return the pairs (anchor, point) of the lists J_i and of the lists L_i, as two int32
+        arrays of shape (P, 2). `anchors` holds the point of each anchor.
         """
         return [
             np.column_stack((np.repeat(anchors, np.diff(ptr)), points))
@@ -72,14 +74,14 @@ class AnchorLists:
 def anchor_lists(
     X: NDArray, y: NDArray, k: int | None = None, block_bytes: int = NEIGHBORS
 ) -> AnchorLists:
-    """Return the :class:`AnchorLists` of labelled points. An anchor with no partner on one side has
-    two empty lists.
+    """Return the :class:`AnchorLists` of labelled points. If one list of an anchor is empty, its
+    other list is made empty too.
 
     Each list keeps the k nearest points by Euclidean distance, or all points if k is None. Two
-    distances tie if the bounds of their rounding errors overlap; of tied points the one with the
-    lower index is taken. So the lists do not depend on the BLAS kernel, on its threads or on
-    `block_bytes`. Cost: O(n^2 d) time for finite k, and O(n k) memory beside one block of distances
-    of at most `block_bytes`.
+    distances tie if the bounds of their rounding errors overlap; among tied points, points with
+    lower indices are taken first. So the lists do not depend on the BLAS kernel, on its threads or
+    on `block_bytes`. Cost: O(n^2 d) time for finite k, and O(n k) memory besides a block of
+    distances of at most `block_bytes`.
     """
     n, d = X.shape
     codes = np.unique(y, return_inverse=True)[1]
@@ -92,7 +94,8 @@ def anchor_lists(
     if k is not None:
         X = X - X.mean(axis=0)  # distances do not change, and their rounding errors are smaller
     squares = np.einsum("ij,ij->i", X, X)
-    # the error of |a|^2 + |b|^2 - 2 a'b, relative to |a|^2 + |b|^2, with that of centring
+    # the error of |a|^2 + |b|^2 - 2 a'b, relative to |a|^2 + |b|^2; it includes the error of
+    # centring
     relative_error = 4.0 * gamma(d + 4)
     step = max(1, block_bytes // (8 * n))
     for start in range(0, n, step):
@@ -115,8 +118,8 @@ def anchor_lists(
 
 
 def class_sizes(codes: NDArray) -> tuple[NDArray, NDArray]:
-    """Return for every point how many other points its class has, and how many points other classes
-    have; both are 0 if one of them is.
+    """Return two counts for every point: the other points of its class, and the points of other
+    classes. If one count is 0, the other is set to 0 too.
     """
     sizes = np.bincount(codes)[codes]
     used = (sizes > 1) & (sizes < codes.size)

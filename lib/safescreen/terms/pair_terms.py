@@ -82,7 +82,7 @@ class Pairs(PairDifferences):
         D, S = (len(rows) for rows in lists)
         if D + S == 0:
             raise ValueError("similar and dissimilar must hold at least one pair, got none")
-        # a term has one pair; this point, twice, is its second pair: it has the smallest errors
+        # a term has one pair; its second pair is this point twice, because its errors are smallest
         middle = np.argmin(Points(X, diagonal=True).norms)
         same, other = np.full((2, D + S, 2), middle)
         other[:D], same[D:] = lists

@@ -20,10 +20,10 @@ class Points:
     Attributes
     ----------
     n, d : int
-        Number of points, and of their coordinates.
+        Number of points, and number of coordinates.
     X : array of shape (m, d)
-        The centred points. Points that are :meth:`merged` hold each repeated point once, so that m
-        may be smaller than n.
+        The centred points. After :meth:`merged` equal points share a row, so m may be smaller than
+        n.
     rows : int32 array of shape (n,) or None
         The row of X of each point; None if point i is row i.
     norms : array of shape (m,)
@@ -38,7 +38,7 @@ class Points:
         with np.errstate(over="ignore", invalid="ignore"):
             self.X = np.ascontiguousarray(X - X.mean(axis=0))
             square = np.einsum("ij,ij->i", self.X, self.X)
-        if not square.max() < 1e300:  # NaN compares false
+        if not square.max() < 1e300:  # also true if square.max() is NaN
             raise ValueError(
                 "X must have squared distances that are finite in double precision, found entries "
                 "whose squares overflow: scale X"
@@ -56,8 +56,8 @@ class Points:
 
     @property
     def longest(self) -> float:
-        """Upper bound of the norm of ``d d' - e e'`` for differences d and e of points. They are at
-        most twice as long as the longest point.
+        """Upper bound of the norm of ``d d' - e e'`` for differences d and e of points. Such a
+        difference is at most twice as long as the longest point.
         """
         norm = float(self.norms.max(initial=0.0))
         return 8.0 * norm * norm
@@ -68,8 +68,8 @@ class Points:
         return NonNegativeCone(self.d) if self.diagonal else PSDCone(self.d)
 
     def merged(self) -> Self:
-        """Return points whose X holds equal points once; the same object if fewer than a tenth of
-        the points are repetitions. Cost: O(n d).
+        """Return points whose X holds equal points once. If fewer than a tenth of the points are
+        repetitions, return this object. Cost: O(n d).
         """
         first = {}
         rows = np.empty(self.n, dtype=np.int32)
@@ -81,8 +81,8 @@ class Points:
         return self
 
     def part(self, numbers: NDArray, rows: NDArray | None = None) -> Self:
-        """Return points whose X holds the rows `numbers` of this X, in increasing order. `rows`
-        overrides the row of each point.
+        """Return points whose X holds the rows `numbers`, which are increasing, of this X. If
+        `rows` is given, it replaces the row of each point.
         """
         part = copy.copy(self)
         part.X = self.X[numbers]
@@ -94,7 +94,9 @@ class Points:
         return part
 
     def on_features(self, keep: NDArray) -> Self:
-        """Return the points in the coordinates of the mask `keep`, with shorter norms; O(n d)."""
+        """Return the points restricted to the coordinates of the mask `keep`, with the norms that
+        remain; O(n d).
+        """
         points = copy.copy(self)
         points.X = np.ascontiguousarray(self.X[:, keep])
         points.d = points.X.shape[1]
@@ -105,20 +107,20 @@ class Points:
         return np.sqrt(square) * (1.0 + gamma(self.d + 4)) + 1e-160
 
     def transform(self, x: NDArray) -> NDArray:
-        """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, in O(n d^2), or x
-        itself if it is a vector.
+        """Return what :meth:`PairTable.values` needs for a metric x: ``X x``, in O(n d^2), or x
+        itself if x is a vector.
         """
         return x if self.diagonal else matmul(self.X, x)
 
     def zero_rows(self) -> NDArray:
-        """Return zeros of the shape of the Laplacian rows ``sum_j w_ij (x_i - x_j)``. A diagonal
-        metric needs one row only.
+        """Return an array of zeros in which Laplacian rows ``sum_j w_ij (x_i - x_j)`` can be
+        summed. For a diagonal metric it has one row only.
         """
         return np.zeros((1, self.d) if self.diagonal else self.X.shape)
 
     def close(self, rows: NDArray) -> NDArray:
-        """Return the element that such rows make: ``X' rows``, made symmetric, or the one row of a
-        diagonal metric.
+        """Return the sum of terms that belongs to Laplacian rows: ``X' rows``, made symmetric, or
+        the only row for a diagonal metric.
         """
         if self.diagonal:
             return rows[0]
@@ -132,8 +134,9 @@ class PairTable:
 
     With centred points, ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` and the unit roundoff u,
     the computed value is off by at most ``gamma_{2d+10} g ||M||``, where ``g = s (w + 4 u s)``. The
-    differences of centred points are off by ``2 u s``, the rows of ``X M`` by ``gamma_d ||M|| s``,
-    and the last dot product by ``gamma_d``. The same `g` scales the error of the adjoint.
+    error of a difference of centred points is at most ``2 u s``, the error of the rows of ``X M``
+    at most ``gamma_d ||M|| s``, and the relative error of the last dot product at most ``gamma_d``.
+    The error of the adjoint is proportional to the same `g`.
     """
 
     def __init__(self, points: Points, pairs: NDArray, scales: NDArray | None = None):
@@ -150,8 +153,8 @@ class PairTable:
         return self.pairs.shape[0]
 
     def values(self, transformed: NDArray) -> NDArray:
-        """Return the squared distances of all pairs in a metric, shape (P,), from
-        ``points.transform`` of the metric; cost O(P d).
+        """Return the squared distances of all pairs in a metric, shape (P,). `transformed` is the
+        result of :meth:`Points.transform` for the metric. Cost: O(P d).
         """
         out = np.empty(len(self))
         kernel = kernels.pair_values_diagonal if self.points.diagonal else kernels.pair_values_full
@@ -164,14 +167,14 @@ class PairTable:
         return self.points.X[i] - self.points.X[j]
 
     def errors(self, x: ElementLike, roundings: int) -> NDArray:
-        """Return bounds of the errors of :meth:`values` for a metric x after a number of roundings,
-        shape (P,).
+        """Return bounds of the errors of :meth:`values` for a metric x, shape (P,). `roundings` is
+        the number of roundings in a row.
         """
         return self.scales * (upper(gamma(roundings) * norm_upper(x), 4)) + 1e-300
 
     def compact(self, ids: NDArray) -> tuple[PairTable, NDArray]:
-        """Return ``(table, ids)`` with the pairs in use only, or this table itself if more than two
-        thirds of its pairs are in use.
+        """Return a table of the pairs whose numbers occur in `ids`, and `ids` with the new numbers.
+        If more than two thirds of the pairs occur, return this table and `ids`.
         """
         used = np.zeros(len(self), dtype=np.bool_)
         used[ids] = True
@@ -183,17 +186,17 @@ class PairTable:
         return PairTable(self.points, self.pairs[used], self.scales[used]), numbers[ids]
 
     def among(self, points: Points) -> PairTable:
-        """Return this table over a part of its points, which must contain the points of all its
+        """Return this table over some of its points, which must include the points of all its
         pairs.
         """
         return PairTable(points, self.pairs, self.scales)
 
     def proper(self) -> NDArray:
-        """Return the mask of pairs of two different points. The others are exactly zero, and have
-        no rounding errors.
+        """Return the mask of pairs of two different points. The values of the other pairs are
+        exactly 0, without rounding errors.
         """
         return self.pairs[:, 0] != self.pairs[:, 1]
 
     def max_degree(self) -> int:
-        """Return the largest number of pairs that a row of X is in."""
+        """Return the largest number of pairs that contain the same row of X."""
         return int(np.bincount(self.rows[self.proper()].ravel(), minlength=1).max())

@@ -32,7 +32,9 @@ from safescreen.terms.base import (
 )
 
 PIECE = 1e7
-"""So many numbers are read between two looks at the clock: some hundredths of a second."""
+"""Numbers that sweeps read between two calls of `is_over`. Reading them takes some hundredths of a
+second.
+"""
 
 
 class Samples(Terms):
@@ -55,8 +57,8 @@ class Samples(Terms):
     Notes
     -----
     In the notation of the papers ``C = 1/lam``, and the dual variables are ``C alpha``. There is no
-    intercept. A constant column in `X` gives one that is penalised, and
-    :class:`~safescreen.FreeIntercept` one that is free. Cost: O(n d) for all margins, or for a sum
+    intercept. A constant column in `X` adds a penalised intercept, and
+    :class:`~safescreen.FreeIntercept` adds a free one. Cost: O(n d) for all margins, or for a sum
     over all terms; with CSR data the number of stored entries takes the place of n d.
 
     Examples
@@ -97,12 +99,12 @@ class Samples(Terms):
 
     @property
     def stored(self) -> int:
-        """How many numbers a pass over all samples reads."""
+        """Number of entries that a pass over all samples reads."""
         return self._Z.nnz if sparse.issparse(self._Z) else self._Z.size
 
     @property
     def norms(self) -> NDArray:
-        """Upper bounds of ``||z_i||``, shape (n,); computed once."""
+        """Upper bounds of ``||z_i||``, shape (n,). They are computed once."""
         if self._norms is None:
             Z = self._Z
             self._norms = np.sqrt(squares(Z)) * (1.0 + gamma(self._roundings + 4)) + 1e-160
@@ -126,8 +128,8 @@ class Samples(Terms):
         return margin_sums(self, self.inner_products(x), loss, alpha)
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
-        """Return margins, and bounds of their errors."""
-        relative = gamma(self._roundings + 4)  # a column without an entry in a row adds an exact 0
+        """Return the margins, and bounds of their errors."""
+        relative = gamma(self._roundings + 4)  # entries that are not stored add an exact 0
         return row_products(self._Z, x), self.norms * upper(relative * norm_upper(x), 4) + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
@@ -173,9 +175,10 @@ class Samples(Terms):
         goal: tuple[float, float] = (0.0, 0.0),
         is_over: Callable[[], bool] | None = None,
     ) -> tuple[NDArray, float, int, int]:
-        """Improve a dual point as in :meth:`Terms.sweep`.
+        """Improve a dual point by coordinate descent, as ``Swept.sweep`` of
+        :mod:`safescreen.solvers.coordinate_descent` says.
 
-        Cost: O(n d) a sweep, see :mod:`safescreen.terms._sample_kernels`.
+        Cost: O(n d) for a sweep, see :mod:`safescreen.terms._sample_kernels`.
         """
         H = np.array(H)
         tau, w = map(np.array, levels(self))
@@ -201,7 +204,7 @@ class Samples(Terms):
             begun = begun._replace(visits=visits, seed=seed)
 
     def select(self, keep: NDArray) -> Samples:
-        """Return the samples of the mask `keep`; their rows are copied."""
+        """Return the samples of the mask `keep`, with a copy of their rows."""
         keep = check_mask(keep, len(self), "keep")
         selected = Samples.__new__(Samples)
         selected._set(self._Z[keep], self.norms[keep], *levels_of(self, keep))
@@ -209,5 +212,5 @@ class Samples(Terms):
 
 
 def _unsigned(numbers):
-    """Return indices as unsigned numbers. Compiled loops then need not test them for a sign."""
+    """Return indices as unsigned numbers, so that compiled loops do not test their signs."""
     return numbers.view(f"u{numbers.itemsize}")

@@ -43,8 +43,8 @@ class Triplets(PairDifferences):
 
     Notes
     -----
-    Triplets may repeat and contradict each other, as people's judgements do. The sum counts each of
-    them.
+    Triplets may repeat and contradict each other, as people's judgements do. The sum counts each
+    repetition.
 
     Cost: O(n d^2 + pairs d + T) for each pass over the terms, where the pairs are the distinct
     pairs of points. Memory: 16 bytes per triplet, and O(pairs + n d). The rounding errors are those
@@ -96,8 +96,8 @@ class Triplets(PairDifferences):
         diagonal, weights
             As in the constructor.
         coordinates : array of shape (n, r), optional
-            The points in the space of the metric, if that is not the space of X. X chooses the
-            nearest points in any case.
+            The points in the space of the metric, if that is not the space of X. The nearest points
+            are those in X in any case.
 
         Returns
         -------
@@ -106,8 +106,8 @@ class Triplets(PairDifferences):
         Raises
         ------
         ValueError, TypeError
-            `X`, `y` or `k` is no such array or number, no class has two points, or `coordinates`
-            has another number of points than `X`.
+            `X`, `y` or `k` is not valid, no class has two points, or `coordinates` has another
+            number of points than `X`.
 
         Notes
         -----
@@ -141,8 +141,8 @@ class Triplets(PairDifferences):
 
 
 def check_coordinates(coordinates: ArrayLike | None, X: NDArray) -> NDArray:
-    """Return the points in the space of the metric, X itself for None; ValueError if X has another
-    number of points.
+    """Return the points in the space of the metric: X if `coordinates` is None. Raise a ValueError
+    if X has another number of points.
     """
     if coordinates is None:
         return X
@@ -155,8 +155,8 @@ def check_coordinates(coordinates: ArrayLike | None, X: NDArray) -> NDArray:
 
 
 def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:
-    """Return the numbers 0, 1, ... of the classes of labelled points; ValueError if the points make
-    no triplet.
+    """Return the numbers 0, 1, ... of the classes of labelled points. Raise a ValueError if the
+    points make no triplet.
     """
     codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)[1]
     if not np.dot(*class_sizes(codes)):
@@ -169,7 +169,7 @@ def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:
 
 @with_small_blas
 def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
-    """Return the :class:`AnchorLists` of labelled points; ValueError if the points make no
+    """Return the :class:`AnchorLists` of labelled points. Raise a ValueError if the points make no
     triplet.
     """
     return anchor_lists(X, labelled_codes(X, y), check_count(k, "k", optional=True))
