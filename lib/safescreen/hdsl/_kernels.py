@@ -1,4 +1,4 @@
-"""Kernels of the Frank-Wolfe method. All of them work on the stored entries of X, and none on d x d
+"""Kernels of the Frank-Wolfe method. They work on the stored entries of X, and never on d x d
 entries.
 
 X and its transpose XT, the n x n matrix B of the weights of the pairs, and ``W = B + B'`` are
@@ -14,9 +14,9 @@ from safescreen._numba import njit
 
 
 class AnchoredTriplets(NamedTuple):
-    """The constraints in the order of their first points: those of point a are
-    ``(a, similar[t], different[t])`` for t from ``starts[a]`` to ``starts[a + 1] - 1``. The shapes
-    are (n + 1,), (T,) and (T,).
+    """The constraints in the order of their first points. The constraints of point a are
+    ``(a, similar[t], different[t])`` for t from ``starts[a]`` to ``starts[a + 1] - 1``. The arrays
+    have the shapes (n + 1,), (T,) and (T,).
     """
 
     starts: NDArray
@@ -26,8 +26,9 @@ class AnchoredTriplets(NamedTuple):
 
 @njit
 def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
-    """Fill the weights of the pairs, ``B = sum_t g_t (e_x e_y' - e_x e_z')``, in `weights`, and in
-    the order of `near_pair` in `near_weights`.
+    """Write the weights of the pairs, which are the entries of
+    ``B = sum_t g_t (e_x e_y' - e_x e_z')``, into `weights`, and in the order of `near_pair` into
+    `near_weights`.
     """
     weights[:] = 0.0
     for t in range(slopes.size):
@@ -39,11 +40,11 @@ def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
 
 @njit
 def _overlaps(B, X, diagonal, row, shared):
-    """Add the weights of the pairs times the products of their shared features to ``diag(X'BX)``,
-    and count the shared features in the starts of `shared` (P + 1,).
+    """Add to ``diag(X'BX)``, for each pair, its weight times the products of its points in their
+    shared features. Count the shared features in the starts of `shared`, shape (P + 1,).
 
-    If `shared` has room for features and products, list them as well. If not, leave out pairs of
-    weight 0. `row` (d,) is zero before and after.
+    If `shared` has room for features and products, list these too. If it has no room, leave out
+    pairs of weight 0. The array `row`, shape (d,), is zero before and after.
     """
     ptr, partner, weights = B
     indptr, indices, data = X
@@ -72,7 +73,7 @@ def _overlaps(B, X, diagonal, row, shared):
 
 @njit
 def _diagonal_of_overlaps(weights, shared, diagonal):
-    """Fill ``diag(X'BX)`` from the shared features of the pairs."""
+    """Write ``diag(X'BX)``, computed from the listed shared features of the pairs."""
     starts, features, products = shared
     diagonal[:] = 0.0
     for p in range(weights.size):
@@ -95,7 +96,9 @@ def _neighbour_sums(i, W, XT, sums):
 
 @njit
 def _gradient_row(i, W, XT, X, sums, row):
-    """Fill row i of ``X'WX``, shape (d,); `sums` (n,) is zero before and after."""
+    """Write row i of ``X'WX``, shape (d,). The array `sums`, shape (n,), is zero before and
+    after.
+    """
     indptr, indices, data = X
     _neighbour_sums(i, W, XT, sums)
     row[:] = 0.0
@@ -108,8 +111,8 @@ def _gradient_row(i, W, XT, X, sums, row):
 
 @njit
 def _best_partner(i, diagonal, row):
-    """Return ``(j, sign, value)``, the maximum of ``diag_i + diag_j + sign row_j`` over j != i. Of
-    equal ones the lower j counts.
+    """Return ``(j, sign, value)`` at the maximum of ``diag_i + diag_j + sign row_j`` over j != i.
+    Of several maxima the one with the lowest j is taken.
     """
     best = -np.inf
     partner = -1
@@ -124,8 +127,8 @@ def _best_partner(i, diagonal, row):
 
 @njit
 def _atom_scores(i, j, sign, scale, XT, triplets, column, scores):
-    """Fill the scores ``<A_t, atom>`` of one atom. `column` (n,) holds ``p = x_i + sign x_j``, and
-    is zero before and after.
+    """Write the scores ``<A_t, atom>`` of one atom. The array `column`, shape (n,), holds
+    ``p = x_i + sign x_j`` in between, and is zero before and after.
     """
     colptr, rows, values = XT
     anchor_ptr, similar, different = triplets
@@ -145,8 +148,8 @@ def _atom_scores(i, j, sign, scale, XT, triplets, column, scores):
 
 @njit
 def _atom_values(atoms, diagonal, W, XT, column, scores):
-    """Fill the scores ``diag_i + diag_j + sign x_i'W x_j`` of the active atoms; `column` (n,) is
-    zero before and after.
+    """Write the scores ``diag_i + diag_j + sign x_i'W x_j`` of the active atoms. The array
+    `column`, shape (n,), is zero before and after.
     """
     near_ptr, near, near_weights = W
     colptr, rows, values = XT
@@ -174,7 +177,9 @@ def _atom_values(atoms, diagonal, W, XT, column, scores):
 
 @njit
 def _sum_norms(W, XT, sums, norms):
-    """Fill ``norms_i = ||W x_i||`` for all features; `sums` (n,) is zero before and after."""
+    """Write ``norms_i = ||W x_i||`` for all features. The array `sums`, shape (n,), is zero before
+    and after.
+    """
     near_ptr, near, _ = W
     colptr, rows, _ = XT
     for i in range(norms.size):
@@ -190,8 +195,8 @@ def _sum_norms(W, XT, sums, norms):
 
 @njit
 def _search_rows(order, bounds, diagonal, W, XT, X, sums, row):
-    """Search the rows in `order` until the bound of the next row is below the best value; return
-    ``(i, j, sign, value)`` of the best.
+    """Search the rows in the given `order` until the bound of the next row is below the best value.
+    Return ``(i, j, sign, value)`` of the best atom.
     """
     best_i = best_j = order.size
     best_sign = 1

@@ -16,9 +16,7 @@ from safescreen.hdsl.training import Directions, Iterate, Step, Training
 from safescreen.records import Progress
 
 ANEW = 500
-"""After how many iterations margins are computed anew, without the rounding errors that have added
-up.
-"""
+"""Margins are computed anew after this many iterations, to remove accumulated rounding errors."""
 
 
 class FrankWolfeIteration(NamedTuple):
@@ -28,18 +26,18 @@ class FrankWolfeIteration(NamedTuple):
     ----------
     iteration : int
     objective, gap : float
-        Mean loss, and slope of the forward direction.
+        The mean loss, and the slope of the forward direction.
     n_atoms, n_features : int
-        How many atoms are active, and how many features they use.
+        Number of active atoms, and number of features that they use.
     step : str
         "forward", "away", "drop" (an away step that removes its atom), "pairwise", "swap" (a
         pairwise step that removes its atom), or "none".
     size : float
         Length of the step.
     error : float
-        What the monitor said, nan if it was not called.
+        The error that the monitor returned; nan if it was not called.
     seconds : float
-        Since the start.
+        Seconds since the start.
     """
 
     iteration: int
@@ -54,8 +52,8 @@ class FrankWolfeIteration(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The similarity of the smallest error, of equal ones the first, and how many calls of the
-    monitor have found none since.
+    """The first similarity with the smallest error, this error, and the number of calls of the
+    monitor since then.
     """
 
     similarity: SparseSimilarity | None = None
@@ -63,15 +61,15 @@ class Best(NamedTuple):
     stale: int = 0
 
     def after(self, similarity: SparseSimilarity, error: float) -> Self:
-        """Return the best after one more similarity."""
+        """Return the record after another similarity."""
         if error < self.error:
             return self._replace(similarity=similarity, error=error, stale=0)
         return self._replace(stale=self.stale + 1)
 
 
 class Shown(NamedTuple):
-    """What monitor and callback have said: the best similarity, the error, nan without a monitor,
-    and why to stop, "" if there is no reason.
+    """The results of monitor and callback: the best similarity; the error, nan without a monitor;
+    and the reason to stop, "" if there is none.
     """
 
     best: Best
@@ -97,7 +95,7 @@ class Observers:
     begun: float
 
     def see(self, k: int, iterate: Iterate, gap: float, best: Best) -> Shown:
-        """Show them an iterate, and return what they say."""
+        """Call the monitor and the callback with an iterate, and return their results."""
         if self.monitor is None and self.callback is None:
             return Shown(best)
         training = self.training
@@ -129,9 +127,9 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     iterate : Iterate
-        The last one.
+        The last iterate.
     best : SparseSimilarity or None
-        That of the smallest error; None if no monitor was called.
+        The similarity with the smallest error; None if no monitor was called.
     history : list of FrankWolfeIteration
     reason : str
         "converged", "iterations", "time", "callback", "stalled" or "interrupted".
@@ -149,7 +147,7 @@ def run(
     monitor: Callable[[SparseSimilarity], float] | None = None,
     callback: Callable[[Progress], Any] | None = None,
 ) -> Outcome:
-    """Train from an iterate until there is a reason to stop. Ctrl-C is one."""
+    """Train from an iterate until there is a reason to stop, such as Ctrl-C."""
     settings = training.settings
     begun = time.perf_counter()
     observers = Observers(training, monitor, callback, begun)
@@ -205,7 +203,7 @@ def run(
 
 
 def _reason_to_stop(settings: Settings, k: int, said: str, begun: float) -> str:
-    """Return why to stop before an iteration, "" if there is no reason."""
+    """Return the reason to stop before an iteration, "" if there is none."""
     if k >= settings.max_iter:
         return "iterations"
     if said or not k or settings.max_seconds == math.inf:
@@ -216,8 +214,9 @@ def _reason_to_stop(settings: Settings, k: int, said: str, begun: float) -> str:
 
 
 def _is_optimal(training: Training, iterate: Iterate, directions: Directions, asks: bool) -> bool:
-    """Return whether the gap is that to reach, if this `asks` for the exact one, or else whether
-    no direction leads down.
+    """Return whether to end as converged. If the iteration `asks` for the exact gap, return whether
+    this gap is within the tolerance. Otherwise return whether, with exact gaps, no direction
+    decreases the objective.
     """
     settings = training.settings
     if not asks:

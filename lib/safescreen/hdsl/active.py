@@ -8,8 +8,8 @@ from safescreen.hdsl.similarity import SparseSimilarity
 
 
 def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
-    """Return a similarity to start from; TypeError or ValueError unless it is a convex combination
-    of atoms of the domain of size `scale`.
+    """Return a similarity to start from. Raise a TypeError or a ValueError unless it is a convex
+    combination of atoms of the domain of size `scale`.
     """
     if not isinstance(start, SparseSimilarity):
         raise TypeError(f"start must be a SparseSimilarity, got {type(start).__name__}")
@@ -62,7 +62,7 @@ class AtomSet:
 
     @classmethod
     def of(cls, atoms, weights):
-        """Return the active set of atoms; some may be equal."""
+        """Return the active set of atoms with weights. Equal atoms are merged."""
         held = np.empty((0, 3), dtype=np.int64)
         shares = np.empty(0)
         for atom, weight in zip(atoms, weights, strict=True):
@@ -74,15 +74,15 @@ class AtomSet:
 
     @property
     def n_features(self):
-        """Number of features that some active atom uses."""
+        """Number of features that the active atoms use."""
         return int(np.count_nonzero(np.bincount(self.atoms[:, :2].ravel())))
 
     def moved(self, step, *, to=None, place=None, drop=False):
-        """Return the set after weight has moved to the atom `to` from that at `place`, which loses
-        all its weight with `drop`. Without `place` the weight is taken from all atoms, and without
-        `to` it is given to all, in proportion.
+        """Return the set after weight has moved from the atom at `place` to the atom `to`. With
+        `drop` the atom at `place` loses all its weight. Without `place` the weight is taken from
+        all atoms in proportion, and without `to` it is given to all atoms in proportion.
 
-        Atoms without weight leave, and the weights are divided by their sum.
+        Atoms without weight are removed, and the weights are divided by their sum.
         """
         atoms = self.atoms
         if place is None:
@@ -101,8 +101,8 @@ class AtomSet:
 
 
 def _with(atoms, weights, atom, weight):
-    """Return atoms and weights with one more; the weight of an atom that is there is changed in
-    place.
+    """Return atoms and weights with another atom. If the atom is among `atoms`, its weight is
+    changed in place.
     """
     same = (atoms == atom).all(axis=1)
     if same.any():

@@ -1,5 +1,5 @@
 """Triplet constraints in the form that Frank-Wolfe needs: the stored entries of X by row and by
-column, and the distinct pairs.
+column, and the distinct pairs of points.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from safescreen.terms.indices import check_triplets, number_pairs
 def check_sparse_points(X: Any, name: str = "X") -> sparse.csr_array:
     """Return points as a CSR array without stored zeros; a dense array is converted."""
     X = sparse.csr_array(check_points(X, name, allow_sparse=True))
-    parts = (X.data, X.indices, X.indptr)  # with integers of one type, as scipy asks for
+    parts = (X.data, X.indices, X.indptr)  # with integers of one type, as scipy requires
     X = sparse.csr_array(parts, X.shape, copy=not X.data.all())
     X.eliminate_zeros()
     return X
 
 
 def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
-    """Return ``X[:, features]`` of a CSR array, where `features` are sorted. The indexing of scipy
-    would make an array of length d.
+    """Return ``X[:, features]`` of a CSR array, where `features` are sorted. (Indexing by scipy
+    would make an array of length d.)
 
     Cost: O(nnz(X) log m) time for m features, and O(nnz(X)) memory.
 
@@ -46,8 +46,8 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
 
 
 class Constraints:
-    """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss,
-    computed where it is asked for (HDSL19 section 3.2).
+    """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the entries of the gradient of
+    their mean loss, computed on demand (HDSL19 section 3.2).
 
     Let ``g_t = -w_t loss'(<A_t, M>)`` be the slopes, with weights w_t of mean 1, and
     ``B = sum_t g_t (e_x e_y' - e_x e_z')`` an n x n matrix. The gradient is ``G = -X'BX/T``. B has
@@ -59,24 +59,25 @@ class Constraints:
     triplets : int array of shape (T, 3)
         Rows (x, y, z): x should be more similar to y than to z.
     weights : array of shape (T,), optional
-        Not negative, and not all 0; only their ratios count. Constraints of weight 0 are left out.
+        Non-negative weights, not all 0. Only their ratios count. Constraints of weight 0 are left
+        out.
     used : int array, optional
-        Features that are needed even if X has no entries of them.
+        Features to keep even if X has no entries in them.
 
     Attributes
     ----------
     features : int array of shape (m,)
-        The features with a stored entry, those of `used`, and up to two others, which stand for all
-        the rest. Without `used`, m <= nnz(X) + 2.
+        The features with a stored entry, the features in `used`, and up to two others, which stand
+        for all remaining features. Without `used`, m <= nnz(X) + 2.
     order : int array of shape (T,)
         The constraints are sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
     factors : array of shape (T,) or None
-        Weights of the constraints divided by their mean; None if all are equal.
+        Weights of the constraints divided by their mean; None if all weights are equal.
 
     Notes
     -----
-    Memory: O(T + nnz(X)); no array has the length d. The shared features of the pairs are listed
-    too if they are no more than ``8 (T + nnz(X))``.
+    Memory: O(T + nnz(X)). No array has the length d. The shared features of the pairs are stored if
+    there are at most ``8 (T + nnz(X))`` of them.
 
     Examples
     --------
@@ -126,7 +127,9 @@ class Constraints:
         return sparse.csr_array((X.data, indices, X.indptr), (self.n, features.size)), features
 
     def _listed_overlaps(self, room):
-        """Return the shared features of the pairs, None if they take more than `room` entries."""
+        """Return the shared features of the pairs, or None if they need more than `room`
+        entries.
+        """
         needed = self._add_overlaps(np.ones(self.weights.size), 0).starts[-1] + 1
         return self._add_overlaps(self.weights, needed) if needed <= room else None
 
@@ -155,15 +158,15 @@ class Constraints:
 
     def compact(self, feature: int) -> int:
         """Return the place of a feature of X in `features`. A feature without entries has the place
-        of the one that stands for it.
+        of the feature that stands for it.
         """
         place = int(np.searchsorted(self.features, feature))
         is_used = place < self.features.size and self.features[place] == feature
         return place if is_used else self._absent
 
     def set_slopes(self, slopes: np.ndarray) -> None:
-        """Set the weights of the pairs from the slopes ``g_t``, shape (T,); the other methods use
-        them.
+        """Set the weights of the pairs from the slopes ``g_t``, shape (T,). The other methods use
+        these weights.
         """
         kernels._pair_weights(
             slopes, self._same, self._other, self.weights, self._near_pair, self._near.values
@@ -174,7 +177,7 @@ class Constraints:
             self._add_overlaps(self.weights, 0)
 
     def diagonal(self) -> np.ndarray:
-        """Return ``diag(X'BX)``, shape (m,). The next slopes overwrite it."""
+        """Return ``diag(X'BX)``, shape (m,). The next call of :meth:`set_slopes` overwrites it."""
         return self._diagonal
 
     def row(self, i: int) -> np.ndarray:
@@ -191,16 +194,16 @@ class Constraints:
         return out
 
     def atom_values(self, atoms: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write ``p_k' B p_k`` into ``out[k]`` and return that part of `out`.
-        ``p_k = X(e_i + sign e_j)``, so it is ``-T/scale <G, atom k>``.
+        """Write ``p_k' B p_k`` into ``out[k]`` for each atom k, and return these entries of `out`.
+        Here ``p_k = X(e_i + sign e_j)``, so the value is ``-T/scale <G, atom k>``.
         """
         kernels._atom_values(atoms, self.diagonal(), self._near, self._columns, self._column, out)
         return out[: len(atoms)]
 
 
 def _factors(weights, T):
-    """Return the rows of positive weight, and the weights divided by the mean of these; None for
-    weights that are equal.
+    """Return the rows of positive weight, and all weights divided by the mean of the positive ones.
+    If the positive weights are equal, the second result is None.
     """
     weights = check_vector(weights, T, "weights", low=0.0)
     top = weights.max()
@@ -215,7 +218,7 @@ def _factors(weights, T):
 
 
 def _arrays(X):
-    """Return the :class:`CsrRows` of a CSR array, or those of the transpose of a CSC array."""
+    """Return the :class:`CsrRows` of a CSR array, or of the transpose of a CSC array."""
     return CsrRows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
 
 

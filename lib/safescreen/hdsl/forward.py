@@ -1,5 +1,5 @@
-"""The forward direction: the atom whose product with the gradient is the most negative, or nearly
-so.
+"""The forward direction: the atom whose inner product with the gradient is the most negative, or
+one whose product is nearly so.
 
 The slopes must have been set, see :meth:`Constraints.set_slopes`.
 """
@@ -33,19 +33,19 @@ class Direction(NamedTuple):
 
     @property
     def atom(self) -> tuple[int, int, int]:
-        """The atom alone: i, j and the sign."""
+        """The atom as ``(i, j, sign)``."""
         return self.i, self.j, self.sign
 
 
 def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> Direction:
-    """Return the best of all atoms (HDSL19 Algorithm 3, line 3); of equal ones that with the lowest
-    i, then j.
+    """Return the best of all atoms (HDSL19 Algorithm 3, line 3). Of equally good atoms the one with
+    the lowest i is taken, then the one with the lowest j.
 
     Let ``W = B + B'``, and ``c_i = ||W x_i|| ||x_i||`` for the columns x_i of X. The Cauchy-Schwarz
     inequality, used once on each side, gives ``|x_i'W x_j| <= sqrt(c_i c_j) <= (c_i + c_j)/2``. So
     the value of an atom is at most ``h_i + h_j`` with ``h_i = x_i'B x_i + c_i/2``. Rows are
     searched in the order of decreasing h, until the sum of the next two h is below the best value
-    found. None of the remaining pairs can be better.
+    so far. Then no remaining pair can be better.
 
     Cost: O(P s + m log m) for the bounds, with P pairs of points that have s features each, and at
     most O(nnz(X)) for each row that is searched. `rng` is not used.

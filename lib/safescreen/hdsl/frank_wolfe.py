@@ -35,7 +35,9 @@ VARIANTS = ("away", "pairwise", "plain")
 
 
 class _Before05:
-    """What was asked of a :class:`FrankWolfe` up to 0.4, and what to write instead."""
+    """The errors for what :class:`FrankWolfe` had up to version 0.4. They say what to write
+    instead.
+    """
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         if "screening" in parameters:
@@ -53,71 +55,72 @@ class _Before05:
 
 
 class FrankWolfe(_Before05):
-    """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over
+    """A Frank-Wolfe solver that minimises ``f(M) = 1/T sum_t loss(<A_t, M>)`` over
     ``D = conv{scale (e_i +- e_j)(e_i +- e_j)', i < j}`` (HDSL19 problem 4).
 
     If the constraints have weights, ``f(M) = sum_t w_t loss(<A_t, M>) / sum_t w_t``.
 
-    Each iteration moves towards the atom of the forward direction, or away from an active atom,
-    whichever is steeper. The slope of the forward direction, ``<G, M - B>``, is the Frank-Wolfe
-    gap. With ``forward="exact"`` and no `batch` it is an upper bound of ``f(M) - f*``. With the
-    heuristic it is only a lower bound of the gap, and with a batch an estimate. The certificate is
-    :attr:`gap_`, which is computed at the end with the exact direction.
+    Each iteration moves towards the atom B of the forward direction, or away from an active atom,
+    whichever direction is steeper. The slope of the forward direction, ``<G, M - B>`` with the
+    gradient G, is the Frank-Wolfe gap. With ``forward="exact"`` and no `batch` it is an upper bound
+    of ``f(M) - f*``. With the heuristic the slope is only a lower bound of the gap, and with a
+    batch it is an estimate. The certificate is :attr:`gap_`, which is computed at the end with the
+    exact direction.
 
     Parameters
     ----------
     scale : float > 0
         Size of the domain, the lambda of the paper.
     forward : {"heuristic", "exact"}
-        How the atom of the forward direction is found, see :mod:`safescreen.hdsl.forward`.
+        How to search for the atom of the forward direction, see :mod:`safescreen.hdsl.forward`.
     variant : {"away", "pairwise", "plain"}
         "away" takes forward and away steps as in the paper. "pairwise" moves weight from the worst
         active atom to the new one. "plain" takes forward steps only.
     line_search : {"exact", "bisection"}
-        How the length of a step is found, see :mod:`safescreen.hdsl.line_search`.
+        How to compute the length of a step, see :mod:`safescreen.hdsl.line_search`.
     loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
         A loss of HDSL19 Remark 1, see :class:`~safescreen.hdsl.losses.MarginLoss`.
     smoothing : float > 0
-        For the hinges. It is the width of the quadratic part of the smoothed hinge, 1 in the paper.
-        With 1/2 the squared hinge is ``max(0, 1 - u)^2``.
+        The smoothing of the two hinges. For the smoothed hinge it is the width of the quadratic
+        piece, 1 in the paper. The squared hinge with smoothing 1/2 is ``max(0, 1 - u)^2``.
     batch : int, optional
-        Number of constraints that the directions use; they are drawn anew in each iteration,
-        without replacement. Line searches use all constraints. Weights do not change the draw; they
-        are factors in the batch, whose mean is an unbiased estimate of the gradient.
+        Number of constraints from which the directions are computed. They are drawn anew in each
+        iteration, without replacement. Line searches use all constraints. Weights do not change the
+        probabilities of the draw. They multiply the terms of the batch, so the mean over the batch
+        is an unbiased estimate of the gradient.
     max_iter : int
         Largest number of iterations.
     max_seconds : float, optional
-        Stop with the first iteration after so many seconds.
+        Stop with the first iteration after this number of seconds.
     tol : float, optional
         Stop when the exact gap is at most this, in units of the mean loss; 0 if left out. If the
-        direction is not exact, the exact gap is computed when the gap of the iteration is below
-        `tol`, at most every `check_every` iterations.
+        direction is not exact, the exact gap is computed when the gap of the iteration is at most
+        `tol`, but not more often than every `check_every` iterations.
     check_every : int
         Number of iterations between two calls of the monitor.
     patience : int
-        Stop when so many calls of the monitor in a row found no smaller error.
+        Stop after this many calls of the monitor in a row without a smaller error.
     random_state : int or numpy.random.Generator
-        Draws the first atom, features and batches.
+        The generator, or its seed, that draws the first atom, features and batches.
     progress : bool
         Show a progress bar on a terminal.
 
     Attributes
     ----------
     similarity_ : SparseSimilarity
-        With a monitor the similarity of the smallest error, of equal ones the first; otherwise the
-        last one.
+        With a monitor the first similarity with the smallest error, otherwise the last similarity.
     gap_ : float
         Exact Frank-Wolfe gap of the last iterate; nan if the training was interrupted.
     history_ : list of FrankWolfeIteration
-        One record for each iteration: its number, objective, gap, numbers of atoms and of features,
-        step and its size, error of the monitor, and seconds.
+        One record for each iteration: its number, objective, gap, number of atoms, number of
+        features, kind and size of the step, error of the monitor, and seconds.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
         Whether `tol` was reached.
     reason_ : str
         Why the training ended: "converged", "iterations", "time", "callback", "interrupted", or
-        "stalled" if `patience` calls of the monitor found no smaller error.
+        "stalled" (`patience` calls of the monitor gave no smaller error).
 
     Raises
     ------
@@ -126,9 +129,9 @@ class FrankWolfe(_Before05):
 
     Notes
     -----
-    Atoms with ``i = j`` are not part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum
-    of two atoms. A feature without any entry in X is a feature like others. An atom of two such
-    features changes no similarity of the training points.
+    As in the paper, there are no atoms with ``i = j``: ``e_i e_i' + e_j e_j'`` is half the sum of
+    two atoms. A feature without any entry in X is treated like the other features. An atom of two
+    such features changes no similarity of the training points.
 
     Ctrl-C ends the training as if `max_iter` had been reached, with a warning.
 
@@ -203,11 +206,11 @@ class FrankWolfe(_Before05):
             ``monitor(similarity)`` returns an error, such as :class:`NeighborError` on validation
             data. It is called every `check_every` iterations, and when `max_iter` is reached.
         weights : array of shape (T,), optional
-            Not negative, and not all 0; only their ratios count. An integer stands for so many
-            copies of a constraint, and 0 leaves it out.
+            Non-negative weights, not all 0. Only their ratios count. A weight of 3 is like three
+            copies of a constraint, and a weight of 0 leaves it out.
         start : SparseSimilarity, optional
             First iterate, of the same scale and number of features, such as `similarity_` of
-            another fit. If it is left out, one random atom.
+            another fit. If it is left out, the first iterate is a random atom.
         callback : callable, optional
             ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every`
             iterations, and when `max_iter` is reached. Returning a true value ends the training.
@@ -232,8 +235,8 @@ class FrankWolfe(_Before05):
 
         Notes
         -----
-        Cost: weights cost nothing. A start of k atoms costs O(k T) once, and the directions look at
-        its features too.
+        Cost: weights cost nothing. A start of k atoms costs O(k T) once, and the directions also
+        search its features.
 
         Examples
         --------

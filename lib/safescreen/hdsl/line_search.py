@@ -1,5 +1,5 @@
-"""Minimise the mean loss along a segment. It is a convex function of one variable, and piecewise
-quadratic for hinges.
+"""Line searches: minimise the mean loss along a segment. The mean loss is a convex function of one
+variable, and piecewise quadratic for the hinges.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def exact(
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up
     to rounding.
 
-    It is `top` if the derivative is not positive there, and 0 if the loss does not fall in this
-    direction.
+    The minimiser is `top` if the derivative at `top` is not positive, and 0 if the loss does not
+    decrease in this direction.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def exact(
         Largest step.
     loss : MarginLoss
     weights : array of shape (T,), optional
-        Not negative; equal if left out.
+        Non-negative weights; equal if left out.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def exact(
     Notes
     -----
     The derivative is continuous and increasing. Newton's method inside a bracket ends after a
-    handful of steps of cost O(T); for hinges it ends when it is on the right piece.
+    handful of steps of cost O(T); for the hinges it ends when it is on the right quadratic piece.
 
     Examples
     --------
@@ -55,8 +55,8 @@ def exact(
 def bisection(
     margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weights: np.ndarray | None = None
 ) -> float:
-    """Return the minimiser found by halving ``[0, top]`` by the sign of the derivative (HDSL19
-    section 3.2.2).
+    """Return the minimiser to the tolerance `tol`, by repeated halving of ``[0, top]`` according to
+    the sign of the derivative (HDSL19 section 3.2.2).
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def bisection(
     -------
     float
         The lower end of the last bracket, so that the mean loss never increases; `top` if the
-        derivative is not positive there.
+        derivative at `top` is not positive.
 
     Notes
     -----
@@ -96,8 +96,8 @@ LINE_SEARCHES = {"exact": exact, "bisection": bisection}
 
 @njit
 def _slopes(margins, direction, weights, step, kind, smoothing):
-    """Return the first and the second derivative of the summed loss at `step`. Weights that are
-    None are 1; `kind` is the number of the loss.
+    """Return the first and the second derivative of the summed loss at `step`. If `weights` is
+    None, all weights are 1. `kind` is the number of the loss.
     """
     first = 0.0
     second = 0.0
@@ -135,7 +135,7 @@ def _newton(margins, direction, weights, top, kind, smoothing):
         # this is the root, even if it rounds to an end of the bracket
         if second > 0.0 and abs(new - step) <= 1e-15 * top:
             return new
-        # now and then halve the bracket, because Newton's steps are short along an exponential
+        # now and then halve the bracket, because Newton's steps are short for an exponential loss
         if not low < new < high or k % 16 == 15:
             new = low + 0.5 * (high - low)
         if new == step or high - low <= 1e-15 * top:

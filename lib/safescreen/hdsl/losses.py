@@ -19,12 +19,13 @@ LOSSES = {
 
 @dataclass(frozen=True)
 class MarginLoss:
-    """A loss of margins u, by name. Below, ``s = max(0, 1 - u)`` is the slack and w the smoothing.
+    """A loss of margins u, given by its name. Here ``s = max(0, 1 - u)`` is the slack, and w the
+    smoothing.
 
     "smoothed_hinge" is ``s^2/2w`` up to ``s = w`` and ``s - w/2`` beyond. "squared_hinge" is
-    ``s^2/2w`` everywhere. "log_loss" is ``log(1 + e^-u)``, and "exponential" is ``e^-u``. The slope
-    of the last two is never 0: every triplet counts in every iteration. Nothing could be screened
-    with them, so they are not offered for a :class:`~safescreen.Problem`.
+    ``s^2/2w`` everywhere. "log_loss" is ``log(1 + e^-u)``, and "exponential" is ``e^-u``. The
+    slopes of the last two losses are never 0, so every triplet counts in every iteration. With
+    these losses nothing could be screened, so a :class:`~safescreen.Problem` does not offer them.
 
     Examples
     --------
@@ -39,11 +40,11 @@ class MarginLoss:
 
     @property
     def code(self):
-        """Number of the loss, and its smoothing, for kernels."""
+        """The number of the loss and its smoothing, for kernels."""
         return list(LOSSES).index(self.name), self.smoothing
 
     def value(self, u):
-        """Return ``loss(u)`` elementwise; infinite where it overflows."""
+        """Return ``loss(u)`` elementwise; an entry that overflows is infinite."""
         if self.name == "log_loss":
             return np.logaddexp(0.0, -u)
         with np.errstate(over="ignore"):
@@ -61,7 +62,7 @@ class MarginLoss:
 
     def curvature(self, low):
         """Return the largest ``loss''`` for margins of at least `low`. HDSL19 Proposition 1 holds
-        with this in its ``L``.
+        with this number in its constant ``L``.
         """
         if self.name == "log_loss":
             return float(expit(max(low, 0.0)) * expit(-max(low, 0.0)))

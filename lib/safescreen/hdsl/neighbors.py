@@ -1,6 +1,4 @@
-"""Nearest neighbours by a similarity: predictions, their error, and this error as a monitor of a
-training.
-"""
+"""Nearest neighbours by a similarity: predictions, and their error as a monitor of a training."""
 
 from __future__ import annotations
 
@@ -22,11 +20,11 @@ from safescreen.hdsl.similarity import SparseSimilarity
 
 
 def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarray:
-    """Return for each row of similarities the class that most of the k most similar points have.
+    """Return, for each row of similarities, the most frequent class of the k most similar points.
 
-    Points that are as similar as the k-th share the remaining votes, so the order of the points
-    does not matter. Of classes with equal votes the one with the larger sum of similarities of its
-    voters is taken, then the one with the lower label.
+    Points that are as similar as the k-th point share the remaining votes, so the order of the
+    points does not matter. Of classes with equal votes the class with the larger sum of
+    similarities of its voters is taken, and then the class with the lower label.
 
     Parameters
     ----------
@@ -35,7 +33,7 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
     y : array of shape (n,)
         Labels, at least two classes.
     k : int
-        Number of neighbours; n if that is less.
+        Number of neighbours; n if n is less than k.
 
     Returns
     -------
@@ -69,8 +67,8 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
 
 
 class NeighborError:
-    """Error of the k nearest neighbours as a function of the similarity alone (HDSL19 Table 3, k =
-    3). It is a monitor for :class:`FrankWolfe`.
+    """The error of k nearest neighbours on fixed data as a function of the similarity (HDSL19 Table
+    3, k = 3): a monitor for :class:`FrankWolfe`.
 
     Parameters
     ----------
@@ -81,7 +79,7 @@ class NeighborError:
     block_bytes : int
         Upper bound of the memory of a block of similarities.
     weights : array of shape (m,), optional
-        Weights of the new points, not negative: the error is the weighted mean. Equal if left out.
+        Non-negative weights of the new points: the error is a weighted mean. Equal if left out.
 
     Examples
     --------

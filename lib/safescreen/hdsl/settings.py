@@ -1,4 +1,4 @@
-"""What a training by Frank-Wolfe is told at its start."""
+"""The settings of a training by Frank-Wolfe."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from safescreen.hdsl.forward import FORWARD, exact
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The parameters of a :class:`~safescreen.hdsl.FrankWolfe`, which has checked them.
+    """The checked parameters of a :class:`~safescreen.hdsl.FrankWolfe`.
 
     Attributes
     ----------
     scale, forward, variant, line_search, loss, smoothing, batch
-        The domain, how steps are found, and what is minimised.
+        The domain, how steps are computed, and what is minimised.
     max_iter, max_seconds, tol, check_every, patience
         When to stop; `max_seconds` is infinite without a limit.
     random_state, progress
@@ -42,7 +42,7 @@ class Settings:
 
     @classmethod
     def of(cls, solver: Any) -> Self:
-        """Return the settings of a solver as they are now."""
+        """Return a copy of the present settings of a solver."""
         return cls(**{field.name: getattr(solver, field.name) for field in fields(cls)})
 
     @property
@@ -52,7 +52,9 @@ class Settings:
 
     @property
     def goal(self) -> float:
-        """The gap of an iteration at which the exact gap may end the training."""
+        """The training may end at this gap; an iteration with a gap above it does not ask for the
+        exact gap.
+        """
         if self.tol is not None:
             return self.tol
         return -math.inf if self.is_exact else 0.0

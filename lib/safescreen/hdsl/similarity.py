@@ -1,4 +1,4 @@
-"""What Frank-Wolfe learns: a similarity ``x'Mx'`` whose M is a convex combination of atoms with
+"""The result of Frank-Wolfe: a similarity ``x'Mx'`` whose M is a convex combination of atoms with
 four entries.
 """
 
@@ -25,9 +25,9 @@ class SparseSimilarity:
     atoms : int array of shape (k, 3)
         Rows (i, j, s): features i < j, and a sign s of -1 or +1.
     weights : array of shape (k,)
-        Positive, with the sum 1.
+        Positive weights, which add up to 1.
     scale : float
-        The lambda of the paper.
+        Size of the domain, the lambda of the paper.
     d : int
         Number of features of the data.
 
@@ -50,7 +50,7 @@ class SparseSimilarity:
 
     @property
     def features(self) -> np.ndarray:
-        """The features that some atom uses, sorted."""
+        """The features that the atoms use, sorted."""
         return np.unique(self.atoms[:, :2])
 
     def factor(self) -> sparse.csr_array:
@@ -65,7 +65,7 @@ class SparseSimilarity:
         )
 
     def to_sparse(self) -> sparse.coo_array:
-        """Return M, a COO array of shape (d, d) with at most 4k entries, each of them once."""
+        """Return M, a COO array of shape (d, d) with at most 4k entries, without duplicates."""
         weights = self.weights * self.scale
         i, j, sign = self.atoms.T
         entries = np.concatenate((weights, weights, sign * weights, sign * weights))
@@ -77,8 +77,8 @@ class SparseSimilarity:
         return M
 
     def transform(self, X: Any) -> sparse.csr_array:
-        """Return the points mapped by the factor, ``X L'``, a CSR array of shape (n, k). Dot
-        products of its rows are similarities.
+        """Return the points mapped by the factor, ``X L'``, a CSR array of shape (n, k). The dot
+        products of its rows are the similarities.
         """
         X = check_sparse_points(X)
         if X.shape[1] != self.d:
@@ -92,7 +92,7 @@ class SparseSimilarity:
         """Return the similarities of the rows of X1 and X2, a dense array of shape (n1, n2). If X2
         is left out, it is X1.
 
-        Cost: that of the product ``(X1 L')(X2 L')'``.
+        Cost: the product ``(X1 L')(X2 L')'``.
         """
         left = self.transform(X1)
         right = left if X2 is None else self.transform(X2)

@@ -1,4 +1,4 @@
-"""What an iteration of Frank-Wolfe computes: directions, certificates and steps."""
+"""The computations of an iteration of Frank-Wolfe: directions, certificates and steps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from safescreen.hdsl.settings import Settings
 from safescreen.hdsl.similarity import SparseSimilarity
 
 LARGEST_MARGIN = 1e120
-"""Largest product of the scale and a squared entry of X."""
+"""Largest product of the scale and a squared entry of X that is accepted."""
 
 
 class Iterate(NamedTuple):
-    """An iterate, which is never changed: a step returns the next one, so that Ctrl-C finds atoms
-    and margins that belong together.
+    """An iterate, which never changes: a step returns the next iterate. So after Ctrl-C atoms and
+    margins belong together.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Directions(NamedTuple):
     forward : Direction
         The atom to move to.
     gap : float
-        Its slope ``<G, M - B>``, the Frank-Wolfe gap.
+        The slope ``<G, M - B>`` of the forward direction to the atom B, the Frank-Wolfe gap.
     place : int
         Place of the active atom to move away from.
     away_gap : float
-        Its slope ``<G, B - M>``.
+        The slope ``<G, B - M>`` of the direction away from this atom B.
     """
 
     forward: Direction
@@ -57,15 +57,15 @@ class Directions(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A way for weight to move, to the atom `to` from the active atom at `place`; None stands for
-    all active atoms, in proportion.
+    """A move of weight to the atom `to` from the active atom at `place`. None stands for all active
+    atoms, in proportion.
 
     Attributes
     ----------
     kind, to_the_end : str
-        What a step is called, see :class:`FrankWolfeIteration`, and one of the size `top`.
+        The name of a step, see :class:`FrankWolfeIteration`, and its name if its size is `top`.
     top : float
-        Largest size.
+        Largest size of the step.
     to : tuple or None
         Places of two features, and a sign.
     place : int or None
@@ -87,8 +87,8 @@ class Step(NamedTuple):
 
 
 class Training:
-    """The objective of Frank-Wolfe, and what is done at an iterate. Nothing of it changes but the
-    random generator.
+    """The objective of Frank-Wolfe, and the computations at an iterate. Only the random generator
+    changes in the course of a training.
     """
 
     def __init__(self, settings: Settings, constraints: Constraints):
@@ -114,7 +114,7 @@ class Training:
         self.search = LINE_SEARCHES[settings.line_search]
 
     def first(self, start: SparseSimilarity | None = None) -> Iterate:
-        """Return the iterate of a similarity, or one random atom."""
+        """Return the iterate of a similarity, or of a random atom if there is no start."""
         constraints = self.constraints
         if start is None:
             first, second = sorted(
@@ -133,7 +133,9 @@ class Training:
         return iterate
 
     def at(self, active: AtomSet) -> Iterate:
-        """Return the iterate of an active set, with ``u_t = <A_t, M>`` from its atoms; O(k T)."""
+        """Return the iterate of an active set. The margins ``u_t = <A_t, M>`` are computed from its
+        k atoms, in O(k T).
+        """
         u = np.zeros(self.T)
         for atom, weight in zip(active.atoms.tolist(), active.weights, strict=True):
             u += weight * self._scores_of(atom)
@@ -150,7 +152,7 @@ class Training:
         return slopes if self.factors is None else self.factors * slopes
 
     def directions(self, iterate: Iterate) -> Directions:
-        """Return the directions, for all constraints or for a batch."""
+        """Return the directions, computed from all constraints or from a batch."""
         slopes = self.slopes(iterate)
         batch = self.settings.batch
         if batch is not None:
@@ -173,8 +175,8 @@ class Training:
         )
 
     def exact_gap(self, iterate: Iterate) -> float:
-        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper
-        bound of ``f(M) - f*``.
+        """Return the maximum of ``<G, M - B>`` over all atoms B, where G is the gradient for all
+        constraints. It is an upper bound of ``f(M) - f*``.
         """
         slopes = self.slopes(iterate)
         self.constraints.set_slopes(slopes)
@@ -198,7 +200,7 @@ class Training:
         return Step(Iterate(active, u + change), kind, size)
 
     def _move(self, active: AtomSet, directions: Directions) -> Move:
-        """Return which weight to move: forward, away, or pairwise."""
+        """Return the move to make: forward, away or pairwise."""
         variant = self.settings.variant
         atom = directions.forward.atom
         place = directions.place
@@ -212,7 +214,9 @@ class Training:
         return Move("pairwise", "swap", 0.0 if is_same else weight, to=atom, place=place)
 
     def similarity(self, iterate: Iterate) -> SparseSimilarity:
-        """Return an iterate in the features of X, with its atoms sorted by them."""
+        """Return the similarity of an iterate, in the features of X. Its atoms are sorted by their
+        features.
+        """
         active = iterate.active
         constraints = self.constraints
         atoms = active.atoms.copy()
@@ -222,5 +226,5 @@ class Training:
         return SparseSimilarity(atoms[order], weights[order], self.settings.scale, constraints.d)
 
     def _scores_of(self, atom):
-        """Return ``<A_t, B>`` of an atom."""
+        """Return ``<A_t, B>`` for an atom B."""
         return self.constraints.atom_scores(*atom, self.settings.scale)

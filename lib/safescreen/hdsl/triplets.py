@@ -1,5 +1,5 @@
-"""Triplet constraints of labelled points: x should be more similar to y, of its class, than to z,
-of another class.
+"""Triplet constraints of labelled points: x should be more similar to a point y of its class than
+to a point z of another class.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def nearest_triplets(
         Labels, at least two classes.
     n_targets, n_impostors : int
         Number of the most similar points of the same class, and of other classes. Of equally
-        similar points the one with the lower index is taken. If there are fewer points, all of them
-        are taken.
+        similar points, points with lower indices are taken first. If there are fewer points, all of
+        them are taken.
     block_bytes : int
         Upper bound of the memory of a block of dot products.
 
@@ -48,8 +48,8 @@ def nearest_triplets(
 
     Notes
     -----
-    Cost: that of ``X X'``, block by block. There are never n x n numbers at once, and no array has
-    the length d.
+    Cost: the product ``X X'``, computed block by block. No n x n array and no array of length d is
+    made.
 
     Examples
     --------
@@ -80,11 +80,11 @@ def nearest_triplets(
 def random_triplets(
     y: ArrayLike, n_per_point: int = 20, random_state: int | np.random.Generator = 0
 ) -> np.ndarray:
-    """Return random triplets: for every x, y of its class and z of another class are drawn
-    uniformly and independently.
+    """Return random triplets. For every x, a point y of its class and a point z of another class
+    are drawn uniformly and independently.
 
-    HDSL19 section 5.2.1, which draws 20 triplets a point on dexter. A triplet may be drawn more
-    than once.
+    HDSL19 section 5.2.1, where 20 triplets are drawn for each point of dexter. A triplet may be
+    drawn more than once.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def default_scale(X: Any, triplets: ArrayLike) -> float:
     Returns
     -------
     float
-        1 if the median below is 0.
+        The scale; 1 if the median in the notes is 0.
 
     Notes
     -----
