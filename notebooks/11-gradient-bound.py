@@ -422,7 +422,8 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
 figures.show(
     "Curves show the radii of the balls against the iteration, on a logarithmic axis. With an "
     f"active constraint (left) the radii change as follows: "
-    f"{figures.ends(radii[titles[0]], '{:.1g}')}. Without a constraint (right) the balls are equal: "
+    f"{figures.ends(radii[titles[0]], '{:.1g}')}. "
+    "Without a constraint (right) the balls are equal: "
     f"{figures.ends(radii[titles[1]], '{:.1g}')}."
 )
 

@@ -244,7 +244,7 @@ def random_problem(kind, gamma, rng):
     terms = ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric")
     return ss.Problem(terms, ss.SmoothedHinge(gamma))
 
-
+# %%
 def random_reference(kind, repeat, rng):
     """Return a problem, lam0, a feasible x near the solution and a dual point.
 

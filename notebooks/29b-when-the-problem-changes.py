@@ -259,7 +259,7 @@ def put_back(rng, family):
         outside[name] = is_outside(new, x0, shift, lam)
     return outside, lam
 
-
+# %%
 def with_kinks(rng, terms, lam):
     """Solve for the hinge with old and new weights; return which balls lose the solution."""
     old_problem = ss.Problem(terms(None), ss.Hinge())

@@ -215,7 +215,7 @@ def measured_paths(problem, products, grid, draw):
                 curves.append(curve)
     return {"results": pd.DataFrame(rows), "per_lam": pd.concat(curves)}
 
-
+# %%
 def of_draw(draw):
     """Return the tables of a draw, the first draw with the times of a pass and a screening."""
     sample = path_runs.draw(dataset, fraction, seed + draw)
