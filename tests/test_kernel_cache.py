@@ -165,6 +165,34 @@ def test_a_kernel_is_compiled_anew_when_something_that_it_uses_has_changed(fresh
     assert kernel(X) == result and not is_loaded(kernel)
 
 
+RECORD = """
+from typing import NamedTuple
+from safescreen._numba import njit
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+@njit
+def outer(pairs):
+    return pairs[0].high - pairs[0].low
+"""
+
+
+def test_a_kernel_is_compiled_anew_when_fields_of_its_argument_have_changed_places(fresh):
+    fresh("outer", SOURCES["outer"], RECORD)
+    for changed in (False, True):
+        if changed:
+            fresh("outer", "low: float\n    high: float", "high: float\n    low: float")
+        module = sys.modules["outer"]
+        assert module.outer((module.Interval(low=1.0, high=3.0),)) == 2.0
+        assert not is_loaded(module.outer)
+    fresh()
+    module = sys.modules["outer"]
+    assert module.outer((module.Interval(low=1.0, high=3.0),)) == 2.0
+    assert is_loaded(module.outer)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -208,6 +208,9 @@ class _Cache(FunctionCache):
         self._impl_class = functools.partial(_Implementation, locator=_Locator(kernel, folder))
         super().__init__(kernel.py_func)
 
+    def _index_key(self, sig, codegen):
+        return (*super()._index_key(sig, codegen), _fields(getattr(sig, "args", sig)))
+
     def _load_overload(self, sig, target_context):
         try:
             return super()._load_overload(sig, target_context)
@@ -223,6 +226,17 @@ class _Cache(FunctionCache):
             super().save_overload(sig, data)
         except OSError as error:
             _warn_once(f"{self._folder} cannot be written ({error.strerror or error})")
+
+
+def _fields(argument_types):
+    """Return the fields of all records among types, which numba compares without their names: a
+    kernel reads a field by its place.
+    """
+    return tuple(
+        (getattr(one, "fields", ()), _fields(one.types))
+        for one in argument_types
+        if isinstance(one, numba.types.BaseTuple)
+    )
 
 
 class _NoCache(NullCache):
