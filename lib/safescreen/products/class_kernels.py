@@ -1,9 +1,10 @@
 """Compiled loops for products of lists that are not stored. All points are in the order of their
 classes, and the classes are the lists.
 
-An array W has one row for each anchor and one column for each point. It holds first the values of
-pairs, then their weights, which are negative for pairs of one class. The anchor of row m is point
-``rows[m]``, and its class is ``lows[m]:highs[m]``; ``place`` is the tuple ``(rows, lows, highs)``.
+An array W has one row for each anchor and one column for each point. It first holds the values of
+the pairs. They are overwritten by the weights of the pairs, which are negative for pairs of one
+class. The anchor of row m is point ``rows[m]``, and its class is ``lows[m]:highs[m]``; ``place`` is
+the tuple ``(rows, lows, highs)``.
 """
 
 import numpy as np
@@ -24,8 +25,8 @@ GROUP = 4
 
 @njit
 def multiply_columns(A, B, C, start, stop):
-    """Compute ``C[:, start:stop] += A @ B[:, start:stop]``. Every entry is summed in the same
-    order, whatever the columns are.
+    """Compute ``C[:, start:stop] += A @ B[:, start:stop]``. The order of summation of an entry does
+    not depend on the range of columns.
     """
     n, d = A.shape
     for left in range(start, stop, TILE):
@@ -59,15 +60,17 @@ def multiply_columns(A, B, C, start, stop):
 
 @Shared
 def multiply_add(A, B, C):
-    """Compute ``C += A @ B``. Every entry is summed in the same order for any number of threads."""
+    """Compute ``C += A @ B``. The order of summation of an entry does not depend on the number of
+    threads.
+    """
     for t in prange((C.shape[1] + SPAN - 1) // SPAN):
         multiply_columns(A, B, C, t * SPAN, min((t + 1) * SPAN, C.shape[1]))
 
 
 @njit
 def copy(source, first, target, start, count):
-    """Copy `count` numbers. An assignment of slices does that too; with the text of its error, it
-    takes two seconds to compile.
+    """Copy `count` numbers from one array to another. An assignment of slices would take two
+    seconds to compile, because it contains the text of an error.
     """
     for j in range(count):
         target[start + j] = source[first + j]
@@ -75,8 +78,8 @@ def copy(source, first, target, start, count):
 
 @njit
 def join_row(row, i, low, high, same_weights, other_weights, norms):
-    """Write the weights of the pairs of an anchor into its row; return
-    ``sum |row_j| (|x_i| + |x_j|)^2``.
+    """Write the weights of the pairs of an anchor into its row, and return
+    ``sum_j |row_j| (|x_i| + |x_j|)^2``.
     """
     copy(other_weights, 0, row, 0, low)
     copy(other_weights, low, row, high, row.size - high)
@@ -93,7 +96,7 @@ def join_row(row, i, low, high, same_weights, other_weights, norms):
 
 @njit
 def sum_some(W, place, norms, costs, near, first, last, sums):
-    """Do for the rows ``first:last`` what :func:`sum_rows` does."""
+    """Do the work of :func:`sum_rows` for the rows ``first:last``."""
     tau, gamma, bits = costs
     n = W.shape[1]
     a = np.empty(n)
@@ -124,10 +127,10 @@ def sum_some(W, place, norms, costs, near, first, last, sums):
 
 @Shared
 def sum_rows(W, place, norms, costs, near, sums):
-    """Turn values into weights, and fill ``sums[m]`` as :func:`product_sums` says; its last entry
-    is the scale of the error.
+    """Replace the values of the pairs by their weights, and write the sums of :func:`product_sums`
+    for each anchor m into ``sums[m]``. The last entry of ``sums[m]`` is the scale of the error.
 
-    If there are 0 bits, the weights are those of ``sum_t a_t``, whatever the values are.
+    If the number of bits is 0, write the weights of ``sum_t a_t``, and do not read the values.
     """
     for t in prange((W.shape[0] + GROUP - 1) // GROUP):
         last = min((t + 1) * GROUP, W.shape[0])

@@ -1,4 +1,6 @@
-"""Products of lists that are not stored: the class of an anchor, and all other points."""
+"""Products of lists that are not stored: all points of the class of an anchor, and all other
+points.
+"""
 
 import numpy as np
 
@@ -13,10 +15,10 @@ BLOCK_BYTES = 1 << 26
 
 class ClassProducts:
     """The products of the lists of some anchors, where the lists are all points of the anchor's
-    class and all other points; O(n d + a block x n) memory.
+    class and all other points. Memory: O(n d), and one row of n numbers for each anchor of a block.
 
-    With ``a_i = x_i' M x_i`` the values are ``a_i + a_j - 2 x_i' M x_j``. They are computed by
-    products of matrices, one block of anchors at a time.
+    With ``a_i = x_i' M x_i`` the value of a pair is ``a_i + a_j - 2 x_i' M x_j``. The values are
+    computed by products of matrices, for one block of anchors at a time.
     """
 
     n_bytes = 0
@@ -49,12 +51,13 @@ class ClassProducts:
         self._farthest = same**2 + other**2
         self.serial = rows.size * n * (points.d + 20) < SERIAL_WORK
         self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
-        # an entry of X'W and a degree are sums over the anchors; the last product has length n
+        # an entry of X'W, or a degree, is a sum over the anchors; the dot products of the last
+        # product have length n
         self.length = n + rows.size + 24
 
     @property
     def lists(self):
-        """The :class:`AnchorLists`, which are made anew; O(pairs)."""
+        """The :class:`AnchorLists`. They are made at each call, in O(pairs)."""
         same = []
         other = []
         for i, low, high in zip(*self._place, strict=True):
@@ -63,8 +66,8 @@ class ClassProducts:
         return AnchorLists.of(same, other)
 
     def farthest(self):
-        """Return for each anchor an upper bound of ``(|x_i| + |x_j|)^2`` over its one list plus one
-        over its other list.
+        """Return, for each anchor i, an upper bound of ``(|x_i| + |x_j|)^2 + (|x_i| + |x_l|)^2``
+        over the points j of its first list and l of its second list.
         """
         return self._farthest
 
@@ -99,8 +102,8 @@ class ClassProducts:
         return widest
 
     def _values(self, x):
-        """Yield for each block of anchors an array W of the values of its pairs, and the places of
-        the anchors; the values are not set if x is None.
+        """Yield, for each block of anchors, an array W of the values of its pairs, and the places
+        of the anchors. If x is None, the values are not set.
         """
         XT = self._XT
         W = np.empty((min(self._step, self.anchors.size), self.points.n))
@@ -121,7 +124,7 @@ class ClassProducts:
 
     def _close(self, products, degrees):
         """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W.
-        Each row of W sums to 0, since each triplet does.
+        Each row of W sums to 0, since the weights of a triplet do.
         """
         XT = self._XT
         if self.points.diagonal:

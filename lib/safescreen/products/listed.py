@@ -6,19 +6,19 @@ from safescreen.products import listed_kernels as kernels
 from safescreen.terms.neighbors import AnchorLists
 
 SERIAL_WORK = 2_000_000
-"""Below this number of operations it costs more to start threads than they gain."""
+"""Below this number of operations, starting threads costs more than they save."""
 
 
 class ListedProducts:
-    """The products of the :class:`AnchorLists` of some anchors; O(pairs) memory and time.
+    """The products of the :class:`AnchorLists` of some anchors. Memory and time: O(pairs).
 
-    If the points hold repeated points once, equal anchors with equal lists are computed once;
-    `copies` is their number.
+    If the points are merged, equal anchors with equal lists are computed once, and `copies` is the
+    number of such anchors.
     """
 
     def __init__(self, points, anchors, lists):
         p, q = lists.sizes
-        used = (p > 0) & (q > 0)  # the lists of any other anchor are empty
+        used = (p > 0) & (q > 0)  # the lists of the other anchors are empty
         self.points = points
         self.anchors = np.ascontiguousarray(anchors[used])
         same_ptr, other_ptr = (
@@ -46,12 +46,14 @@ class ListedProducts:
         self._bounds[0] = 0
         self._bounds[-1] = rows.size
         self.serial = n_pairs * (points.d + 20) < SERIAL_WORK
-        # a row of Y is a sum over a row of pairs, over anchors and over chunks; X'Y has dot
+        # a row of Y is a sum over the pairs of a point, over anchors and over chunks; X'Y has dot
         # products of length n
         self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 25
 
     def _merge(self):
-        """Set the rows of distinct anchors, their lists of rows, and their numbers of copies."""
+        """Set the rows of the distinct anchors, their lists as rows, and their numbers of
+        copies.
+        """
         self._rows = self.anchors
         self._distinct = self.lists
         self.copies = np.ones(self.anchors.size, dtype=np.int64)
@@ -73,12 +75,12 @@ class ListedProducts:
 
     @property
     def n_bytes(self):
-        """Bytes of memory of the lists."""
+        """Number of bytes of the lists."""
         return 4 * (self.lists.same.size + self.lists.other.size)
 
     def farthest(self):
-        """Return for each anchor an upper bound of ``(|x_i| + |x_j|)^2`` over its one list plus one
-        over its other list.
+        """Return, for each anchor i, an upper bound of ``(|x_i| + |x_j|)^2 + (|x_i| + |x_l|)^2``
+        over the points j of its first list and l of its second list.
         """
         if self.anchors.size == 0:
             return np.zeros(0)
@@ -122,7 +124,7 @@ class ListedProducts:
         return float(np.max(farthest - nearest))
 
     def _values(self, rows, ptr, members):
-        """Return the values of the pairs of all anchors with the members of their lists."""
+        """Return the values of the pairs (anchor, member of its list) of all anchors."""
         values = np.empty(members.size)
         kernels.pair_values(rows.X, rows.Z, self._rows, ptr, members, values)
         return values
@@ -134,7 +136,7 @@ class ListedProducts:
 
 
 def _sorted_rows(rows, ptr, members):
-    """Return the rows of the members of each list, sorted."""
+    """Return, for each list, the sorted rows of its members."""
     owners = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
     of_members = rows[members]
     return np.split(of_members[np.lexsort((of_members, owners))], ptr[1:-1])

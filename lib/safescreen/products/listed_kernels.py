@@ -1,6 +1,6 @@
 """Compiled loops for products of stored lists: pair values and weighted sums of pairs.
 
-Kernels fill the arrays that are named last.
+A kernel writes its results into its last arguments.
 """
 
 from typing import NamedTuple
@@ -13,8 +13,8 @@ from safescreen.terms._triplet_kernels import add_pair, pair_value
 
 
 class Rows(NamedTuple):
-    """Points in the form that kernels take: X, whose differences are taken; ``Z = X M`` for values
-    in the metric M; upper bounds of the `norms`; and whether the metric is diagonal.
+    """The points for kernels: X; ``Z = X M``, for values in the metric M; upper bounds of the
+    `norms`; and whether the metric is diagonal.
     """
 
     X: np.ndarray
@@ -38,7 +38,7 @@ class Lists(NamedTuple):
 
 @njit
 def row_values(X, Z, i, points, out):
-    """``out[p] = (x_i - x_j)' (z_i - z_j)``, ``j = points[p]``."""
+    """Write ``out[p] = (x_i - x_j)' (z_i - z_j)`` with ``j = points[p]``."""
     products = np.empty(X.shape[1])
     for p in range(points.size):
         j = points[p]
@@ -47,7 +47,9 @@ def row_values(X, Z, i, points, out):
 
 @njit
 def pair_values(X, Z, anchors, ptr, points, out):
-    """Write the values of all pairs (anchor, point); an anchor has one row of `ptr`."""
+    """Write the values of all pairs (anchor, point). The points of anchor m are
+    ``points[ptr[m]:ptr[m + 1]]``.
+    """
     for m in range(anchors.size):
         start = ptr[m]
         stop = ptr[m + 1]
@@ -88,8 +90,8 @@ def add_anchor(X, norms, i, same, same_weights, other, other_weights, copies, di
 
 @njit
 def anchor_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights, space, sums):
-    """Run :func:`product_sums` on the values of the two lists of an anchor, the shorter one first;
-    `a` and `b` may change their signs.
+    """Run :func:`product_sums` on the values of the two lists of an anchor, with the shorter list
+    first. `a` and `b` may be overwritten by their negatives.
     """
     if p <= q:
         product_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights, space, sums)
@@ -103,7 +105,9 @@ def anchor_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights,
 
 @njit
 def longest(lists, first, last):
-    """Return the lengths of the longest lists of the anchors ``first:last``; at least 1."""
+    """Return the lengths of the longest first list and of the longest second list of the anchors
+    ``first:last``. The lengths are at least 1.
+    """
     p_max, q_max = 1, 1
     for m in range(first, last):
         p_max = max(p_max, lists.same_ptr[m + 1] - lists.same_ptr[m])

@@ -1,14 +1,15 @@
 """Sums of the loss over one product of two lists, without visiting its pairs.
 
-The slack of a triplet is ``tau + s - t``, with one number `s` from the shorter and one number `t`
-from the longer of the two lists of an anchor. The shorter list is sorted into buckets of equal
-width. For each entry of the longer list, two places are looked up there: where it begins to cost,
-and where its cost becomes linear. The slacks between them are in the *band*, where the cost is
-quadratic; the slacks beyond are linear. Both are summed by differences of prefix sums.
+The slack of a triplet is ``tau + s - t``, with a number `s` from the shorter list of an anchor and
+a number `t` from the longer list. The shorter list is sorted into buckets of equal width. For each
+entry of the longer list, two places in the sorted list are looked up: the place where the loss
+begins to be positive, and the place where it becomes linear. The slacks between the two places are
+in the *band*, where the loss is quadratic. The slacks beyond the second place are linear.
+Differences of prefix sums give the sums over the two kinds of slacks.
 
 The numbers are rounded once, to multiples of a power of two. So counts and sums are sums of
-*integers*: they do not cancel, and their order does not matter. The weights of both lists then
-belong, exactly, to one and the same set of dual variables ``clip(slack/gamma, 0, 1)``.
+*integers*, which are exact in any order. The weights of both lists then belong, exactly, to one and
+the same set of dual variables ``clip(slack/gamma, 0, 1)``.
 
 The steps of :func:`product_sums` are compiled into it. Calls would cost 3 to 13 % for lists of up
 to 100 numbers.
@@ -22,24 +23,27 @@ import numpy as np
 from safescreen._numba import njit
 
 FINER = 1
-"""There are ``2**FINER`` buckets per entry, up to twice as many; with more buckets a number is
-found faster.
+"""There are ``2**FINER`` to ``2**(FINER + 1)`` buckets per entry. With more buckets a number is
+looked up faster.
 """
 
 FAR = 2**62
-"""Above every number."""
+"""An integer above every number of a list."""
 
 KEYS, SORTED, STARTS, SUMS, WRAPPED, JOINED, MOVED, LINEAR = range(8)
 """Rows of the array of :func:`room` that belong to the shorter list.
 
-Its sorted numbers with and without their places; the places where buckets begin; sums of the
-numbers in front of a place, and of their squares modulo 2^64; and how many more slacks are in the
-band from a place on, by how much the sum of their T is larger, and how many more slacks are linear.
+`KEYS` are its sorted numbers with their places in the list, and `SORTED` its sorted numbers.
+`STARTS` are the places where buckets begin. `SUMS` are the sums of the numbers before a place, and
+`WRAPPED` the sums of their squares modulo 2^64. The last three rows are changes at a place: of the
+number of slacks in the band (`JOINED`), of the sum of their T (`MOVED`), and of the number of
+linear slacks (`LINEAR`).
 """
 
 ENTRIES, NUMBERS, FIRSTS, LASTS = range(8, 12)
-"""Rows that belong to the longer list: its entries that are neither zero nor linear against all of
-the shorter one, the numbers T that they stand for, and where their bands begin and end.
+"""Rows that belong to the longer list. `ENTRIES` are its entries whose slacks with the shorter list
+are neither all zero nor all linear. `NUMBERS` are the numbers T of these entries. `FIRSTS` and
+`LASTS` are the places where their bands begin and end.
 """
 
 
@@ -54,8 +58,8 @@ class SlackCosts(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A grid: the multiples of `unit`, a power of two, counted from `center`; `scale` is
-    ``1/unit``.
+    """The grid of the numbers ``center + k unit`` with integers k. `unit` is a power of two, and
+    `scale` is ``1/unit``.
     """
 
     center: float
@@ -64,8 +68,8 @@ class Grid(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """Where a sorted number S is: in the bucket ``(S - least) >> fine``, which holds fewer than
-    ``2**rounds`` numbers. A key is ``(S << shift) | place``.
+    """The buckets of sorted numbers. A number S is in the bucket ``(S - least) >> fine``, which
+    holds fewer than ``2**rounds`` numbers. A key is ``(S << shift) | place``.
     """
 
     least: int
@@ -75,8 +79,9 @@ class Buckets(NamedTuple):
 
 
 class Band(NamedTuple):
-    """The slacks from 0 to `gamma`, in units of a grid below `step`. The dual variable is the slack
-    in units times `inverse`. Slacks up to `near`, in units up to `farthest`, count as near 0.
+    """The band of the loss: the slacks from 0 to `gamma`, which are integers below `step` in units
+    of a grid. The dual variable is `inverse` times the slack in units. Slacks of at most `near`, or
+    `farthest` in units, count as near 0.
     """
 
     gamma: float
@@ -88,12 +93,11 @@ class Band(NamedTuple):
 
 @njit
 def room(p, q):
-    """Return an array of integers with named rows, and one for sums of squares.
-    :func:`product_sums` works in them on lists of up to p and q numbers; p belongs to the shorter
-    one.
+    """Return the two work arrays of :func:`product_sums`: integers with named rows, and sums of
+    squares. The shorter list may have up to p numbers, and the longer list up to q.
 
-    All integers are in one array: with several, counting their references would take half of the
-    time that two lists of three numbers take.
+    All integers are in one array. With several arrays, counting their references would take half of
+    the time that two lists of three numbers take.
     """
     return np.empty((12, max(4 * p + 2, q)), dtype=np.int64), np.empty(p + 1)
 
@@ -120,13 +124,13 @@ def sort_keys(work, start, stop):
 
 @njit
 def extremes(values, size):
-    """Return the smallest and the largest of ``values[:size]``, NaN if one of them is NaN.
+    """Return the smallest and the largest of ``values[:size]``, or NaN if a value is NaN.
 
-    It keeps four of each, so that no comparison waits for the one before.
+    The loop keeps four minima and four maxima, so that no comparison waits for the one before.
     """
     n_numbers = 0
     for r in range(size):
-        n_numbers += values[r] == values[r]  # only a NaN differs from itself
+        n_numbers += values[r] == values[r]  # only NaN differs from itself
     if n_numbers < size:
         return np.nan, np.nan
     a, b, c, d = values[0], values[0], values[0], values[0]
@@ -157,7 +161,7 @@ def bits_above(n, least):
 
 @njit(inline="always")
 def buckets_for(p, low, high, grid):
-    """Return the :class:`Buckets` of p numbers from `low` to `high`, before they are sorted."""
+    """Return the :class:`Buckets` for p numbers from `low` to `high` that are not sorted yet."""
     shift = bits_above(p - 1, 1)
     least = np.int64(np.rint((low - grid.center) * grid.scale))
     extent = np.int64(np.rint((high - grid.center) * grid.scale)) - least
@@ -167,8 +171,8 @@ def buckets_for(p, low, high, grid):
 
 @njit(inline="always")
 def sort_by_buckets(s, p, grid, buckets, work):
-    """Fill `STARTS` and `KEYS` with the sorted numbers ``S = (s - center) scale``, rounded. Return
-    the buckets with the number of bits of their sizes.
+    """Sort the rounded numbers ``S = (s - center) scale``: write their `KEYS`, and the `STARTS` of
+    the buckets. Return the buckets with `rounds`, the number of bits of the largest bucket size.
     """
     least, fine, rounds, shift = buckets
     n_buckets = np.int64(1) << (shift + FINER)
@@ -192,8 +196,8 @@ def sort_by_buckets(s, p, grid, buckets, work):
 
 @njit(inline="always")
 def add_up(p, buckets, work, squares):
-    """Write the numbers without their places one after the other, and large numbers after them.
-    Fill the sums of the numbers in front of each place, and set the changes at all places to 0.
+    """Write the `SORTED` numbers, and large numbers after them. Write the sums of the numbers
+    before each place, and set the changes at all places to 0.
     """
     work[SUMS, 0] = 0
     work[WRAPPED, 0] = 0
@@ -213,8 +217,9 @@ def add_up(p, buckets, work, squares):
 
 @njit(inline="always")
 def spread_weights(p, shift, n_linear, inverse, work, s_weights):
-    """Fill ``s_weights[:p]``. The weight of a number S of the shorter list is ``n_linear`` plus the
-    sum of ``(S - T)/width`` over the T in whose band S lies.
+    """Write ``s_weights[:p]``. The weight of a number S of the shorter list is the number of its
+    linear slacks plus the sum of ``(S - T)/width`` over the T in whose band S lies. `n_linear`
+    entries of the longer list are linear for every S.
     """
     mask = (np.int64(1) << shift) - 1
     n_band = np.int64(0)
@@ -235,12 +240,12 @@ def spread_weights(p, shift, n_linear, inverse, work, s_weights):
 
 @njit(inline="always")
 def set_apart(t, q, p, lowest, highest, center, band, work, t_weights):
-    """List the entries of the longer list that are neither zero nor linear against all p numbers of
-    the shorter one, and set the weights of the others. The slacks of an entry t run from
-    ``lowest - t`` to ``highest - t``.
+    """List the entries of the longer list whose slacks with the p numbers of the shorter list are
+    neither all zero nor all linear, and set the weights of the other entries. The slacks of an
+    entry t run from ``lowest - t`` to ``highest - t``.
 
-    Return the number of listed entries, the number of linear ones, and the loss of the latter
-    without the sum of the shorter list: ``sum p (tau + center - t - gamma/2)``.
+    Return the number of listed entries, the number of linear entries, and the loss of the linear
+    entries without the sum of the shorter list: ``sum p (tau + center - t - gamma/2)``.
     """
     n_listed = 0
     n_linear = 0
@@ -260,8 +265,8 @@ def set_apart(t, q, p, lowest, highest, center, band, work, t_weights):
 
 @njit(inline="always")
 def count_below(limit, buckets, work):
-    """Return how many of the sorted S are below `limit`, by a bisection without branches in its
-    bucket. At least as many large numbers follow the bucket.
+    """Return how many of the sorted S are below `limit`, by a bisection without branches in one
+    bucket. The bisection may read beyond the last number, where `FAR` is stored.
     """
     last = np.int64(1) << (buckets.shift + FINER)
     at = work[STARTS, min(max((limit - buckets.least) >> buckets.fine, 0), last)]
@@ -278,7 +283,7 @@ def find_bands(t, n_listed, tau, grid, step, buckets, work):
     """
     for m in range(
         n_listed
-    ):  # the loops are short, so the processor works at several rounds at once
+    ):  # the inner loops are short, so the processor executes several iterations at once
         T = np.int64(np.rint(((t[work[ENTRIES, m]] - tau) - grid.center) * grid.scale))
         work[NUMBERS, m] = T
         work[FIRSTS, m] = count_below(T + 1, buckets, work)
@@ -287,11 +292,11 @@ def find_bands(t, n_listed, tau, grid, step, buckets, work):
 
 @njit(inline="always")
 def sums_of_band(first, last, T, work, squares):
-    """Return ``sum_r (S_r - T)`` and ``sum_r (S_r - T)^2`` over the places ``first:last``, both
-    exactly.
+    """Return ``sum_r (S_r - T)`` and ``sum_r (S_r - T)^2`` over the places ``first:last``. The two
+    sums are exact.
 
-    For the second sum, integers that wrap around have the last 64 bits, and floating-point numbers
-    have the first ones.
+    The last 64 bits of the second sum come from integers that wrap around, and its first bits from
+    floating-point numbers.
     """
     n = last - first
     total = work[SUMS, last] - work[SUMS, first]
@@ -304,8 +309,8 @@ def sums_of_band(first, last, T, work, squares):
 
 @njit(inline="always")
 def count_near(work, p, T, first, farthest):
-    """Return how many of the sorted ``S[:p]`` are at most `farthest` away from T; those above T
-    begin at the place `first`.
+    """Return how many of the sorted ``S[:p]`` are at most `farthest` away from T. The numbers above
+    T begin at the place `first`.
     """
     count = 0.0
     r = first
@@ -321,14 +326,14 @@ def count_near(work, p, T, first, farthest):
 
 @njit(inline="always")
 def sum_bands(n_listed, p, band, unit, loss, work, squares, t_weights):
-    """Return sums over the listed entries, with `loss` added to the first: the loss, the dual
-    variables, their squares, ``slack - slack^2/gamma`` over the bands in units, and how many slacks
-    count as near 0.
+    """Return sums over the listed entries: the loss, to which `loss` is added; the dual variables;
+    their squares; ``slack - slack^2/gamma`` over the bands, in units; and at least the number of
+    slacks that count as near 0.
 
     Let n slacks of an entry be linear, let the slacks in its band sum to A, and their squares to B.
     Then its dual variables sum to ``n + A/gamma``, their squares to ``n + B/gamma^2``, and its loss
-    is ``(sum of the linear slacks) - n gamma/2 + B/(2 gamma)``. The weights of the entries are
-    written, and the changes that :func:`spread_weights` adds up.
+    is ``(sum of the linear slacks) - n gamma/2 + B/(2 gamma)``. The function writes the weights of
+    the entries, and the changes that :func:`spread_weights` adds up.
     """
     alpha_sum = 0.0
     alpha_square = 0.0
@@ -366,14 +371,16 @@ def sum_bands(n_listed, p, band, unit, loss, work, squares, t_weights):
 
 @njit(inline="always")
 def grid_for(bottom, top, bits):
-    """Return the :class:`Grid` on which the numbers from `bottom` to `top` have so many bits."""
+    """Return the :class:`Grid` on which the numbers from `bottom` to `top` have `bits` bits."""
     exponent = min(bits - math.frexp(top - bottom)[1], 1000)
     return Grid(0.5 * bottom + 0.5 * top, math.ldexp(1.0, -exponent), math.ldexp(1.0, exponent))
 
 
 @njit(inline="always")
 def band_on(grid, gamma, near):
-    """Return the :class:`Band` of a loss on a grid; `near` is wider there by two roundings."""
+    """Return the :class:`Band` of a loss on a grid; On the grid `near` is enlarged by two
+    roundings.
+    """
     width = gamma * grid.scale
     inverse = 1.0 / width if width > 0.0 else 0.0
     step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))
@@ -385,22 +392,23 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
     """Add up the loss and its dual variables over the product of the lists ``s[:p]`` and ``t[:q]``,
     with the slacks ``tau + s - t``.
 
-    ``s_weights[:p]`` and ``t_weights[:q]`` are filled with the sums of the dual variables of each
-    entry. Five numbers are added to ``sums``: the loss; the dual variables; their squares; `near`
-    times at least the number of slacks in ``[-near, gamma)`` or ``[-near, near]``, 0 if `near` is
-    0; and the sum of ``slack - slack^2/gamma`` over the slacks in ``[0, gamma]``. `space` is that
-    of :func:`room`. Entries are rounded to multiples of ``2**(1 - bits)`` of their range.
+    The sums of the dual variables of each entry are written into ``s_weights[:p]`` and
+    ``t_weights[:q]``. Five numbers are added to ``sums``: the loss; the dual variables; their
+    squares; `near` times a bound of the number of slacks in the union of ``[-near, gamma)`` and
+    ``[-near, near]``, 0 if `near` is 0; and the sum of ``slack - slack^2/gamma`` over the slacks in
+    ``[0, gamma]``. `space` is the result of :func:`room`. Entries are rounded to multiples of
+    ``2**(1 - bits)`` of their range.
 
     A sum of squares is exact: integers that wrap around give it modulo 2^64, and floating-point
-    prefix sums up to 2^62. For entries below ``2**(bits - 1)`` the latter are off by
-    ``(p^2 + 14 p) 2**(2 bits - 55)``, which is below 2^62 because ``bits <= 50``, and
-    ``bits <= 58 - b`` for ``p < 2**b``.
+    prefix sums give it with an error below 2^62. For entries below ``2**(bits - 1)`` the error of
+    the latter is at most ``(p^2 + 14 p) 2**(2 bits - 55)``. This number is below 2^62 because
+    ``bits <= 50``, and ``bits <= 58 - b`` for ``p < 2**b``.
     """
     low, high = extremes(s, p)
     t_low, t_high = extremes(t, q)
     bottom = min(low, max(t_low - tau, low - gamma - near))
     top = max(high, min(t_high - tau, high + near))
-    if not (low <= high and t_low <= t_high and top - bottom < 1e300):  # or one is NaN
+    if not (low <= high and t_low <= t_high and top - bottom < 1e300):  # or a number is NaN
         s_weights[:p] = np.nan
         t_weights[:q] = np.nan
         sums[:] = np.nan

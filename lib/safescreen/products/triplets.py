@@ -1,5 +1,5 @@
-"""Triplets made from labels, kept as products of lists: sums over all of them without a list of
-them.
+"""Triplets of labelled points as products of lists: sums over all triplets without a list of the
+triplets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from safescreen.terms.triplets import Triplets, check_coordinates, labelled_code
 __all__ = ["ProductTriplets"]
 
 EXPLICIT_LIMIT = 50_000_000
-"""The largest number of triplets that are listed one by one."""
+"""Largest number of triplets that are listed one by one."""
 
 
 class ProductTriplets(Terms):
@@ -32,8 +32,8 @@ class ProductTriplets(Terms):
     listed.
 
     The triplets of anchor i are all combinations of a list J_i of points of its class and a list
-    L_i of points of other classes. They have the same sums and the same order as those of
-    :meth:`Triplets.from_labels`.
+    L_i of points of other classes. The triplets have the same sums and the same order as the result
+    of :meth:`Triplets.from_labels`.
 
     Parameters
     ----------
@@ -46,29 +46,29 @@ class ProductTriplets(Terms):
     ----------
     points : Points
     products : ListedProducts or ClassProducts
-        Its `anchors` and their `lists`.
+        The products, with their `anchors` and `lists`.
 
     Raises
     ------
     ValueError, TypeError
-        As for :meth:`Triplets.from_labels`. Whatever needs a number for each triplet (``norms``,
-        ``index``, margins, masks, a given alpha) makes a list of the triplets first, and raises a
-        ValueError if there are more than 50 million.
+        As for :meth:`Triplets.from_labels`. Everything that needs a number for each triplet
+        (``norms``, ``index``, margins, masks, a given alpha) first makes a list of the triplets. It
+        raises a ValueError if there are more than 50 million triplets.
 
     Notes
     -----
-    Cost: a sum over all triplets takes O(pairs (d + log n) + n d^2) time, and O(n d) memory beside
-    the lists. With k the lists take 4 bytes per pair. Without k they take no memory: 1.9e13
-    triplets of 60,000 points need less than 0.5 GB. Products are not screened, and
-    ``screening="auto"`` screens nothing: where screening pays, listed Triplets are faster (notebook
-    25b).
+    Cost: a sum over all triplets takes O(pairs (d + log n) + n d^2) time, and O(n d) memory besides
+    the lists. If k is given, the lists take 4 bytes per pair. If it is not, they take no memory:
+    1.9e13 triplets of 60,000 points need less than 0.5 GB. Products are not screened, and
+    ``screening="auto"`` screens nothing: where screening saves time, listed Triplets are faster
+    (notebook 25b).
 
     Rounding: the margins of an anchor are rounded to a grid of 2**-49 of their range; the grid is
-    coarser for lists of more than 255 points. The bound of the margins' error includes this. Sums
-    over the grid are exact, so the pair weights are those of dual variables in [0, 1] up to three
-    roundings. With centred points and ``s = |x_i| + |x_j|`` the error of the adjoint is at most
-    ``gamma_m sum w_ij s^2``, where m is the length of the longest sum. Results do not depend on the
-    number of threads.
+    coarser for lists of more than 255 points. The bound of the margins' error includes this
+    rounding. Sums over the grid are exact, so the pair weights are, up to three roundings, the sums
+    of dual variables in [0, 1]. With centred points and ``s = |x_i| + |x_j|`` the error of the
+    adjoint is at most ``gamma_m sum w_ij s^2``, where m is the length of the longest sum. Results
+    do not depend on the number of threads.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class ProductTriplets(Terms):
 
     @classmethod
     def of(cls, products: ListedProducts | ClassProducts) -> Self:
-        """Return the triplets of products of lists, which are not checked."""
+        """Return the triplets of given products of lists. Nothing is checked."""
         self = cls.__new__(cls)
         self._set(products)
         return self
@@ -137,7 +137,7 @@ class ProductTriplets(Terms):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of memory that the data of the pairs take."""
+        """Number of bytes that the data of the pairs take."""
         return self.products.n_bytes
 
     # ------------------------------------------------------------------ sums, never a list
@@ -145,8 +145,8 @@ class ProductTriplets(Terms):
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets; cost O(pairs (d + log n) + n d^2).
 
-        If `alpha` is given, the triplets are listed: O(T) more, and a ValueError beyond 50 million
-        triplets.
+        If `alpha` is given, the triplets are listed, which costs O(T) more and raises a ValueError
+        beyond 50 million triplets.
         """
         if alpha is not None:
             return self.to_triplets().loss_sums(x, loss, alpha)
@@ -166,16 +166,16 @@ class ProductTriplets(Terms):
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
         """Return the hinge's :class:`LossSums` with the dual point of the smoothed hinge of a width
-        > 0; cost of one call of :meth:`loss_sums`.
+        > 0. Cost: the same as a call of :meth:`loss_sums`.
 
         Where ``0 < slack < width``, we have ``alpha = slack/width`` and
-        ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``. Elsewhere that is 0, or at
-        most the error of the margin. Everything is a sum of non-negative numbers, and nothing
-        cancels.
+        ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``. For other slacks this sum is
+        0, or at most the error of the margin. All sums have non-negative terms, so nothing cancels.
 
-        An error e of the margin costs at most e where ``0 < slack < width`` as computed. Elsewhere
-        it costs nothing unless the slack and the computed slack differ in sign. The slack is then
-        at most e, and so is the cost. So slacks up to e are charged, however small the width is.
+        An error e of the margin costs at most e where ``0 < slack < width`` as computed. For other
+        slacks it costs nothing unless the slack and the computed slack differ in sign. In this case
+        the slack is at most e, and so is the cost. So a cost of e is added for every slack up to e,
+        however small the width is.
         """
         near = self._margin_errors(x, width)
         adjoint, error, sums = self._run(x, width, near)
@@ -205,14 +205,14 @@ class ProductTriplets(Terms):
         return total, self._error(scale)
 
     def max_inner_product(self, x: ElementLike) -> float:
-        """Return ``max_t <a_t, x>``, ``-inf`` if there are no triplets; O(pairs d)."""
+        """Return ``max_t <a_t, x>``, or ``-inf`` if there are no triplets; O(pairs d)."""
         return self.products.widest_margin(x) if len(self) else -np.inf
 
     # --------------------------------------------------------- what needs a number for each triplet
 
     def to_triplets(self) -> Triplets:
-        """Return the same terms as listed :class:`Triplets`; ValueError if there are more than 50
-        million.
+        """Return the same terms as listed :class:`Triplets`. Raise a ValueError beyond 50 million
+        triplets.
         """
         if len(self) > EXPLICIT_LIMIT:
             raise ValueError(
@@ -229,7 +229,7 @@ class ProductTriplets(Terms):
         return triplets
 
     def differences(self) -> Triplets:
-        """Return the listed triplets; ValueError beyond 50 million triplets."""
+        """Return the listed triplets. Raise a ValueError beyond 50 million triplets."""
         return self.to_triplets()
 
     @property
@@ -250,19 +250,19 @@ class ProductTriplets(Terms):
 
     @property
     def longest(self) -> float:
-        """Upper bound of the norms, which needs none of them."""
+        """Upper bound of all norms, computed without the norms."""
         return self.points.longest
 
     def select(self, keep: NDArray) -> Terms:
-        """Return the triplets of the mask `keep`, as a list unless all are kept; ValueError beyond
-        50 million triplets.
+        """Return the triplets of the mask `keep`. If some are left out, the result is a list of
+        triplets. Raise a ValueError beyond 50 million triplets.
         """
         keep = check_mask(keep, len(self), "keep")
         return self if keep.all() else self.to_triplets().select(keep)
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return the inner products of the listed triplets with x; ValueError beyond 50 million
-        triplets.
+        """Return the inner products of the listed triplets with x. Raise a ValueError beyond 50
+        million triplets.
         """
         return self.to_triplets().inner_products(x)
 
@@ -278,13 +278,14 @@ class ProductTriplets(Terms):
         """Return for each anchor a bound of the distance between a margin at the exact x and the
         margin on the grid.
 
-        Pair values are off by ``gamma_{2d+10} |M| s^2`` (see :class:`PairTable`). They are off by
-        ``gamma_{3d+12} |M| s^2`` where they are computed as ``x_i'z_i + x_j'z_j - 2 x_i'z_j`` with
-        ``Z = X M``: M is made symmetric, a dot product of length d gives Z, another one the first
-        two terms, and 4 + d sums follow. Each of these roundings is relative to a part of
-        ``|M| s^2``. Centred differences are off by 4 more. The cone is off by ``32 d u |M|``. An
-        anchor's entries, threshold and gamma span at most ``2 |M| s^2 + tau + gamma``, and the grid
-        rounds away at most ``2**(2 - bits)`` of that.
+        The error of a pair value is at most ``gamma_{2d+10} |M| s^2`` (see :class:`PairTable`), or
+        ``gamma_{3d+12} |M| s^2`` if the value is computed as ``x_i'z_i + x_j'z_j - 2 x_i'z_j`` with
+        ``Z = X M``: M is made symmetric, a dot product of length d gives Z, another dot product
+        gives the first two terms, and 4 + d sums follow. The error of each of these roundings is
+        relative to a number of at most ``|M| s^2``. Differences of centred points add 4 roundings.
+        Feasibility of x in the cone has an error of ``32 d u |M|``. An anchor's entries, threshold
+        and gamma span at most ``2 |M| s^2 + tau + gamma``, and rounding to the grid changes a
+        margin by at most ``2**(2 - bits)`` of this span.
         """
         if self._scales is None:
             self._scales = self.products.farthest()
@@ -294,7 +295,7 @@ class ProductTriplets(Terms):
         return (relative * self._scales + absolute) * (1.0 + 16.0 * grid)
 
     def _fenchel_bound(self, errors, gamma_):
-        # loss(m) + loss*(-a) + a m if m is off by at most e: it grows linearly in e, and for
+        # loss(m) + loss*(-a) + a m, if the error of m is at most e, grows linearly in e, and for
         # gamma > 0 quadratically at first
         return float(
             np.sum(self.products.sizes * np.minimum(errors, errors * errors / (2.0 * gamma_)))
@@ -304,7 +305,7 @@ class ProductTriplets(Terms):
 def products_of(
     points: Points, anchors: NDArray, lists: AnchorLists | NDArray
 ) -> ListedProducts | ClassProducts:
-    """Return the products of some anchors, of their lists or of the classes of all points; nothing
+    """Return the products of some anchors: of given lists, or of the classes of all points. Nothing
     is checked.
     """
     kind = ListedProducts if isinstance(lists, AnchorLists) else ClassProducts
