@@ -1,7 +1,7 @@
 """Estimators with the conventions of scikit-learn.
 
-Each is imported on first use, so that ``import safescreen`` is fast, and so that a machine does not
-wait for what only metrics need.
+An estimator is imported on first use. So ``import safescreen`` is fast, and a classifier does not
+wait for modules that only metrics need.
 """
 
 from importlib import import_module
@@ -41,7 +41,7 @@ MODULES = {
     "TripletMetricCV": "triplet_metric_cv",
     "screen_fitted": "fitted",
 }
-"""The module of this package in which each is written."""
+"""The module of this package that defines each name."""
 
 if not TYPE_CHECKING:
 

@@ -1,5 +1,5 @@
-"""A fit is atomic: its attributes are set together at its end, or none is. What a model says comes
-from one fit.
+"""Atomic fits: all attributes of a fit are set together at its end, or none is set. Every answer of
+a model comes from one fit.
 """
 
 from collections.abc import Callable, Iterable
@@ -8,18 +8,19 @@ from types import SimpleNamespace
 from typing import Any
 
 EARLIER = "_earlier_"
-"""Where a fit finds the attributes of the fit before it, by name."""
+"""Name of the attribute that holds the attributes of the previous fit while a fit runs."""
 
 FITTED = "_fitted_"
-"""Where an estimator keeps the names of the attributes that its fit has set."""
+"""Name of the attribute that holds the names of all attributes that the last fit has set."""
 
 
 def atomic(fit: Callable) -> Callable:
-    """Make a method that fits an estimator set all its attributes together at its end.
+    """Decorate a fitting method so that it sets all attributes of the estimator together at its
+    end.
 
-    The method works on a draft: an estimator with the same parameters that is not fitted. When it
-    has come to its end, one assignment gives what it has set to the estimator, in place of what the
-    fit before had set. An error or Ctrl-C at any moment leaves the estimator as it was.
+    The method works on a draft, an unfitted estimator with the same parameters. At the end of the
+    method, one assignment gives the new attributes of the draft to the estimator, in place of the
+    attributes of the previous fit. An error or Ctrl-C at any moment leaves the estimator as it was.
     """
 
     @wraps(fit)
@@ -46,22 +47,22 @@ def atomic(fit: Callable) -> Callable:
 
 
 def earlier(model: Any) -> SimpleNamespace:
-    """Return the attributes of the fit before the one that is running."""
+    """Return the attributes of the previous fit, for the fit that is running."""
     return SimpleNamespace(**vars(model).get(EARLIER, {}))
 
 
 PARAMETERS = "_parameters_"
-"""Where an estimator keeps the parameters of its fit that say what was fitted, by name."""
+"""Name of the attribute that holds the parameters that describe the last fit, by name."""
 
 
 def keep_parameters(model: Any, names: Iterable[str]) -> None:
-    """Keep the parameters of these names of an estimator that is being fitted."""
+    """Store the present values of the named parameters in an estimator that is being fitted."""
     vars(model)[PARAMETERS] = {name: getattr(model, name) for name in names}
 
 
 def as_fitted(model: Any) -> Any:
-    """Return the estimator as its last fit has left it: later fits, in other threads too, do not
-    change it, and the parameters are those of the fit.
+    """Return a copy of the estimator as its last fit has left it. Later fits, in other threads too,
+    do not change the copy. The stored parameters have the values that they had during the fit.
     """
     state = vars(model).copy()
     state.update(state.get(PARAMETERS, {}))
@@ -71,7 +72,7 @@ def as_fitted(model: Any) -> Any:
 
 
 def of_one_fit(method: Callable) -> Callable:
-    """Make a method that says something of points read one fit only, the last one."""
+    """Decorate a method that answers for points so that it reads the last fit only."""
 
     @wraps(method)
     def ask(self, *args: Any, **options: Any) -> Any:
@@ -81,5 +82,5 @@ def of_one_fit(method: Callable) -> Callable:
 
 
 def _without(model, names):
-    """Return the attributes of an estimator, by name, without those of these names."""
+    """Return the attributes of an estimator by name, except the attributes in `names`."""
     return {name: value for name, value in vars(model).items() if name not in names}

@@ -1,5 +1,6 @@
-"""What estimators share that choose a parameter of another estimator by cross-validation: each fold
-is one path, and scores and the choice are those of :class:`sklearn.model_selection.GridSearchCV`.
+"""Base of the estimators that choose a parameter of another estimator by cross-validation. Each
+fold is one path. Scores and choice are the same as in
+:class:`sklearn.model_selection.GridSearchCV`.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ from safescreen.estimators._training import collect, quiet
 
 
 class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
-    """An estimator with a prototype in its parameter `estimator`; None stands for a prototype with
-    its defaults. `best_estimator_` is a copy of it.
+    """Estimator that chooses one parameter of a prototype by cross-validation. The parameter
+    `estimator` holds the prototype; None stands for a prototype with default parameters.
+    `best_estimator_` is a fitted copy of the prototype.
     """
 
     __metadata_request__fit = {"groups": metadata_routing.UNUSED}  # the splitter's
@@ -45,7 +47,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
     chosen: str
     """The name of the parameter that is chosen."""
     _warn: Callable
-    """Warns of the solution that is farthest above the tolerance, if there is one."""
+    """Function that warns of the solution farthest above the tolerance, if there is one."""
 
     @classmethod
     def _instead(cls, name):
@@ -62,8 +64,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return tags
 
     def get_metadata_routing(self) -> metadata_routing.MetadataRouter:
-        """Return who takes the other arguments of :meth:`fit`: this estimator takes weights, the
-        splitter groups, and the scorer both and more.
+        """Return the routing of the other arguments of :meth:`fit`. This estimator takes weights,
+        the splitter takes groups, and the scorer may take weights, groups and other arguments.
         """
         router = metadata_routing.MetadataRouter(owner=self).add_self_request(self)
         mapping = metadata_routing.MethodMapping
@@ -73,8 +75,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         )
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name. ``estimator__name`` is a parameter of the prototype, which is
-        made first if `estimator` is None.
+        """Set parameters by name. ``estimator__name`` sets the parameter `name` of the prototype.
+        If `estimator` is None, a prototype is made first.
         """
         if self.estimator is None and any(name.startswith("estimator__") for name in params):
             params = {"estimator": self.prototype(), **params}
@@ -93,7 +95,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return self.estimator
 
     def _scorer(self):
-        """Return the scorer, of one score or of several."""
+        """Return the scorer, which computes one score or several scores."""
         raises = isinstance(self.error_score, str) and self.error_score == "raise"
         return check_scoring(self._prototype(), self.scoring, raise_exc=raises)
 
@@ -116,11 +118,11 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Not negative. Fits use the weights as the prototype does. Scores use them as factors of
-            what is counted, if the scorer takes them; with metadata routing only if it requests
-            them.
+            Not negative. Fits use the weights as the prototype does. Scores use them as weights of
+            the samples if the scorer takes weights; with metadata routing, only if the scorer
+            requests them.
         groups : array of shape (n,), optional
-            For a splitter that takes groups.
+            Groups of the samples, for a splitter that takes groups.
         **params : dict
             Other arguments that the splitter and the scorer request, with metadata routing.
 
@@ -131,7 +133,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         Raises
         ------
         ValueError
-            As for the prototype; or `cv` makes no folds, or names rows that there are not.
+            The prototype refuses the data or a parameter; or `cv` makes no folds, or names rows
+            that do not exist.
 
         Warns
         -----
@@ -162,7 +165,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return self._choose(model, data, splits, score, self._scorer())
 
     def _choose(self, model, data, splits, score_params, scorer):
-        """Choose the parameter of a copy of the prototype, which has read the data."""
+        """Choose the parameter of `model`, a copy of the prototype that has read the data."""
         self._check_flags()
         n_cells = check_count(self.intervals, "intervals", optional=True) or 0
         X, y, _ = data
@@ -217,7 +220,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return self
 
     def _check_search(self, judge):
-        """Refuse, before anything is fitted, what the search of scikit-learn refuses."""
+        """Raise the errors of scikit-learn's search before anything is fitted."""
         if not isinstance(self.refit, bool | np.bool_ | str) and not callable(self.refit):
             kind = type(self.refit).__name__
             raise TypeError(f"refit must be a bool, a name or a function, got {kind}")
@@ -229,7 +232,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
             tabulated(trial, [{}], self.refit, self.error_score, True)
 
     def _validate(self, model, data, splits, judge, n_cells, table):
-        """Fill the table with trials. Return True if all are there, False after Ctrl-C."""
+        """Fill the table with trials. Return whether it is complete; it is not after Ctrl-C."""
         model = copy.copy(model)
         model.set_params(callback=None, verbose=False)
         vars(model).pop("feature_names_in_", None)  # scorers get points without names
@@ -248,7 +251,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return True
 
     def _certify(self, table, shape, best, n_cells):
-        """Keep what the trials prove of all values, and of those between them."""
+        """Set the attributes that hold bounds of the scores, at all values and between them."""
         bounds = np.array([trial.bounds for trial in table.flat], dtype=object)
         bounds = bounds.T.reshape(2, *table.shape)
         self.score_bounds_ = bounds.astype(float).reshape(2, -1, *shape)
@@ -266,25 +269,28 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
             self.epsilon_ = missed([*means[1], *interval_bounds[1]], means[0][best])
 
     def _candidates(self, model, data) -> tuple[list[dict], Callable[[int], Any]]:
-        """Return the values to choose from, as `params` of ``cv_results_``, and a function that
-        fits the copy of the prototype to all samples with the values of a number.
+        """Return the candidates, as in `params` of ``cv_results_``, and a function. The function
+        takes the number of a candidate, and fits the copy of the prototype to all samples with the
+        values of this candidate.
         """
         raise NotImplementedError
 
     def _shape(self, candidates) -> tuple[int, ...]:
-        """Return the shape of the array of candidates, the parameter that is followed first."""
+        """Return the shape of the array of candidates. Its first axis belongs to the parameter that
+        the paths follow.
+        """
         return (len(candidates),)
 
     def _rounds(self, model, data, splits, judge, n_cells) -> Iterator[tuple]:
-        """Yield ``(places, values, folds)``: numbers of candidates, the values that the paths of
-        the folds follow for them, and the folds.
+        """Yield ``(places, values, folds)``: the numbers of some candidates, their values in the
+        order in which the paths follow them, and the folds.
         """
         raise NotImplementedError
 
 
 def follow(fold: Fold, values: NDArray, judge: Judge) -> tuple[list[Trial], bool]:
-    """Return a trial of each value, and whether all values were tried; Ctrl-C ends the trials. If
-    a fit fails, so do those that come after it.
+    """Return a trial of each value, and whether all values were tried. Ctrl-C ends the trials. If
+    one fit fails, all later fits of the fold fail too.
     """
     trials: list[Trial] = []
     judge = judge.part(fold.test)
@@ -313,8 +319,8 @@ def follow(fold: Fold, values: NDArray, judge: Judge) -> tuple[list[Trial], bool
 
 
 def checked_splits(splits: Iterable, n: int) -> list[tuple]:
-    """Return the splits as numbers of rows; ValueError if there are none, or if a number is out of
-    range.
+    """Return the splits as arrays of row numbers. Raise a ValueError if there are no splits, or if
+    a number is out of range.
     """
     rows = np.arange(n)
     try:
@@ -328,11 +334,11 @@ def checked_splits(splits: Iterable, n: int) -> list[tuple]:
 
 
 def finished(table: np.ndarray, judge: Judge) -> tuple[np.ndarray, str]:
-    """Return the part of a table that is compared after Ctrl-C, and a text on it.
+    """Return the trials of a table that are compared after Ctrl-C, and a text about them.
 
-    The values with a trial in every fold are compared on all folds, or all values on the finished
-    folds, whichever are more trials. If there are neither, Ctrl-C is passed on. What is missing in
-    the part has no score.
+    Either the values with a trial in every fold are compared on all folds, or all values are
+    compared on the finished folds, whichever comparison has more trials. If neither is possible, a
+    KeyboardInterrupt is raised. A trial that is missing in the returned table has the score NaN.
     """
     known = table != None  # noqa: E711
     n_folds, n_values = table.shape
@@ -351,7 +357,9 @@ def finished(table: np.ndarray, judge: Judge) -> tuple[np.ndarray, str]:
 
 
 def several(scoring: Any, model: Any) -> dict[str, Any]:
-    """Return the scorers of several scores by their names; none if `scoring` is one."""
+    """Return the scorers by name if `scoring` asks for several scores, and an empty dict if it asks
+    for one score.
+    """
     if scoring is None or isinstance(scoring, str) or callable(scoring):
         return {}
     named = scoring if isinstance(scoring, dict) else {name: name for name in scoring}
@@ -365,8 +373,8 @@ def _refitted(search):
 
 
 def delegated(method: Callable) -> Any:
-    """Return a method of the prototype as a method of the search, which calls it on
-    `best_estimator_`. Without `refit` the search does not have it.
+    """Make a method of the prototype a method of the search. The search calls it on
+    `best_estimator_`. Without `refit` the search does not have the method.
     """
 
     @available_if(_refitted)

@@ -1,6 +1,4 @@
-"""Checks of points, labels and weights. An error names what is wrong with them, and says what to
-do.
-"""
+"""Checks of points, labels and weights. An error says what is wrong, and what to do."""
 
 import numbers
 import re
@@ -25,7 +23,8 @@ from safescreen._checks import (
 )
 
 UNSCALED = 100.0
-"""Smallest ratio of the spans of two columns at which a warning says that they are not scaled."""
+"""A warning says that two columns are not scaled if the ratio of their spans is above this number.
+"""
 
 NUMBERS = "biuf"
 """Kinds of dtypes of real numbers."""
@@ -38,8 +37,9 @@ DATES = "replace them by numbers, such as days since the first one, or drop them
 
 
 def check_values(values, name, spaced, single, *, falling=False):
-    """Return a grid of values in its order, whatever the order of the given ones. An int stands for
-    so many values between the two numbers `spaced`.
+    """Return a sorted grid of values, whatever the order of `values`. With `falling` the largest
+    value is the first. An int stands for that many values, with equal steps of the logarithm
+    between the two numbers `spaced`.
     """
     if as_array(values, name).ndim:
         values = np.sort(check_vector(values, np.size(values), name))
@@ -57,8 +57,8 @@ def check_values(values, name, spaced, single, *, falling=False):
 
 
 def read(model, X, *y, reset=False, min_features=1):
-    """Return points, and labels if they are given, as arrays; `reset` makes the model remember the
-    number and the names of the features, and checks its flags.
+    """Return points, and labels if they are given, as arrays. With `reset` the model stores the
+    number and the names of the features, and its boolean parameters are checked.
     """
     if reset:
         model._check_flags()
@@ -78,7 +78,7 @@ def read(model, X, *y, reset=False, min_features=1):
 
 
 def _validated(model, X, y, reset, options):
-    """Return what scikit-learn makes of points, and of labels if there are any."""
+    """Return points, and labels if there are any, as scikit-learn validates them."""
     if not _is_frame(X) or not all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
         return validate_data(model, X, *y, reset=reset, **options)
     # scikit-learn would look at each column of the frame
@@ -90,13 +90,13 @@ def _validated(model, X, y, reset, options):
 
 @contextmanager
 def naming(*names):
-    """Make the errors of scikit-learn and NumPy name the arguments that they may be about."""
+    """Add the names of arguments to errors of scikit-learn and NumPy that name none of them."""
     try:
         yield
     except OverflowError:
         raise ValueError(f"{names[0]} must be finite, found an integer beyond 1.8e308") from None
     except (TypeError, ValueError) as error:
-        # what is not fitted is an AttributeError too
+        # a NotFittedError is an AttributeError too
         if isinstance(error, AttributeError) or any(
             re.search(rf"\b{name}\b", str(error)) for name in names
         ):
@@ -106,7 +106,7 @@ def naming(*names):
 
 
 def read_unnamed(model, X):
-    """Return points of an array without names of columns, in the form that a fitted model takes."""
+    """Return the points of an array without column names, in the form that a fitted model takes."""
     accept = "csr" if get_tags(model).input_tags.sparse else False
     with naming("X"):
         X = check_array(X, accept_sparse=accept, dtype=np.float64, estimator=model, input_name="X")
@@ -118,9 +118,10 @@ def read_unnamed(model, X):
 
 
 def formed(X, preprocessor, ndim):
-    """Return the points that a preprocessor makes of their numbers or names, which are an array of
-    `ndim` dimensions. An array of another number of dimensions holds points already, and is
-    returned as it is.
+    """Return the points that a preprocessor makes from numbers or names of points.
+
+    Numbers or names are an array of `ndim` dimensions. An array with another number of dimensions
+    holds points already, and is returned unchanged.
 
     The preprocessor is a table whose rows are the points, or a function of an array of names.
     """
@@ -148,9 +149,9 @@ def formed(X, preprocessor, ndim):
 def tuples_of(tuples, size, what, preprocessor):
     """Return points, and the rows that make up each tuple, int array of shape (n, size).
 
-    Tuples have the shape (n, size, d), or (n, size) with a preprocessor, which is asked for each
-    point once. A tuple that compares a point with itself, or a pair with itself, gets a point of
-    its own for the repetition, as it has with coordinates: what it says is then a constant.
+    Tuples have the shape (n, size, d), or (n, size) with a preprocessor, which makes each point
+    once. If a tuple compares a point with itself, or a pair with itself, the repeated point gets a
+    row of its own. Tuples of shape (n, size, d) have a row for each of their points anyway.
     """
     tuples = as_array(tuples, what)
     is_formed = tuples.ndim == 3
@@ -171,8 +172,8 @@ def tuples_of(tuples, size, what, preprocessor):
 
 
 def _repeats(rows):
-    """Return a mask of the points of pairs, triplets or quadruplets without which no point and no
-    pair would be compared with itself.
+    """Return a mask of the repeated points of pairs, triplets or quadruplets. If every marked point
+    is replaced by a copy, no tuple compares a point or a pair with itself.
     """
     repeats = np.zeros(rows.shape, dtype=bool)
     if rows.shape[1] < 4:
@@ -186,8 +187,8 @@ def _repeats(rows):
 
 
 def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True):
-    """Return points, labels of at least two classes, and weights, not all 0; None stands for
-    weights of 1. Negative weights count as 0 if they are allowed.
+    """Return points, labels of at least two classes, and weights that are not all 0. Weights of 1
+    are returned as None. With ``non_negative=False`` a negative weight counts as 0.
     """
     labels = y
     try:
@@ -218,7 +219,7 @@ def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True)
 
 
 def _checked_weights(weights, n, non_negative):
-    """Return weights of n samples as floats; a number stands for n equal ones."""
+    """Return weights of n samples as floats. A number stands for n equal weights."""
     if weights.ndim == 0:
         return np.full(n, check_scalar(weights.item(), "sample_weight"))
     weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -232,10 +233,10 @@ def _checked_weights(weights, n, non_negative):
 
 
 def class_factors(class_weight, classes, y, weights):
-    """Return the factor of C of each of the classes, shape (n_classes,).
+    """Return the factor of C for each class, shape (n_classes,).
 
-    A dict may leave classes out, whose factor is 1. It may name labels that y does not hold if it
-    leaves no class out, as in scikit-learn.
+    A class that a dict leaves out has the factor 1. A dict that leaves no class out may name labels
+    that y does not hold, as in scikit-learn.
     """
     factors = np.ones(classes.size)
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -261,8 +262,8 @@ def class_factors(class_weight, classes, y, weights):
 
 
 def kept(weights, numbers):
-    """Return the numbers of the samples that have a positive weight, and their weights, None if all
-    are 1.
+    """Return the numbers of the samples with positive weight, and the weights of these samples. The
+    weights are None if all are 1.
     """
     if weights is None:
         return numbers, None
@@ -271,8 +272,8 @@ def kept(weights, numbers):
 
 
 def need_partners(y):
-    """Return the classes, the class number of each point, and the size of each class; at least one
-    class must have two points.
+    """Return the classes, the class number of each point, and the size of each class. Raise a
+    ValueError if no class has two points.
     """
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if counts.max() < 2:
@@ -284,10 +285,10 @@ def need_partners(y):
 
 
 def need_points(value, name, codes, others=0):
-    """Return a number of neighbours; ValueError if it is larger than the number of points less
-    `others`.
+    """Return `value`, a number of neighbours. Raise a ValueError if it is larger than the number of
+    points minus `others`.
 
-    `codes` are the class numbers of the points; the message gives the sizes of the classes.
+    `codes` are the class numbers of the points. The error gives the sizes of the classes.
     """
     count = check_count(value, name)
     limit = len(codes) - others
@@ -301,7 +302,7 @@ def need_points(value, name, codes, others=0):
 
 
 def check_dimensions(X, instead):
-    """Raise a ValueError if X has three dimensions or more; it says what to do instead."""
+    """Raise a ValueError if X has three dimensions or more. `instead` says what to do."""
     shape = X.shape if hasattr(X, "shape") else as_array(X, "X").shape
     if len(shape) > 2:
         raise ValueError(f"X must have shape (n, d), one point a row, got shape {shape}: {instead}")
@@ -314,11 +315,11 @@ def column_name(model, number):
 
 
 def uneven_columns(model, X):
-    """Return a text on the columns with the largest and the smallest span, "" if their ratio is at
-    most `UNSCALED`.
+    """Return a text about the columns with the largest and the smallest span. The text is empty if
+    the ratio of the two spans is at most `UNSCALED`.
 
-    For sparse points the largest entry takes the place of the span. Columns with a span of 0 do not
-    count.
+    For sparse points the largest absolute entry of a column takes the place of the span. Columns
+    with a span of 0 do not count.
     """
     if sparse.issparse(X):
         spans = np.abs(X).max(axis=0).toarray().ravel()
@@ -350,10 +351,10 @@ def _check_classes(y):
 
 
 def _check_kinds(X):
-    """Raise an error for dates, and for words in a data frame; it names the columns. Any other X
-    passes.
+    """Raise an error if X holds dates, or is a data frame with words. The error names the columns
+    of a data frame.
 
-    Columns of numbers are not looked at: their kind is known.
+    Columns with a numeric dtype are not examined.
     """
     if getattr(getattr(X, "dtype", None), "kind", "O") in TIMES:
         raise TypeError(f"X must hold numbers, got an array of dates: {DATES}")
@@ -378,8 +379,8 @@ def _check_kinds(X):
 
 
 def _explain(X):
-    """Raise an error for what scikit-learn has refused, if more can be said of it: the columns of a
-    data frame with missing values, or dates among the objects of an array.
+    """Raise a more precise error for points that scikit-learn has refused, if the cause is known:
+    missing values in columns of a data frame, or dates among the objects of an array.
     """
     if _is_frame(X):
         gaps = X.columns[X.isna().any()]
@@ -395,13 +396,13 @@ def _explain(X):
 
 
 def _explain_labels(y):
-    """Raise an error for labels that scikit-learn has refused, if more can be said of them: gaps
-    among words, or labels of several kinds.
+    """Raise a more precise error for labels that scikit-learn has refused, if the cause is known:
+    missing values among words, or labels of several types.
     """
     labels = np.asarray(y, dtype=object)
     if labels.ndim != 1 or not any(isinstance(value, str) for value in labels):
         return
-    # a gap such as NaN does not equal itself, and whether pandas.NA does is no boolean
+    # NaN does not equal itself, and a comparison with pandas.NA gives no boolean
     gaps = [value is None or (value == value) is not True for value in labels]
     if any(gaps):
         first = gaps.index(True)

@@ -28,13 +28,12 @@ KERNELS = {
     "polynomial": "polynomial",
     "precomputed": "precomputed",
 }
-"""Names of kernels, and what the library calls them."""
+"""Names of the kernels of SafeSVC, and the library's names of the same kernels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """What the problems of all classes share: the training points or their kernel matrix, in the
-    space of a SafeSVC.
+    """Training points of a SafeSVC or their kernel matrix, which the problems of all classes share.
 
     Attributes
     ----------
@@ -47,18 +46,18 @@ class Features:
     constant : float
         Value of the constant feature; 0 if there is none.
     data : array, CSR matrix or None
-        Points with their constant feature; or the kernel matrix with the constant; or an object
-        that computes its entries. None where only new points are classified.
+        Points with their constant feature; or the kernel matrix plus the square of the constant; or
+        an object that computes entries of this matrix. None if only new points are classified.
     origin : array of shape (d,), or 0.0
         The point that is subtracted from all points before the kernel is computed: the mean of
         dense points for "rbf".
     columns : array or slice
-        The columns that the problems have. For wide sparse points they are those with an entry; w
-        is 0 in all others.
+        The columns of the points that the problems use. For wide sparse points these are the
+        columns with an entry; w is 0 in all other columns.
     function : Kernel or None
-        Of the kernels "rbf" and "polynomial".
+        The kernel function of "rbf" and "polynomial"; None for the other kernels.
     error : float
-        Bound of the relative error of a kernel matrix.
+        Bound of the relative error of the kernel matrix.
     """
 
     kernel: str
@@ -74,7 +73,7 @@ class Features:
     @classmethod
     def of(cls, model, points, whole=None):
         """Return the features of the training points of a SafeSVC, or of their kernel matrix.
-        `whole` is that of :func:`~safescreen.kernels.checked.kernel_matrix`.
+        `whole` is passed to :func:`~safescreen.kernels.checked.kernel_matrix`.
         """
         kernel = KERNELS[model.kernel]
         is_free = has_free_intercept(model)
@@ -114,11 +113,11 @@ class Features:
         )
 
     def values(self, X):
-        """Return the kernel values of new points with all training points, with the constant."""
+        """Return the kernel values of new points with all training points, plus the constant."""
         return self.function.values(self._moved(X), self._moved(self.points))
 
     def terms(self, signs, weights, places=slice(None)):
-        """Return the terms of the problem of the points at these places, with these signs and
+        """Return the terms of a problem: the training points at these places, with these signs and
         weights.
         """
         weights = check_weights(weights, len(signs))
@@ -149,25 +148,25 @@ class Features:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedFeatures(Features):
-    """Features of the training points of a fold, as a part of the features of all points, which
-    other folds use too.
+    """Features of the training points of one fold, taken from the features of all points. All folds
+    use the same features of all points.
 
     Attributes
     ----------
     numbers, test : arrays of int
         The numbers of the training points and of the held-out ones among all points.
     beside : array of shape (n, n_test), or None
-        The kernel values of the training points with the held-out ones; then `data` is the kernel
-        matrix of the training points.
+        The kernel values of the training points with the held-out points. If it is given, `data` is
+        the kernel matrix of the training points; if it is None, `data` has all points.
     squares : array of shape (n_test,), or None
-        With `beside` the kernel values of held-out points with themselves.
+        The kernel value of each held-out point with itself; None without `beside`.
     block : array, or None
-        The memory of both matrices.
+        The memory that holds `data` and `beside`.
     held_out : list of Terms
-        The held-out points in the space of the terms that have been made, one for each problem.
-        Their labels count as 1, so that margins are decision values. Without `beside` a space has
-        them too, as an element may be an expansion in any point. A pair of classes has a space of
-        its own.
+        The held-out points as terms, one entry for each problem whose terms have been made. Their
+        labels count as 1, so that margins are decision values. Without `beside` the space of a
+        problem contains the held-out points too, because an element may be an expansion in any
+        point of its space. Each pair of classes has a space of its own.
     """
 
     numbers: NDArray
@@ -179,10 +178,12 @@ class SharedFeatures(Features):
 
     @classmethod
     def part(cls, whole, numbers, test, in_pairs, free):
-        """Return the part of features of all points that is a fold. Pairs of classes, and few
-        points, have a kernel matrix of their own if that of all points is in memory. Its memory is
-        one of the `free` blocks if there are any: to get it from the system takes longer than to
-        write into it.
+        """Return the features of one fold, taken from the features of all points.
+
+        If the kernel matrix of all points is in memory, a fold of pairs of classes, or of few
+        points, gets a kernel matrix of its own. This matrix takes one of the `free` blocks of
+        memory if there is one, because getting memory from the system takes longer than writing the
+        matrix.
         """
         known = vars(whole) | {"numbers": numbers, "test": test}
         if whole.points is not None:
@@ -205,7 +206,7 @@ class SharedFeatures(Features):
         return cls(**known)
 
     def terms(self, signs, weights, places=slice(None)):
-        """Return the terms of one problem, and keep the held-out ones."""
+        """Return the terms of one problem, and append its held-out points to `held_out`."""
         if self.beside is not None:
             terms = super().terms(signs, weights, places)
             rows = np.arange(self.numbers.size)[places]
@@ -216,7 +217,7 @@ class SharedFeatures(Features):
         own = self.numbers
         others = self.test
         if not self._is_of_all(places):
-            # a space of the points of the problem and, once more, of all that are held out
+            # the space has the points of the problem and a further copy of all held-out points
             at = np.concatenate((own[places], others))
             n = at.size
             own = slice(0, n - others.size)
@@ -241,19 +242,19 @@ class SharedFeatures(Features):
         return FreeIntercept(terms, signs, self.constant)
 
     def own(self, x, places):
-        """Return the coefficients of the points of a problem, from those of its space."""
+        """Return the coefficients of the points of a problem from `x`, an element of its space."""
         return x[self.numbers] if self._is_of_all(places) else x[: self.numbers[places].size]
 
     def _is_of_all(self, places):
-        """Return whether the space of a problem is that of all points, in their order."""
+        """Return whether the space of a problem has all points, in their order."""
         if not isinstance(places, slice) or self.beside is not None:
             return False
         return not np.isin(self.test, self.numbers).any()
 
 
 def _constant_of(model, is_free, diagonal):
-    """Return the constant feature; for a free intercept it is as long as the points are on
-    average.
+    """Return the value of the constant feature. For a free intercept it is the root mean square of
+    the lengths of the points.
     """
     if is_free:
         return constant_for(diagonal)
@@ -263,7 +264,7 @@ def _constant_of(model, is_free, diagonal):
 
 
 def coefficient(value, points):
-    """Return the coefficient of a kernel, which "scale" and "auto" take from the points."""
+    """Return the coefficient gamma of a kernel. "scale" and "auto" compute it from the points."""
     if isinstance(value, str):
         if value not in ("scale", "auto"):
             raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {value!r}")

@@ -1,5 +1,5 @@
-"""The folds of a cross-validation: a path through the values of a parameter, how its models are
-scored, and what its solutions prove of the scores.
+"""Folds of a cross-validation. A fold follows a path through the values of a parameter, scores the
+models of the path, and derives bounds of the scores from the solutions.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ UNKNOWN = (-math.inf, math.inf)
 
 
 class Judge(NamedTuple):
-    """Scores fitted models on samples, or on triplets y, as
-    :class:`sklearn.model_selection.GridSearchCV` does. `params` are passed to the scorer. With
-    `is_accuracy` the scorer is the accuracy, and need not be called. `names` are the names of
-    several scores, as far as they are known.
+    """Scorer of fitted models on samples, or on triplets `y`, as in
+    :class:`sklearn.model_selection.GridSearchCV`. `params` are passed to the scorer. With
+    `is_accuracy` the score is the accuracy, and the scorer need not be called. `names` are the
+    names of several scores, as far as they are known.
     """
 
     scorer: Any
@@ -44,7 +44,7 @@ class Judge(NamedTuple):
     names: tuple[str, ...] = ()
 
     def part(self, test: NDArray) -> Judge:
-        """Return the judge of the samples, or triplets, of these numbers."""
+        """Return a judge that scores on the samples, or triplets, with these numbers."""
         points = self.X[test] if self.y.ndim == 1 else self.X
         params = {
             name: np.asarray(value)[test] if np.shape(value)[:1] == self.y.shape[:1] else value
@@ -53,8 +53,8 @@ class Judge(NamedTuple):
         return self._replace(X=points, y=self.y[test], params=params)
 
     def score(self, model: Any, fold: Fold) -> Any:
-        """Return the score of a fitted model, or a dict of several scores. For the accuracy alone
-        the fold predicts.
+        """Return the score of a fitted model, or a dict of several scores. If the score is the
+        accuracy without `params`, the fold makes the predictions.
         """
         if self.is_accuracy and not self.params:
             return float(np.mean(fold.predict(model, self.X) == self.y))
@@ -70,7 +70,7 @@ class Judge(NamedTuple):
         return scores
 
     def _failed(self, details: str) -> float:
-        """Warn of a score that failed, and return what takes its place."""
+        """Warn of a score that failed, and return the value that replaces it."""
         warnings.warn(
             "Scoring failed. The score on this train-test partition for these parameters will be "
             f"set to {self.error_score}. Details: \n{details}",
@@ -80,16 +80,17 @@ class Judge(NamedTuple):
         return self.error_score
 
     def instead(self, value: float) -> Any:
-        """Return this value in place of each score."""
+        """Return `value`, or a dict with `value` for each name if there are several scores."""
         return dict.fromkeys(self.names, value) if self.names else value
 
     def like(self, scores: Any, value: float) -> Any:
-        """Return this value in place of each of some scores."""
+        """Return `value` in the form of `scores`: a number, or a dict with the same names."""
         return dict.fromkeys(scores, value) if isinstance(scores, dict) else value
 
 
 class Trial(NamedTuple):
-    """One value of the parameter in one fold; the first four names are those of scikit-learn.
+    """Result of one value of the parameter in one fold. The first four fields have the names of
+    scikit-learn.
 
     Attributes
     ----------
@@ -103,7 +104,8 @@ class Trial(NamedTuple):
     bounds : pair of Fraction
         Lower and upper bounds of the score at the exact solutions.
     between : list of pairs, or None
-        The same for every value between the one before and this one, cell by cell.
+        The same bounds for all values between the previous value and this value, one pair for each
+        cell of the interval.
     """
 
     test_scores: Any
@@ -121,15 +123,15 @@ class Fold:
     Attributes
     ----------
     model : estimator
-        Everything but the values.
+        The estimator, with all parameters except the parameter whose values are tried.
     test : array
         Numbers of the rows that are held out.
     solutions : list of Solution
-        Those for the last value, one for each problem.
+        The solutions for the last value, one for each problem.
     evaluations : list
-        Those of the solutions; None where one is not known.
+        The evaluation of each solution; None where it is not known.
     proof : Proof or None
-        None if nothing is to be proved.
+        Computes bounds of the scores; None if no bounds are asked for.
     """
 
     def __init__(self, model: Any, train: NDArray, test: NDArray):
@@ -141,7 +143,7 @@ class Fold:
         self.proof: Proof | None = None
 
     def solve(self, value: float, n_to_come: int) -> Any:
-        """Return a fitted model for the next value, after which `n_to_come` values come. The first
+        """Return a fitted model for the next value; `n_to_come` more values follow it. The first
         call poses the problems.
         """
         raise NotImplementedError
@@ -151,10 +153,10 @@ class Fold:
         return model._vote(points)
 
     def end(self) -> None:
-        """Let go of what only more values would need."""
+        """Release everything that only further values would need."""
 
     def found(self) -> dict:
-        """Return what the last solutions say, by the names of a :class:`Trial`."""
+        """Return the fields of a :class:`Trial` that the last solutions determine, by name."""
         short = farthest(self.model, self.solutions)
         if short is not None:
             short = replace(short, x=np.empty(0), problem=None)
@@ -165,36 +167,37 @@ class Fold:
 
 
 class Votes(NamedTuple):
-    """How many classes pairs vote for, and whether ties are decided by more than the order of the
-    classes.
+    """Number of classes for which pairs vote, and whether ties are broken by more than the order of
+    the classes.
     """
 
     n_classes: int
     break_ties: bool
 
     def bounds(self, low: NDArray, high: NDArray) -> tuple[NDArray, NDArray]:
-        """Return bounds of a value for each class; the largest value decides."""
+        """Return bounds of a value for each class. The largest value decides the prediction."""
         fewest, most = _votes.bounds(low, high, self.n_classes)
         return (fewest, most) if self.break_ties else (ordered(fewest), ordered(most))
 
 
 class Proof:
-    """Bounds of the share of held-out points that are classified right, at the exact solutions.
+    """Bounds of the share of held-out points that the exact solutions classify correctly.
 
     Parameters
     ----------
     held_out : list of HeldOut
-        The held-out points in each problem. Their margins are the decision values of the classes;
-        of two classes those of the second; or of pairs of classes those of the first of each.
+        The held-out points in each problem. Their margins are decision values: of each class; of
+        the second class if there are two; or, for pairs of classes, of the first class of each
+        pair.
     codes : int array of shape (n_points,)
         Numbers of the classes of the points; -1 for a class that is never predicted.
     counts : array of shape (n_points,)
         How much each point counts: integers, so that shares are exact.
     n_cells : int
-        Into how many cells the interval between two values is divided; with 0 nothing is proved of
-        it.
+        The number of cells into which the interval between two values is divided; with 0 the
+        interval gets no bounds.
     votes : Votes, optional
-        Of problems that are pairs of classes.
+        How pairs of classes vote; None if the problems are not pairs of classes.
     """
 
     def __init__(
@@ -213,8 +216,8 @@ class Proof:
         self.lam: float | None = None  # the last one
 
     def add(self, solutions: Sequence[Solution], evaluations: Sequence[Evaluation | None]) -> dict:
-        """Return `bounds` and `between` of the :class:`Trial` of the next solutions, whose
-        evaluations are given where they are known.
+        """Return the fields `bounds` and `between` of a :class:`Trial` for the next solutions.
+        `evaluations` has the evaluation of each solution, or None where it is not known.
         """
         for held_out, *one in zip(self.held_out, solutions, evaluations, strict=True):
             keep_next(held_out, *one)
@@ -226,7 +229,7 @@ class Proof:
         return {"bounds": self.share(lam, lam), "between": between}
 
     def share(self, low: float, high: float) -> tuple[Fraction, Fraction]:
-        """Return bounds of the share for every lam of an interval."""
+        """Return bounds of the share that hold for every lam of an interval."""
         margins = [held_out.margins(low, high) for held_out in self.held_out]
         lows = np.column_stack([one.low for one in margins])
         highs = np.column_stack([one.high for one in margins])
@@ -239,12 +242,12 @@ class Proof:
 
 
 def certain(low: NDArray, high: NDArray, codes: NDArray) -> tuple[NDArray, NDArray]:
-    """Return which points are certainly given the class of their number, and which may be.
+    """Return which points certainly get the class of their number in `codes`, and which may get it.
 
-    The class with the largest decision value is predicted, of equal ones the first. `low` and
-    `high` are bounds of these values, of shape (n_points, n_classes); with one column they are
-    those of the second of two classes, which is predicted where they are positive. NaN decides
-    nothing.
+    The class with the largest decision value is predicted, and the first of classes with equal
+    values. `low` and `high` are bounds of the decision values, shape (n_points, n_classes). One
+    column holds bounds for the second of two classes, which is predicted where its value is
+    positive. A bound that is NaN decides nothing.
     """
     is_there = codes >= 0
     if low.shape[1] == 1:
@@ -263,9 +266,10 @@ def certain(low: NDArray, high: NDArray, codes: NDArray) -> tuple[NDArray, NDArr
 
 
 def counted(test: NDArray, weights: ArrayLike | None) -> tuple[NDArray, NDArray | None]:
-    """Return the different numbers of held-out points, and how much each counts: its weight times
-    how often it is held out, times a common factor that makes integers of all. None if they do not
-    make a share.
+    """Return the distinct numbers of the held-out points, and the count of each.
+
+    The count is the weight of the point, times how often the point is held out, times a common
+    factor that makes all counts integers. The counts are None if one is negative or all are 0.
     """
     numbers, counts = np.unique(test, return_counts=True)
     if weights is None:
@@ -277,8 +281,8 @@ def counted(test: NDArray, weights: ArrayLike | None) -> tuple[NDArray, NDArray 
 
 
 def is_best(low: NDArray, high: NDArray, number: int) -> bool:
-    """Return whether the value of this number certainly has the largest mean score, and is the
-    first of equal ones, from exact bounds of all means.
+    """Return whether the value with this number certainly has the largest mean score, and is the
+    first of the values with this mean. `low` and `high` are exact bounds of all means.
     """
     least = low[number]
     return all(least > most for most in high[:number]) and all(
@@ -293,8 +297,8 @@ def missed(high: Sequence, least: Any) -> float:
 
 
 def cells(start: float, stop: float, number: int) -> NDArray:
-    """Return the ends of so many cells of an interval, with equal steps of the logarithm; start may
-    be above stop.
+    """Return the ends of `number` cells of an interval, with equal steps of the logarithm. `start`
+    may be above `stop`.
     """
     ends = np.geomspace(start, stop, number + 1)
     ends[0] = start

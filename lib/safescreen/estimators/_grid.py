@@ -1,4 +1,4 @@
-"""Trials of a cross-validation as scikit-learn's grid search tabulates, ranks and chooses them."""
+"""Tabulate, rank and choose trials of a cross-validation as scikit-learn's grid search does."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV
 
 
 class _Reported(BaseEstimator):
-    """Stands for the models of one candidate. Its fit to a fold raises what the trial's fit has
-    raised; to fit all of the folds is nothing.
+    """Estimator that stands for the models of one candidate. Its fit to one fold raises the error
+    of the trial, if the trial failed. Its fit to all folds does nothing.
     """
 
     def __init__(self, trials=None):
@@ -24,7 +24,7 @@ class _Reported(BaseEstimator):
         return self
 
     def fit(self, X, y=None):
-        """Raise what the fit to this fold has raised."""
+        """Raise the error of the trial in this fold, if the trial failed."""
         error = self.trials.of(self, X).fit_error if len(X) == 1 else None
         if error is not None:
             raise RuntimeError(error)
@@ -32,7 +32,9 @@ class _Reported(BaseEstimator):
 
 
 class _Trials:
-    """The trials of each candidate in each fold, which copies of an estimator share."""
+    """Trials of each candidate in each fold. A deep copy is the object itself, so that all copies
+    of an estimator share it.
+    """
 
     def __init__(self, table, candidates):
         self.table = table
@@ -54,9 +56,9 @@ class _Trials:
 def tabulated(
     table: np.ndarray, candidates: list[dict], refit: Any, error_score: Any, is_complete: bool
 ) -> GridSearchCV:
-    """Return a fitted :class:`sklearn.model_selection.GridSearchCV` whose results are those of a
-    table of trials, shape (n_folds, n_candidates). If the table is not complete, missing scores are
-    not warned of.
+    """Return a fitted :class:`sklearn.model_selection.GridSearchCV` with the results of a table of
+    trials, shape (n_folds, n_candidates). If the table is not complete, there is no warning of
+    missing scores.
     """
     trials = _Trials(table, candidates)
     folds = np.arange(len(table))[:, None]

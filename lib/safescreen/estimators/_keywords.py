@@ -1,5 +1,5 @@
-"""Keywords of scikit-learn's support vector classifiers: which values are supported, and what to
-use for the others.
+"""Keywords of scikit-learn's support vector classifiers: the supported values, and what to use
+instead of other values.
 """
 
 import math
@@ -19,7 +19,7 @@ PATHS = (
     "paths"
 )
 GONE = {"with_path": PATHS, "path_ratio": PATHS}
-"""Parameters that SafeSVC had, and what to do instead."""
+"""Parameters of earlier versions of SafeSVC, and what to do instead."""
 
 ABSENT = {
     **GONE,
@@ -28,7 +28,7 @@ ABSENT = {
     "predict_log_proba": PROBABILITIES,
     "coef_": "it is there after fit with kernel='linear', and dual_coef_ with every kernel",
 }
-"""Names of SVC that are missing, always or with some kernels, and what to do."""
+"""Names that SafeSVC lacks, always or with some kernels, and what to do instead."""
 
 ONLY = {
     "penalty": (
@@ -66,8 +66,8 @@ HARD_MARGIN = (
 
 
 def are_pairs(model, n_classes: int) -> bool:
-    """Return whether a SafeSVC trains three classes or more in pairs, and not each against the
-    others.
+    """Return whether a SafeSVC has more than two classes and trains pairs of classes, instead of
+    each class against all others.
     """
     is_asked_for = model.multi_class == "ovo"
     return n_classes > 2 and (
@@ -83,7 +83,7 @@ def check_C(C):
 
 
 def check_keywords(model, n_classes):
-    """Raise a ValueError for a value that is not supported; it says what to do instead."""
+    """Raise a ValueError for a value that is not supported. The error says what to do instead."""
     for name, (values, advice) in ONLY.items():
         value = getattr(model, name)
         if name == "decision_function_shape" and (n_classes == 2 or are_pairs(model, n_classes)):
@@ -99,7 +99,7 @@ def check_keywords(model, n_classes):
 
 
 def check_kernel(kernel, names):
-    """Raise an error for a kernel that is not one of the names; it says what to do instead."""
+    """Raise an error for a kernel that is not in `names`. The error says what to do instead."""
     if callable(kernel):
         raise TypeError(f"kernel must be a name, got a function: {CALLABLE}")
     if isinstance(kernel, str) and kernel in names:

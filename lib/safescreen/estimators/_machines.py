@@ -1,4 +1,4 @@
-"""The problems of the classes of a SafeSVC, and where their solves begin."""
+"""Problems of the classes of a SafeSVC, and the starts of their solves."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from safescreen.memory import WHOLE
 from safescreen.problem import Problem
 
 WHOLE_FOR_PAIRS = 10_000
-"""Points, dense, up to which the pairs of classes of a search share a kernel matrix."""
+"""Largest number of dense points for which the pairs of classes of a search share one kernel
+matrix.
+"""
 
 WIDE = 128
-"""Columns from which those of a fit share one, if there is memory for it. With fewer columns rows
-that each pair of more than :data:`WHOLE` points computes for itself take less time and memory.
+"""Smallest number of columns of X at which the pairs of classes of a fit share one kernel matrix of
+any size, if there is memory for it. With fewer columns, a pair of more than :data:`WHOLE` points
+takes less time and memory if it computes its own rows.
 """
 
 
@@ -35,11 +38,12 @@ class Task:
     Attributes
     ----------
     places : array or slice
-        Which training points.
+        The training points of the problem.
     signs : array
-        Their labels.
+        The labels of these points.
     rows : array or int
-        In which row of the table of all coefficients each has its own.
+        For each of these points, the row of the table of all coefficients that holds its
+        coefficient.
     """
 
     places: Any
@@ -48,11 +52,14 @@ class Task:
 
 
 def tasks_of(codes: NDArray, present: NDArray, in_pairs: bool) -> list[Task]:
-    """Return the problems of points with these class numbers; only some classes may be present.
+    """Return the problems of points with the class numbers `codes`. `present` holds the numbers of
+    the classes that occur.
 
-    With two classes the second one has the label 1. With more, each class has the label 1 in its
-    problem against all others. In pairs the first class has it, and a point has a row for each
-    other class, in the order of the classes, as in SVC."""
+    With two classes the second class has the label 1. With more classes, each class has the label 1
+    in its problem against all others. In the problem of a pair the first class has the label 1; the
+    table of coefficients then has a row for each class other than the class of the point, in the
+    order of the classes, as in SVC.
+    """
     everything = slice(None)
     if not in_pairs:
         positive = present[1:] if present.size == 2 else present
@@ -84,13 +91,13 @@ class Machines:
     numbers : array of shape (n,)
         The numbers of the training points.
     codes : array of shape (n,)
-        The number of the class of each.
+        The class number of each training point.
     present : array
         The numbers of the classes that have a sample.
     weights : array of shape (n,) or None
     loss : Loss
     in_pairs : bool
-        Whether the problems are those of pairs of classes.
+        Whether each problem separates a pair of classes, instead of one class from all others.
     tasks : list of Task
     """
 
@@ -109,7 +116,9 @@ class Machines:
         return Problem(self.features.terms(task.signs, weights, task.places), self.loss)
 
     def table(self, values):
-        """Return coefficients of the points, one array a task, in the rows of the tasks."""
+        """Return the table of all coefficients. `values` has one array of coefficients for each
+        task.
+        """
         n_rows = 1 + max(int(np.max(task.rows)) for task in self.tasks)
         table = np.zeros((n_rows, self.numbers.size))
         for task, own in zip(self.tasks, values, strict=True):
@@ -123,13 +132,14 @@ class Machines:
 
 
 def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Machines:
-    """Return the :class:`Machines` of the training points of these numbers, with their weights;
-    None stands for weights of 1. Only classes that have a sample of positive weight are there.
+    """Return the :class:`Machines` of the training points with these numbers and weights. The
+    weights None stand for weights of 1. Only classes with a sample of positive weight take part.
 
-    The `classes_` of the model must be set. ``part(numbers)`` returns the features of the points of
-    these numbers; if it is left out, they are computed. `rows` are all training points, whatever
-    their weights: with a kernel balanced classes count these, as in SVC, and without one the
-    weights, as in LinearSVC.
+    The `classes_` of the model must be set. ``part(numbers)`` returns the features of the points
+    with these numbers; without `part` the features are computed. `rows` are all training points,
+    whatever their weights. Balanced class weights are computed from the number of these rows in
+    each class, as in SVC; with ``kernel="linear"`` they are computed from the weights, as in
+    LinearSVC.
     """
     if model.class_weight is not None:
         counted = (y[numbers], weights) if model.kernel == "linear" else (y[rows], None)
@@ -140,7 +150,7 @@ def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Machines
         numbers = numbers[positive]
     codes = np.searchsorted(model.classes_, y[numbers])
     in_pairs = are_pairs(model, model.classes_.size)
-    if in_pairs:  # the rows of a pair are two slices of those of all points
+    if in_pairs:  # the points of a pair are then two slices of all points
         order = np.argsort(codes, kind="stable")
         numbers = numbers[order]
         codes = codes[order]
@@ -167,12 +177,16 @@ def pose(model, X, y, numbers, weights, part=None, rows=slice(None)) -> Machines
 
 
 def whole_of(model) -> int | None:
-    """Return up to how many dense points keep their kernel matrix if pairs of classes share it."""
+    """Return the largest number of dense points whose kernel matrix is kept for pairs of classes to
+    share it; None without pairs.
+    """
     return WHOLE_FOR_PAIRS if are_pairs(model, model.classes_.size) else None
 
 
 def whole_of_fit(model, X) -> int | None:
-    """Return up to how many dense points keep their kernel matrix in one fit to points X."""
+    """Return the largest number of dense points whose kernel matrix is kept in one fit to points X;
+    None without pairs.
+    """
     n_classes = model.classes_.size
     if not are_pairs(model, n_classes):
         return None
@@ -203,7 +217,7 @@ def loss_of(model) -> Loss:
 
 
 def starts_of(model, setup):
-    """Return where the solves of a warm start begin, by number of the problem."""
+    """Return the starts of the solves of a warm start, by number of the problem."""
     last = earlier(model)
     points = getattr(last, "_dual_points_", [])
     features = setup.features
@@ -225,9 +239,11 @@ def starts_of(model, setup):
 
 
 def last_point(model, k, features, task, n):
-    """Return the element, in the space of these features, and the dual point of the solution of the
-    problem of this number, by the names of the keywords of :func:`~safescreen.solve`; n is the
-    number of training points.
+    """Return the solution of problem `k` of a fitted model as the keywords `x0` and `alpha0` of
+    :func:`~safescreen.solve`.
+
+    `x0` is an element of the space of `features`, and `alpha0` a dual point. `n` is the number of
+    training points.
     """
     alpha = model._dual_points_[k].unpack()
     if features.kernel != "linear":

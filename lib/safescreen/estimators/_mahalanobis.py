@@ -30,7 +30,7 @@ LAM_RATIO = 0.01
 
 
 def dense(X):
-    """Return points as an array; a sparse matrix is written out."""
+    """Return points as a dense array."""
     if not sparse.issparse(X):
         return X
     need_memory(
@@ -42,11 +42,11 @@ def dense(X):
 
 
 def span(X):
-    """Return the points in the space of a full metric, and a basis of that space, (d, n); None for
-    the space of X itself.
+    """Return the coordinates of the points in the space that they span, and a basis of this space,
+    shape (d, n). If X has no more features than points, return X and None.
 
-    With more features than points ``(X - mean)' = Q R``. The rows of R' have the same differences
-    as the points have in the basis Q.
+    With more features than points ``(X - mean)' = Q R``. The rows of R' differ from each other as
+    the points do in the basis Q.
     """
     if X.shape[0] >= X.shape[1]:
         return X, None
@@ -64,7 +64,8 @@ class Posed:
     basis : array of shape (d, n) or None
         A basis of the space of its metric; None for the space of the features.
     complete : callable
-        Completes an estimator that has the metric, and returns it.
+        Sets the remaining attributes of an estimator that has the metric, and returns the
+        estimator.
     """
 
     problem: Problem
@@ -114,7 +115,7 @@ class Mahalanobis(LinearMap):
         return Posed(self._problem(made), basis, lambda: self)
 
     def _coordinates(self, X):
-        """Return :func:`span` of the points; a diagonal metric has no smaller space."""
+        """Return :func:`span` of the points. For a diagonal metric return the points and None."""
         return (X, None) if self.diagonal else span(X)
 
     def _problem(self, terms):
@@ -144,9 +145,7 @@ class Mahalanobis(LinearMap):
 
 
 def keep(model, posed, solution, path=None) -> None:
-    """Take the metric and all other attributes of a fit from the solution of a posed
-    problem.
-    """
+    """Set the metric and all other attributes of a fit from the solution of a posed problem."""
     model.path_ = path
     model.solution_ = solution
     model.lam_ = solution.lam
@@ -165,7 +164,7 @@ def keep(model, posed, solution, path=None) -> None:
 
 def _factor(x, n_components=None):
     """Return L with ``L'L = M``: one row for each positive eigenvalue of M, and at least one row.
-    With `n_components` it has at most that many rows, those of the largest eigenvalues.
+    With `n_components` L has at most that many rows, for the largest eigenvalues.
     """
     if x.ndim == 1:
         used = np.argsort(-x, kind="stable")[: max(1, np.count_nonzero(x > 0.0))]

@@ -1,4 +1,4 @@
-"""The base of all metrics: a factor L, which maps points to the space where they are compared."""
+"""Base of all metrics: a factor L, which maps points to the space in which they are compared."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ from safescreen.estimators._parameters import Estimator
 from safescreen.terms.indices import check_judgements
 
 LARGEST = 1e30
-"""Largest entry of points, and the inverse of their smallest difference."""
+"""Largest allowed entry of points, and the inverse of the smallest allowed difference."""
 
 TRIPLETS = "for triplets call fit_triplets: (X) of shape (T, 3, d), or (points, rows of triplets)"
-"""What to call instead of fit, which needs labels."""
+"""Advice for data without labels, which `fit` does not take."""
 
 
 class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """A factor L of ``M = L'L``, `components_`, and the distances of points that it gives."""
+    """Estimator with a factor L of ``M = L'L`` in `components_`, and the distances of points that L
+    defines.
+    """
 
     components_: Any
     n_features_in_: int
@@ -78,8 +80,8 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self._apart(*self._read_tuples(pairs, 2, "pairs"))
 
     def pair_score(self, pairs: ArrayLike) -> np.ndarray:
-        """Return how close pairs of points are, shape (n_pairs,): minus their distance, or their
-        similarity.
+        """Return a score for each pair of points, shape (n_pairs,): minus the distance, or the
+        similarity. The closer the points, the larger is the score.
 
         Parameters
         ----------
@@ -89,8 +91,8 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return -self.pair_distance(pairs)
 
     def score_pairs(self, pairs: ArrayLike) -> np.ndarray:
-        """Return :meth:`pair_distance`, under the name that it had in metric-learn before version
-        0.7; with a FutureWarning.
+        """Return :meth:`pair_distance`, and give a FutureWarning. metric-learn used this name
+        before its version 0.7.
         """
         text = "score_pairs is an old name: use pair_distance, or pair_score, which is minus that"
         warn(text, FutureWarning)
@@ -100,8 +102,8 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function ``metric(x, y, squared=False)`` of two points.
 
-        Later fits do not change the function. The points have one dimension; ValueError if they do
-        not, or if their lengths differ.
+        Later fits do not change the function. It raises a ValueError if a point has more than one
+        dimension, or if the lengths of the two points differ.
         """
         check_is_fitted(self)
         factor = self._factor()
@@ -121,7 +123,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     # ------------------------------------------------------------------ pieces
 
     def _read_points(self, X, reset=False):
-        """Return points; a `preprocessor` makes them of their numbers or names."""
+        """Return points. With a `preprocessor` X may hold numbers or names of points."""
         check_dimensions(X, "score_triplets takes triplets of points, pair_distance takes pairs")
         X = formed(X, self.preprocessor, 1)
         return read(self, X, reset=reset, min_features=self._min_features if reset else 1)
@@ -135,8 +137,8 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return read(self, X, reset=reset, min_features=least), rows
 
     def _check_sizes(self, X):
-        """Raise a ValueError if fourth powers of differences would overflow or vanish; they are the
-        squared norms of triplets.
+        """Raise a ValueError if fourth powers of differences would overflow or vanish. The squared
+        norms of triplets are such fourth powers.
         """
         largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
         apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
@@ -148,7 +150,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
 
     def _apart(self, X, pairs):
-        """Return the distances of pairs of points, which are given by their rows."""
+        """Return the distances of pairs of points; `pairs` holds the two rows of each pair."""
         return np.linalg.norm(self._map(X[pairs[:, 0]] - X[pairs[:, 1]]), axis=1)
 
     def _factor(self):
@@ -156,13 +158,13 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self.components_.copy()
 
     def _map(self, X):
-        """Return points as :meth:`transform` does, after its checks."""
+        """Return L x for each point, without the checks of :meth:`transform`."""
         return X @ self.components_.T
 
 
 class Metric(ClassifierMixin, LinearMap):
-    """A metric or similarity that is learned from labels or from triplets. `_neighbors_` holds the
-    labelled points that new points are compared with.
+    """Metric or similarity that is learned from labels or from triplets. `_neighbors_` holds the
+    labelled points with which new points are compared.
     """
 
     @atomic
@@ -197,12 +199,13 @@ class Metric(ClassifierMixin, LinearMap):
 
         Notes
         -----
-        A repeated point is not the same as a point of weight 2, because it is its own nearest
-        neighbour. On iris and wine, standardized, with weights of 1 to 3, M differed from the M of
-        repeated rows by 12 to 30 % of its norm for TripletMetric (k=5, lam_ratio=0.1), by 1 to 6 %
-        with k=None, and by 25 to 53 % for HDSL. The certified gaps (of TripletMetric, relative gaps
-        of at most 1e-6) explain 0.4 % of the norm; the other triplets explain the rest. The
-        predictions for 92 to 100 % of held-out points were the same."""
+        A repeated point is not the same as a point of weight 2, because the copy is the nearest
+        neighbour of the point. On iris and wine, standardized, with weights of 1 to 3, M differed
+        from the M of repeated rows by 12 to 30 % of its norm for TripletMetric (k=5,
+        lam_ratio=0.1), by 1 to 6 % with k=None, and by 25 to 53 % for HDSL. The certified gaps (of
+        TripletMetric, relative gaps of at most 1e-6) explain 0.4 % of the norm; the different
+        triplets explain the rest. The predictions for 92 to 100 % of held-out points were the same.
+        """
         return self._fit_labels(*self._read(X, y, sample_weight))
 
     @atomic
@@ -257,8 +260,8 @@ class Metric(ClassifierMixin, LinearMap):
         triplets: ArrayLike | None = None,
         triplet_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the fraction of judgements that the metric agrees with, by weight; a tie counts
-        one half.
+        """Return the weighted fraction of judgements with which the metric agrees. A tie counts one
+        half.
 
         Parameters
         ----------
@@ -277,16 +280,16 @@ class Metric(ClassifierMixin, LinearMap):
 
     @of_one_fit
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return for each of the points X the class of most of its nearest, or most similar,
-        training points, shape (n,).
+        """Return the predicted class of each of the points X, shape (n,): the class of most of its
+        nearest, or most similar, training points.
         """
         return self._vote(self._compared(X))
 
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
-        """Return labelled points and their weights, None for weights of 1; set `classes_`, the
-        classes with a positive weight.
+        """Return labelled points and their weights. Weights of 1 are returned as None. Set
+        `classes_` to the classes with a positive weight.
         """
         check_dimensions(X, TRIPLETS)
         if y is None:
@@ -299,7 +302,9 @@ class Metric(ClassifierMixin, LinearMap):
         return X, y, weights
 
     def _read_triplets(self, X, triplets, triplet_weight, reset=True):
-        """Return points, triplets of positive weight and their weights, None for weights of 1."""
+        """Return points, the triplets of positive weight, and their weights. Weights of 1 are
+        returned as None.
+        """
         with naming("X"):
             ndim = np.ndim(X)
         if ndim == 3 and (np.shape(X)[1] != 3 or triplets is not None):
@@ -323,8 +328,8 @@ class Metric(ClassifierMixin, LinearMap):
         return X, triplets[numbers], weights
 
     def _compared(self, X):
-        """Return points that are to be compared with labelled ones; an error says if there are
-        none.
+        """Return points that are to be compared with labelled points. Raise an error if the model
+        is not fitted with labels.
         """
         check_is_fitted(
             self,
@@ -343,5 +348,7 @@ class Metric(ClassifierMixin, LinearMap):
         raise NotImplementedError
 
     def _score(self, first, second):
-        """Return how close pairs of points are, after :meth:`transform`."""
+        """Return a score for each pair of transformed points. The closer the points, the larger is
+        the score.
+        """
         return -np.linalg.norm(first - second, axis=1)

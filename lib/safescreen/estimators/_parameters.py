@@ -1,4 +1,4 @@
-"""Keywords that an estimator does not have, and pickles of other versions."""
+"""Base of all estimators: errors for unknown keywords, warnings for pickles of other versions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ VERSION: str = sys.modules["safescreen"].__version__  # the package itself is ab
 """The version of the library."""
 
 WRITTEN_BY = "_safescreen_version"
-"""Where a pickle has the version of the library that wrote it."""
+"""Key in a pickle of the version of the library that wrote it."""
 
 
 class Estimator(BaseEstimator):
-    """An estimator whose error for an unknown keyword says what to do instead. A fitted one that
-    another version of the library has pickled is read with a warning.
+    """Estimator whose error for an unknown keyword says what to do instead. A warning is given when
+    a fitted estimator is read from a pickle of another version of the library.
     """
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
@@ -34,7 +34,7 @@ class Estimator(BaseEstimator):
         return super().__new__(cls)
 
     def _check_flags(self) -> None:
-        """Raise a TypeError that names a parameter if it should be a bool and is none."""
+        """Raise a TypeError if a boolean parameter is not a bool. The error names the parameter."""
         for name, parameter in _parameters(type(self)).items():
             if parameter.annotation == "bool":
                 check_flag(getattr(self, name), name)
@@ -53,7 +53,7 @@ class Estimator(BaseEstimator):
 
     @classmethod
     def _instead(cls, name: str) -> str:
-        """Return what to do in place of an unknown keyword."""
+        """Return advice for an unknown keyword."""
         own = cls._get_param_names()
         alike = get_close_matches(name, own, n=1)
         return f"take {alike[0]!r}" if alike else f"take one of {', '.join(own)}"

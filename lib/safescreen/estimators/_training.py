@@ -1,4 +1,4 @@
-"""How estimators solve their problems: warm starts, and a progress bar of the duality gap."""
+"""Training of estimators: warm starts, warnings, and a progress bar of the duality gap."""
 
 import numbers
 import sys
@@ -30,16 +30,19 @@ PAUSE = 0.1
 """Smallest number of seconds between two gaps that a progress bar shows."""
 
 SHARE = 20.0
-"""A bar waits for the next gap this many times as long as the last gap took."""
+"""A progress bar waits this many times as long as the last gap took before it asks for the next
+gap.
+"""
 
 
 class NotConverged(ConvergenceWarning, exceptions.ConvergenceWarning):
-    """The library's ConvergenceWarning and scikit-learn's in one."""
+    """Warning that is both the library's and scikit-learn's ConvergenceWarning."""
 
 
 @contextmanager
 def quiet():
-    """Ignore the warning of a solve that has not converged: the estimator warns once.
+    """Ignore the warnings of solves that have not converged. The estimator gives one warning of its
+    own.
 
     Filters of warnings are shared by all threads, so only the main thread sets them.
     """
@@ -51,10 +54,10 @@ def quiet():
 
 
 def collect(tasks, keep, n_jobs=None):
-    """Run joblib's tasks; return True if all came to their end, False after Ctrl-C.
+    """Run tasks of joblib. Return True if all tasks are complete, and False after Ctrl-C.
 
-    A task returns ``(found, is_complete)``. ``keep(number, found)`` is called for each task in
-    order. After Ctrl-C threads end their solves with the next iteration.
+    A task returns ``(result, is_complete)``. ``keep(number, result)`` is called for each task in
+    order. After Ctrl-C, solves in threads end with their next iteration.
     """
     if n_jobs is not None:
         if isinstance(n_jobs, NO_NUMBERS) or not isinstance(n_jobs, numbers.Integral):
@@ -79,7 +82,7 @@ def collect(tasks, keep, n_jobs=None):
 
 
 def _results(tasks, n_jobs):
-    """Return a generator of what joblib's tasks return, in order."""
+    """Return a generator of the results of joblib's tasks, in order."""
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")
     except ValueError:  # the backend "multiprocessing" can only return lists
@@ -88,9 +91,11 @@ def _results(tasks, n_jobs):
 
 
 def _results_of_lists(tasks, n_jobs):
-    """Yield what joblib's tasks return. As many tasks as there are processes run at a time, so that
-    Ctrl-C loses no more than these. The processes do not get it themselves: one that ended while it
-    waits for a task would keep the queue's lock, and nobody could end the pool.
+    """Yield the results of joblib's tasks, in order.
+
+    Tasks run in groups of one task for each process, so that Ctrl-C loses at most one group. The
+    processes themselves do not receive Ctrl-C. A process that ended while it waits for a task would
+    keep the lock of the queue, and nobody could end the pool.
     """
     alone = (delayed(_without_openmp)(task) for task in tasks)
     with ExitStack() as stack:
@@ -101,8 +106,8 @@ def _results_of_lists(tasks, n_jobs):
 
 
 def _without_openmp(task):
-    """Run a task of joblib with one thread of OpenMP: those of the process before a fork are not
-    there after it, and GCC's OpenMP would wait for them for ever.
+    """Run a task of joblib with one thread of OpenMP. The threads of a process do not exist in its
+    forks, and GCC's OpenMP would wait for them for ever.
     """
     work, args, options = task
     with threadpool_limits(1, "openmp"):
@@ -133,7 +138,7 @@ def warn_of_metric(model, solutions, X):
 
 
 def scaling_hint(model, X):
-    """Return a text on columns of very different spans, "" if there are none."""
+    """Return a text about columns of very different spans, or an empty text if there are none."""
     uneven = uneven_columns(model, X)
     if not uneven:
         return ""
@@ -176,7 +181,9 @@ def deadline_of(model):
 
 
 def _far_column(model, X):
-    """Return a text on the column that is farthest from 0, "" if none is far."""
+    """Return a text about the column whose mean is farthest from 0, in standard deviations, or an
+    empty text if no column is far.
+    """
     scaler = StandardScaler(with_mean=False).fit(X)
     far = np.abs(scaler.mean_) / scaler.scale_
     column = int(far.argmax())
@@ -214,14 +221,14 @@ def train(prob, lam, start=None, *, callback=None, bar="", keep_problem=False, *
     prob : Problem
     lam : float > 0
     start : dict, optional
-        Where the solve begins: `x0`, and `alpha0` or not. It is used as far as it has the shape of
-        this problem.
+        The start of the solve: `x0`, and optionally `alpha0`. An array is ignored if its shape does
+        not fit this problem.
     callback : callable or None
     bar : str
-        The name of a progress bar; without a name there is none.
+        The name of a progress bar; without a name no bar is shown.
     keep_problem : bool
     **options
-        Of :func:`~safescreen.solve`.
+        Options of :func:`~safescreen.solve`.
     """
     given = {} if start is None else start
     used = {}
@@ -246,8 +253,9 @@ def watching(model):
 
 @contextmanager
 def _watched(callback, name):
-    """Yield the callback of an estimator; with a name it updates a progress bar too. The gap there
-    may cost an evaluation of all terms, so it is a little old.
+    """Yield the callback of an estimator. If `name` is not empty, the callback updates a progress
+    bar too. A gap may cost an evaluation of all terms, so the bar does not show the gap of every
+    iteration.
     """
     callback = check_callback(callback)
     if not name:

@@ -1,4 +1,4 @@
-"""Classes from pairs of classes: each pair votes for one of its two, as in scikit-learn's SVC.
+"""Votes of pairs of classes: each pair votes for one of its two classes, as in scikit-learn's SVC.
 
 The pairs (0, 1), (0, 2), ..., (1, 2), ... stand in this order. A positive decision value of a pair
 is a vote for its first class."""
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNEQUAL = 0.5
-"""Of classes with equal votes the first is predicted: by less than so many votes it is ahead."""
+"""Among classes with equal votes the first class leads by less than this many votes."""
 
 
 def votes(values: NDArray, n_classes: int) -> NDArray:
@@ -20,8 +20,9 @@ def votes(values: NDArray, n_classes: int) -> NDArray:
 
 
 def confidences(values: NDArray, n_classes: int) -> NDArray:
-    """Return the votes for each class and, between -1/3 and 1/3, how far they are from turning: of
-    the sum s of all decision values for the class, ``s/(3 (|s| + 1))``.
+    """Return the votes for each class plus a number between -1/3 and 1/3 that orders classes with
+    equal votes. The number is ``s/(3 (|s| + 1))``, where s is the sum of all decision values for
+    the class.
     """
     first, second = pairs(n_classes)
     sums = values @ (np.eye(n_classes)[first] - np.eye(n_classes)[second])
@@ -29,7 +30,9 @@ def confidences(values: NDArray, n_classes: int) -> NDArray:
 
 
 def ordered(counts: NDArray) -> NDArray:
-    """Return votes such that no two classes have the same number: of equal ones the first leads."""
+    """Return votes such that no two classes have the same number. Among classes with equal votes
+    the first class leads.
+    """
     n_classes = counts.shape[1]
     return counts - UNEQUAL * np.arange(n_classes) / n_classes
 

@@ -1,6 +1,6 @@
 """Screening with fitted classifiers, of scikit-learn and of this library.
 
-The intercept of LinearSVC is penalised, that of SVC is free, and that of SafeSVC is either.
+LinearSVC penalises its intercept, SVC has a free intercept, and SafeSVC can have either kind.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from safescreen.terms import FreeIntercept, Samples, add_intercept
 
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
 SHORT = 2.0**-20
-"""The constant feature that samples with a free intercept have; without a solve it need not help
-one, and lengthens the norms by nothing.
+"""Value of the constant feature of samples with a free intercept. The feature only helps a solve,
+and here nothing is solved. So the value is small, and hardly changes the norms.
 """
 
 USE_KEPT = "if samples were taken out, use kept"
@@ -48,7 +48,8 @@ class InterceptCertificate(Certificate):
     Attributes
     ----------
     intercept : tuple of float
-        Lower and upper bound of every optimal intercept; of several problems a tuple for each.
+        Lower and upper bound of every optimal intercept; with several problems, one such tuple for
+        each problem.
     """
 
     intercept: tuple = (-np.inf, np.inf)
@@ -74,46 +75,46 @@ def screen_fitted(
         any kernel and loss. SafeSVCCV, which stands for its `best_estimator_`. A Pipeline that ends
         in one of these.
     X : array or CSR matrix of shape (n, d)
-        What the model was fitted to. For a Pipeline it is the input of its first step; for the
-        kernel "precomputed" it is the kernel matrix of all samples.
+        The data to which the model was fitted. For a Pipeline it is the input of its first step;
+        for the kernel "precomputed" it is the kernel matrix of all samples.
     y : array of shape (n,)
         Class labels.
     C : float > 0, optional
-        The C that the answer is for; that of the model if left out.
+        The C for which the samples are certain; by default the C of the model.
     kept : boolean mask of shape (n,), optional
-        The samples that the model was fitted to, if others had been taken out by an earlier
-        certificate. All samples are decided anew. LinearSVC does not need it.
+        The samples to which the model was fitted, if an earlier certificate has removed the other
+        samples. The answer is about all samples. A LinearSVC does not need `kept`.
     sample_weight : array of shape (n,), optional
-        Positive; the weights that the model was fitted with.
+        Positive weights, with which the model was fitted.
 
     Returns
     -------
     Certificate
         ``X[~in_R]`` and ``y[~in_R]`` give the same classifier for C as X and y. For a Pipeline this
         holds for its last step: keep the fitted steps before it, and fit the last step to
-        ``model[:-1].transform(X)[~in_R]``. A scaler that is fitted to fewer samples is another
-        scaler.
+        ``model[:-1].transform(X)[~in_R]``. A scaler that is fitted to fewer samples scales
+        differently.
 
     Raises
     ------
     ValueError, TypeError
-        The model is another one, or is not fitted. Or a parameter depends on which samples are
-        left: ``class_weight="balanced"``, or ``gamma="scale"`` of a kernel. Or X, y or
+        The model is of another kind, or is not fitted. Or a parameter depends on which samples are
+        kept: ``class_weight="balanced"``, or ``gamma="scale"`` of a kernel. Or X, y or
         `sample_weight` are not what the model was fitted to, as far as its support vectors and
         coefficients show. For a metric or a search the TypeError says what to call instead.
 
     Notes
     -----
-    The intercept b of SVC is free. Its dual points have ``sum_i c_i y_i alpha_i = 0``, and so has
-    the one that LIBSVM returns. In the proof of the midpoint gap bound b only multiplies this
-    sum, which is 0. So the proof holds for w.
+    The intercept b of SVC is free. Its dual points satisfy ``sum_i c_i y_i alpha_i = 0``, and so
+    does the dual point that LIBSVM returns. In the proof of the midpoint gap bound b only
+    multiplies this sum, which is 0. So the proof holds for w.
 
     The problem is posed again for the given X and y, with :class:`~safescreen.FreeIntercept` for a
     free intercept, and :func:`~safescreen.screen` is called with w and the dual variables of the
     model.
 
-    Cost: with a kernel, up to 2,000 rows, the kernel matrix of all samples; for more the rows of
-    the support vectors.
+    With a kernel the cost is the kernel matrix of all samples, or for more than 1,000 dense samples
+    the rows of the support vectors.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def screen_fitted(
 
 
 def _check_kind(model):
-    """Raise a TypeError for what is no support vector machine; it says what to use instead."""
+    """Raise a TypeError if the model is no support vector machine. The error says what to use."""
     name = type(model).__name__
     if isinstance(model, TripletMetric | TripletMetricCV | HDSL):
         raise TypeError(f"model must be a support vector machine, got {_of_metric(model)}")
@@ -211,7 +212,7 @@ def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _of_metric(model):
-    """Return what a metric is, and what to call for it."""
+    """Return a text with the name of a metric, and what to call for it instead."""
     name = type(model).__name__
     if isinstance(model, HDSL):
         return f"{name}: Frank-Wolfe screens nothing, its certificate is dual_gap_"
@@ -221,7 +222,7 @@ def _of_metric(model):
 
 
 def _together(certificates, tasks, n):
-    """Return one certificate of the problems of all classes."""
+    """Return one certificate for all samples from the certificates of all problems."""
     first = certificates[0]
     if len(tasks) == 1 and isinstance(tasks[0].places, slice):
         return first
@@ -248,8 +249,8 @@ def _together(certificates, tasks, n):
 def _safe(model, X, codes, tasks, C, weights, numbers):
     """Return the certificates of a SafeSVC, from the problems of all samples and their solutions.
 
-    They are safe whatever the solutions are: the problems are those of the given X, y, weights and
-    C.
+    The certificates are safe whatever the solutions are, because the problems are posed again from
+    the given X, y, weights and C.
     """
     n = codes.size
     if model.kernel == "precomputed" and X.shape != (n, n):
@@ -306,7 +307,9 @@ def _safe(model, X, codes, tasks, C, weights, numbers):
 
 
 def _last_points(model, setup):
-    """Return the solutions of a SafeSVC; ValueError if they are not of the problems of a setup."""
+    """Return the solutions of a SafeSVC. Raise a ValueError if they do not fit the problems of a
+    setup.
+    """
     points = []
     for k, task in enumerate(setup.tasks):
         size = model._dual_points_[k].packed[0]
@@ -318,14 +321,14 @@ def _last_points(model, setup):
 
 
 def _coefficients(model):
-    """Return the coefficients of a linear machine, one row a problem, which may be sparsified."""
+    """Return the coefficients of a linear machine as a dense array, one row for each problem."""
     coef = model.coef_
     return coef.toarray() if sparse.issparse(coef) else coef
 
 
 def _need_number(value, number):
-    """Raise a ValueError if the gamma of a kernel depends on the samples; it says which number to
-    use.
+    """Raise a ValueError if the gamma of a kernel depends on the samples. The error gives the
+    number to use.
     """
     if value == "scale":
         text = "gamma='scale' would change with the samples that are left"
@@ -333,8 +336,8 @@ def _need_number(value, number):
 
 
 def _check_support(points, model):
-    """Raise a ValueError if these are not the support vectors."""
-    vectors = getattr(model, "support_vectors_", points)  # of sparse points a copy has none
+    """Raise a ValueError if `points` are not the support vectors of the model."""
+    vectors = getattr(model, "support_vectors_", points)  # a copy has no sparse points
     if (
         points.shape != vectors.shape
         or (sparse.csr_array(points) != sparse.csr_array(vectors)).nnz > 0

@@ -40,13 +40,13 @@ class HDSL(Metric):
     ----------
     scale : float > 0, optional
         Size of the domain of M, the lambda of the paper. If it is left out,
-        :func:`~safescreen.hdsl.default_scale` takes it from the data: the smallest scale at which a
-        multiple of the dot product has a median margin of 1, in absolute value.
+        :func:`~safescreen.hdsl.default_scale` computes it from the data: the smallest scale at
+        which a multiple of the dot product has a median margin of 1, in absolute value.
     n_targets, n_impostors : int
         The triplets of a point are all combinations of its `n_targets` most similar points in its
         class and its `n_impostors` most similar points in other classes, by the dot product. If a
-        class has fewer points, all of them are taken. A ValueError is raised for a number larger
-        than that of all other points.
+        class has fewer points, all of them are taken. A ValueError is raised if a number is larger
+        than the number of all other points.
     triplets : {"nearest", "random"}
         "nearest" chooses triplets as above. "random" draws ``n_targets * n_impostors`` triplets for
         each point; the weights do not change the draw.
@@ -59,20 +59,20 @@ class HDSL(Metric):
     max_iter : int
         Largest number of iterations.
     max_seconds : float, optional
-        End the training with the first iteration after so many seconds; `reason_` is then "time".
+        End the training with the first iteration after this many seconds; `reason_` is then "time".
     tol : float, optional
-        Frank-Wolfe gap to stop at, in units of the mean loss and not relative to it. If it is left
-        out, the training stops at a gap of 0, where nothing is left to gain.
+        Frank-Wolfe gap at which the training stops, in units of the mean loss and not relative to
+        it. Without `tol`, a gap of 0 stops the training: the objective is then at its minimum.
     early_stopping : bool
         Set a part of the training points aside, and keep the similarity with the smallest neighbour
         error on them.
     validation_fraction : float in (0, 1)
-        The part of the training points that is set aside.
+        The fraction of the training points that is set aside.
     patience, check_every : int
-        The neighbour error is computed every `check_every` iterations. The training ends when it
-        has not fallen `patience` times in a row.
+        The neighbour error is computed every `check_every` iterations. The training ends when the
+        error has not fallen `patience` times in a row.
     n_neighbors : int
-        Number of neighbours that the classifier asks. A ValueError is raised if :meth:`fit` gets
+        Number of neighbours that the classifier uses. A ValueError is raised if :meth:`fit` gets
         fewer points of positive weight. :meth:`fit_triplets` does not use it.
     random_state : int, RandomState or None
         Seed of the heuristic, of random triplets and of the points that are set aside.
@@ -94,8 +94,8 @@ class HDSL(Metric):
     scale_ : float
         The scale that was used.
     components_ : array of shape (n_atoms, d)
-        The factor L of ``M = L'L``. It is computed when it is asked for, and is a CSR array if X
-        was sparse.
+        The factor L of ``M = L'L``. It is computed on each access, and is a CSR array if X was
+        sparse.
     features_ : array of int
         The features that M uses.
     n_iter_ : int
@@ -103,9 +103,9 @@ class HDSL(Metric):
     reason_ : str
         Why the training ended, see :class:`~safescreen.hdsl.FrankWolfe`.
     dual_gap_ : float
-        Exact Frank-Wolfe gap of the last iterate: an upper bound of the distance of its objective
-        from the optimum. It is nan if Ctrl-C ended the training before it was computed; the model
-        can be used all the same.
+        Exact Frank-Wolfe gap of the last iterate: an upper bound of how far its objective is above
+        the minimum. It is nan if Ctrl-C ended the training before the gap was computed; the model
+        can still be used.
     history_ : list
         Records of the training, see :class:`~safescreen.hdsl.FrankWolfe`.
     classes_, n_features_in_, feature_names_in_
@@ -192,8 +192,8 @@ class HDSL(Metric):
         Raises
         ------
         MemoryError
-            X was dense, and M takes more memory than is free. ``similarity_.to_sparse()`` is M as a
-            sparse array in any case.
+            X was dense, and M takes more memory than is free. ``similarity_.to_sparse()`` always
+            returns M as a sparse array.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class HDSL(Metric):
 
     @of_one_fit
     def pair_score(self, pairs: ArrayLike) -> np.ndarray:
-        """Return the learned similarities ``x'My`` of pairs of points, which are given as for
+        """Return the learned similarities ``x'My`` of pairs of points. `pairs` are as for
         :meth:`pair_distance`.
         """
         check_is_fitted(self)
@@ -306,7 +306,7 @@ class HDSL(Metric):
         warn(f"{text}, asked for tol={self.tol:g}: {reason}", NotConverged)
 
     def _written(self, matrix):
-        """Return a sparse matrix as it is if X was sparse, else as an array."""
+        """Return a sparse matrix unchanged if X was sparse, else as a dense array."""
         if self._sparse_:
             return matrix
         n, d = matrix.shape

@@ -39,7 +39,7 @@ from safescreen.records import Progress
 from safescreen.solvers.solution import DualPoint
 
 ROWS = 1024
-"""How many points are classified at a time with a kernel."""
+"""Number of points that are classified at a time with a kernel."""
 
 DEFINING = (
     "kernel",
@@ -73,9 +73,9 @@ class SafeSVC(ClassifierMixin, Estimator):
     safe screening.
 
     ``min_w ||w||^2/2 + C sum_i weight_i loss(y_i f(x_i))`` with the hinge, smoothed or squared
-    (SSS14 equation 1). With more than two classes and a kernel there is one such problem for each
-    pair of classes, as in SVC; without a kernel for each class against the others, as in LinearSVC.
-    Columns of very different scales, or far from 0, make the problem hard for any
+    (SSS14 equation 1). With more than two classes, a machine with a kernel has one such problem for
+    each pair of classes, as in SVC. A linear machine has one for each class against all others, as
+    in LinearSVC. Columns of very different scales, or far from 0, make the problem hard for any
     solver: put a StandardScaler before it.
 
     Parameters
@@ -101,56 +101,59 @@ class SafeSVC(ClassifierMixin, Estimator):
     fit_intercept : bool
         Whether there is an intercept.
     intercept : {"auto", "free", "penalised"}
-        "free": nothing penalises it, as in SVC. "penalised": it is the coefficient of a constant
-        feature `intercept_scaling`, as in LinearSVC. "auto" is "free" with a kernel and "penalised"
-        without.
+        "free": the objective does not penalise it, as in SVC. "penalised": it is the coefficient of
+        a constant feature `intercept_scaling`, as in LinearSVC. "auto" is "free" with a kernel and
+        "penalised" without.
     intercept_scaling : float > 0
         The larger it is, the less a penalised intercept is penalised.
     class_weight : dict, "balanced" or None
         Factors of C by class. "balanced" stands for ``n/(n_classes n_k)``, where n_k is the number
-        of samples of class k; without a kernel it is the sum of their `sample_weight`, as in
-        LinearSVC.
+        of samples of class k, and n of all samples. Without a kernel both numbers are sums of
+        `sample_weight`, as in LinearSVC.
     tol : float > 0
         Duality gap to reach, relative to the objective; the `rtol` of :func:`safescreen.solve`. On
-        nine data sets, 1e-4 changed at most 0.2 % of the predicted classes against 1e-8, about as
-        many as LinearSVC changes, and none for text. 1e-6 takes up to twice as long. Classes of a
-        few points among thousands may need less than 1e-4: on shuttle 1 to 3 % of the predictions
-        differ.
+        nine data sets, 1e-4 instead of 1e-8 changed at most 0.2 % of the predicted classes, about
+        as many as LinearSVC changes, and none for text. 1e-6 takes up to twice as long. Classes of
+        a few points among thousands may need less than 1e-4: on shuttle, 1 to 3 % of the
+        predictions differ.
     screening : "auto", str or tuple of str
-        When to screen, and with which spheres, as in :func:`safescreen.solve`; ``()`` screens
-        nothing during the fit, and neither does "auto". With a kernel spheres by name mostly cost
-        more than they save: up to 2.7 times the seconds of a path.
+        When to screen, and with which spheres, as in :func:`safescreen.solve`; ``()`` and "auto"
+        screen nothing during the fit. With a kernel, spheres that are given by name mostly cost
+        more time than they save: a path took up to 2.7 times as long.
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
         Largest number of iterations; -1 sets no limit, as in SVC.
     max_seconds : float, optional
-        End the training of all classes with the first iteration after so many seconds. Each problem
-        then has its best coefficients so far, with their certified gap, and `reason_` is "time".
+        End the training of all classes with the first iteration after this many seconds. Each
+        problem then has its best coefficients so far, with their certified gap, and `reason_` is
+        "time".
     max_gigabytes : float
-        Largest kernel matrix that is kept; less if less memory is free. A larger one is not kept,
-        nor that of more than 1,000 dense points: its rows are computed when they are needed, with a
-        cache of this size for each thread.
+        Size of the largest kernel matrix that is kept; the limit is lower if less memory is free. A
+        larger matrix is not kept, and mostly not the matrix of more than 1,000 dense points. Its
+        rows are computed when they are needed, with a cache of this size for each thread.
     warm_start : bool
         Start from the solution of the last ``fit`` if the number of samples is the same, for
         instance with another C.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration. Returning a
-        true value ends the solve, of which each problem has one.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration. A true
+        return value ends the solve of the current problem.
     verbose : bool
         Show a progress bar on a terminal.
     n_jobs : int, optional
-        How many of the problems of several classes are solved at the same time, in threads unless
+        Number of problems of several classes that are solved at the same time, in threads unless
         :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
-        Keep the solutions and their problems, and so the training data or their kernel matrix.
+        Keep the solutions with their problems, which hold the training data or their kernel matrix.
     multi_class : {"auto", "ovr", "ovo"}
-        What more than two classes are trained as: "ovr" each class against the others, "ovo" pairs
-        of classes. "auto" is "ovo" with a kernel and "ovr" without.
+        How more than two classes are trained: "ovr" trains each class against the others, "ovo"
+        trains pairs of classes. "auto" is "ovo" with a kernel and "ovr" without.
     decision_function_shape : {"ovr", "ovo"}
-        Of pairs, whether :meth:`decision_function` has a column for each class or each pair.
+        For pairs of classes, whether :meth:`decision_function` has a column for each class ("ovr")
+        or for each pair ("ovo").
     break_ties : bool
-        Whether of classes with equal votes of pairs the surest is predicted, not the first.
+        Whether the decision values break ties between classes with equal votes of pairs. Otherwise
+        the first of these classes is predicted.
     penalty, probability : "l2", False
         Keywords of SVC and LinearSVC with one supported value. The error for another value says
         what to do instead.
@@ -162,39 +165,42 @@ class SafeSVC(ClassifierMixin, Estimator):
     ----------
     classes_ : array
         The labels of y. A class whose samples all have weight 0 has no problem and is never
-        predicted: its decision value is one less than the smallest of the others.
+        predicted: its decision value is 1 less than the smallest decision value of the other
+        classes.
     coef_ : array of shape (n_problems, d)
         Only for the linear kernel. It may be changed. It is a CSR matrix after :meth:`sparsify`.
     intercept_ : array of shape (n_problems,)
-        Of two classes there is one problem, of pairs one for each in the order of SVC: (0, 1), (0,
-        2), ..., (1, 2), .... In these the first class has the positive decision values.
+        Two classes have one problem. Pairs of classes have one problem each, in the order of SVC:
+        (0, 1), (0, 2), ..., (1, 2), .... In the problem of a pair, positive decision values stand
+        for the first class.
     dual_coef_ : array of shape (n_rows, n_SV)
-        ``C weight_i alpha_i y_i`` of the support vectors. One row a problem; of pairs, as in SVC,
-        one row for each other class that the class of a support vector is paired with. This is the
-        dual point. Predictions use the primal point, which differs from the sum that belongs to it
-        by at most the root of ``2 C dual_gap_`` in norm.
+        ``C weight_i alpha_i y_i`` of the support vectors. There is one row for each problem; for
+        pairs of classes, as in SVC, one row for each class with which the class of the support
+        vector is paired. The coefficients belong to the dual point. Predictions use the primal
+        point, whose distance from the linear combination with these coefficients is at most
+        ``sqrt(2 C dual_gap_)``.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
         The support vectors of all problems, class by class: their numbers among the training
         samples, and the points. With "precomputed" there are no points. Copies and pickles of a
-        linear machine of sparse points X leave the points out, which are ``X[model.support_]``.
+        linear machine of sparse points X leave the points out; ``X[model.support_]`` gives them.
     n_support_ : array of shape (n_classes,)
         Number of support vectors of each class.
     n_iter_ : int or array of shape (n_problems,)
         The largest number of iterations of a problem, as in LinearSVC. With a kernel or a free
-        intercept the number of each problem, as in SVC.
+        intercept, the number of iterations of each problem, as in SVC.
     reason_ : str
         Why the training ended, see :class:`safescreen.Solution`: "converged", or the reason of the
         first problem that did not converge.
     dual_gap_ : float
         Largest certified duality gap of the problems, in units of the objective divided by C.
     relative_gap_ : float
-        Largest certified duality gap of a problem relative to its objective, as `tol` is.
+        Largest certified duality gap of a problem relative to its objective, in the unit of `tol`.
     screening_ : list of Screened
-        Which samples are certain at the exact optimum of each problem: those that were screened
-        during the fit, and those that the ball of the solution decides at its end.
+        The samples that are certain at the exact optimum of each problem. Some were screened during
+        the fit; the ball of the solution decides the others at the end.
     solutions_ : list of Solution
-        With `keep_problem`: one for each problem. For wide sparse points x has only the columns
-        with an entry.
+        One solution for each problem, only with `keep_problem`. For wide sparse points, x has only
+        the columns with an entry.
     C_ : float
         The C of the model.
     n_features_in_, feature_names_in_
@@ -293,8 +299,8 @@ class SafeSVC(ClassifierMixin, Estimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __getstate__(self):
-        """Return what is pickled: the attributes, but of a linear machine no sparse points, and no
-        columns of wide coefficients that are 0.
+        """Return the attributes that are pickled. A linear machine leaves out sparse support
+        vectors, and the columns of wide coefficients that are 0.
         """
         state = {**super().__getstate__()}
         coef = state.get("coef_")
@@ -340,27 +346,30 @@ class SafeSVC(ClassifierMixin, Estimator):
         Warns
         -----
         ConvergenceWarning
-            The tolerance was not reached. It is scikit-learn's warning and the library's in one.
-            The message says which gap was reached, and why the solver stopped.
+            The tolerance was not reached. The warning is both scikit-learn's and the library's
+            ConvergenceWarning. The message says which gap was reached, and why the solver stopped.
         """
         return self._fit(*self._read(X, y, sample_weight))
 
     @of_one_fit
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return f(x) of the points X, shape (n,). With more than two classes shape (n, n_classes):
-        decision values against the others, or of pairs the votes for each class and, as a part of
-        less than 1/3, how sure they are. ``decision_function_shape="ovo"`` returns the decision
-        values of the pairs, shape (n, n_classes (n_classes - 1)/2).
+        """Return the decision values f(x) of the points X, shape (n,).
+
+        With more than two classes the shape is (n, n_classes). The values are the decision values
+        of each class against the others; or, for pairs of classes, the votes for each class plus a
+        number between -1/3 and 1/3 that orders classes with equal votes.
+        ``decision_function_shape="ovo"`` returns the decision values of the pairs, shape (n,
+        n_classes (n_classes - 1)/2).
         """
         check_is_fitted(self)
         return self._decide(read(self, X))
 
     def _decide(self, points):
-        """Return what :meth:`decision_function` does, of points that have been checked."""
+        """Return the result of :meth:`decision_function` for points that have been checked."""
         return self._decisions(self._scores(points))
 
     def _decisions(self, scores):
-        """Return what :meth:`decision_function` does, from the decision values of the problems."""
+        """Return the result of :meth:`decision_function` from decision values of the problems."""
         if self.classes_.size == 2:
             return scores[:, 0]
         if not self._are_pairs_:
@@ -383,7 +392,7 @@ class SafeSVC(ClassifierMixin, Estimator):
         """Return the sums of kernel values with the coefficients of each problem."""
         if not self._are_pairs_:
             return values @ self._weights_.T
-        # of each class with each other one
+        # the coefficients of a class have one row for each other class
         ends = np.searchsorted(self._classes_of_weights_, [*self._present_, self.classes_.size])
         own = [slice(*pair) for pair in pairwise(ends)]
         sums = [values[:, columns] @ self._weights_[:, columns].T for columns in own]
@@ -391,11 +400,11 @@ class SafeSVC(ClassifierMixin, Estimator):
         return np.column_stack([sums[i][:, j - 1] + sums[j][:, i] for i, j in pairs])
 
     def _of_classes(self, scores):
-        """Return a decision value for each of three classes or more, from those of the problems or
-        of the classes that are there.
+        """Return a decision value for each of at least three classes. `scores` are the decision
+        values of the problems, or of the classes that have a sample of positive weight.
 
-        A class that had no sample of positive weight has one less than the smallest value of the
-        others, so that it is never predicted.
+        The value of a class without a sample of positive weight is the smallest other value minus
+        1, so that the class is never predicted.
         """
         present = self._present_
         if present.size == self.classes_.size:
@@ -406,8 +415,9 @@ class SafeSVC(ClassifierMixin, Estimator):
         return every
 
     def _of_pairs(self, scores):
-        """Return a decision value for each pair of classes, from those of the classes that are
-        there: 1 or -1 for the class that is there, 0 if neither is.
+        """Return a decision value for each pair of classes. `scores` are the values of the pairs of
+        classes that both have a sample of positive weight. A pair with only one such class gets 1
+        or -1 in favour of this class, and a pair without any gets 0.
         """
         n_classes = self.classes_.size
         is_there = np.isin(np.arange(n_classes), self._present_)
@@ -418,9 +428,10 @@ class SafeSVC(ClassifierMixin, Estimator):
 
     @of_one_fit
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the class of each of the points X, shape (n,): the one with the largest decision
-        value, or of pairs the one with the most votes, of equal ones the first. With `break_ties`
-        it is the one of them that is surest.
+        """Return the class of each of the points X, shape (n,): the class with the largest decision
+        value or, for pairs of classes, with the most votes. Among classes with equal votes it is
+        the first class, or with `break_ties` the class with the largest value of
+        :meth:`decision_function`.
         """
         check_is_fitted(self)
         self._check_break_ties()
@@ -431,12 +442,12 @@ class SafeSVC(ClassifierMixin, Estimator):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
 
     def _vote(self, points):
-        """Return what :meth:`predict` does, of points that have been checked."""
+        """Return the result of :meth:`predict` for points that have been checked."""
         self._check_break_ties()
         return self._named(self._scores(points))
 
     def _named(self, scores):
-        """Return the classes that the decision values of the problems stand for."""
+        """Return the predicted classes from the decision values of the problems."""
         if self._are_pairs_ and not self.break_ties:
             scores = self._of_classes(_votes.votes(scores, self._present_.size))
         else:
@@ -464,7 +475,7 @@ class SafeSVC(ClassifierMixin, Estimator):
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
-        """Return points, labels and weights, None for weights of 1; set `classes_`."""
+        """Return points, labels and weights, and set `classes_`. Weights of 1 become None."""
         check_kernel(self.kernel, list(KERNELS))
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported: use X.toarray()")
@@ -513,7 +524,7 @@ class SafeSVC(ClassifierMixin, Estimator):
             self._keep_expansions(setup, solutions, used)
 
     def _keep_ends(self, setup, solutions):
-        """Set how the solves of the problems ended."""
+        """Set the attributes that say how the solves of the problems ended."""
         n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
         as_in_svc = setup.features.kernel != "linear" or setup.features.is_free
         self.n_iter_ = n_iter if as_in_svc else int(n_iter.max())
@@ -523,7 +534,9 @@ class SafeSVC(ClassifierMixin, Estimator):
         self.screening_ = [s.screened for s in solutions]
 
     def _keep_dual_points(self, setup, solutions):
-        """Set the dual points and the support vectors; return their places among the points."""
+        """Set the dual points and the support vectors. Return the places of the support vectors
+        among the points.
+        """
         points = setup.features.points
         alphas = [s.alpha for s in solutions]
         self._dual_points_ = [DualPoint(alpha) for alpha in alphas]
@@ -541,13 +554,13 @@ class SafeSVC(ClassifierMixin, Estimator):
         return used
 
     def _keep_classes(self, setup):
-        """Set which problems the fit has solved."""
+        """Set the attributes that say which problems the fit has solved."""
         keep_parameters(self, DEFINING)
         self._present_ = setup.present
         self._are_pairs_ = setup.in_pairs
 
     def _keep_linear(self, setup, solutions):
-        """Set what a machine without a kernel predicts with."""
+        """Set the attributes with which a linear machine predicts."""
         self._keep_classes(setup)
         features = setup.features
         constant = features.constant
@@ -559,14 +572,14 @@ class SafeSVC(ClassifierMixin, Estimator):
             self.intercept_ += constant * elements[:, -1]
 
     def _keep_expansions(self, setup, solutions, used):
-        """Set what a machine with a kernel predicts with; `used` are the places of the support
-        vectors.
+        """Set the attributes with which a machine with a kernel predicts. `used` are the places of
+        the support vectors.
         """
         self._keep_classes(setup)
         features = setup.features
         own = [np.asarray(s.x) * task.signs for s, task in zip(solutions, setup.tasks, strict=True)]
         coefs = setup.table(own)
-        others = setup.used(coefs)  # mostly the same as those of the dual point
+        others = setup.used(coefs)  # mostly the same as for the dual point
         self._weights_ = coefs[:, others]
         self._places_ = others
         self._numbers_ = setup.numbers[others]
@@ -586,10 +599,10 @@ def _free_intercepts(solutions):
 
 
 def _train(model, setup, task, C, start, deadline):
-    """Return the solution of a task, and True: the training came to its end."""
+    """Return the solution of a task, and True because the training is complete."""
     options = {**solver_options(model, "method"), **watching(model)}
     options["max_seconds"] = seconds_until(deadline)
     if len(setup.tasks) > 1:
-        options["bar"] = ""  # there is one of all problems
+        options["bar"] = ""  # one bar shows the progress of all problems
     with quiet():
         return train(setup.problem(task), 1.0 / C, start, **options), True

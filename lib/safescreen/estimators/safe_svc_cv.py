@@ -25,48 +25,52 @@ from safescreen.paths import begin_path
 from safescreen.validation import HeldOut
 
 WHOLE_FOR_FOLDS = 10_000
-"""Points, dense, up to which the kernel matrix that folds share is kept, if memory allows two."""
+"""Largest number of dense points for which the folds share one kernel matrix, if memory allows two
+matrices.
+"""
 
 
 class SafeSVCCV(CrossValidation):
     """:class:`SafeSVC` with the C of the best cross-validated score. Each fold is one path, in
     which each solution is the start for the next C and screens samples for it.
 
-    Scores and the choice are those of ``GridSearchCV(SafeSVC(...), {"C": Cs})``, up to what `tol`
-    leaves open. With `gammas` the coefficient of the kernel is chosen together with C. The kernel
-    matrix for a gamma is computed once, for all folds, and kept for up to 10,000 dense points. For
-    the accuracy the solutions also prove bounds of the scores of the exact solutions, without
-    another solve.
+    Scores and choice are the same as in ``GridSearchCV(SafeSVC(...), {"C": Cs})``, up to
+    differences that `tol` allows. With `gammas` the coefficient of the kernel is chosen together
+    with C. The kernel matrix for a gamma is computed once, for all folds, and kept for up to 10,000
+    dense points. If the score is the accuracy, the solutions also prove bounds of the scores of the
+    exact solutions, without another solve.
 
     Parameters
     ----------
     estimator : SafeSVC, optional
-        Everything but C. The last fit is a copy of it with the chosen C, with its `callback`,
-        and `verbose`. A `tol` of 1e-3 makes a search faster; a smaller one proves more.
+        The prototype: all parameters except C. The last fit uses a copy of it with the chosen C and
+        with its `callback` and `verbose`. A `tol` of 1e-3 makes a search faster; a smaller `tol`
+        gives tighter bounds.
     Cs : int or array
         Values in any order; `Cs_` increases. An int n stands for n values from 1e-3 to 1e3, with
         equal steps of the logarithm.
     gammas : array, optional
         Coefficients of the kernel "rbf" or "poly" to choose from, in any order; `gammas_`
-        increases. If they are left out, gamma is that of the estimator.
+        increases. Without `gammas` all fits use the gamma of the estimator.
     cv : int, splitter or iterable, optional
         As in scikit-learn; 5 stratified folds if left out.
     scoring : str, callable, list, tuple or dict, optional
         As in :class:`sklearn.model_selection.GridSearchCV`; the accuracy if left out.
     refit : bool, str or callable
-        Fit all samples with the chosen C, as in GridSearchCV: of several scores the name of the one
-        that chooses, or a function of `cv_results_` that returns the number of the choice.
+        Whether to fit all samples with the chosen C. As in GridSearchCV, it can also be the name of
+        the score that chooses C if there are several, or a function of `cv_results_` that returns
+        the number of the chosen candidate.
     error_score : "raise" or float
         Score of a fold that cannot be fitted or scored.
     n_jobs : int, optional
-        How many folds are computed at the same time, in threads unless
+        Number of folds that are computed at the same time, in threads unless
         :func:`joblib.parallel_config` says otherwise.
     verbose : bool
         Show a progress bar of the cross-validation on a terminal.
     intervals : int, optional
         Number of cells into which each interval between two neighbouring `Cs` is divided for
-        `interval_bounds_` and `epsilon_`. These need no further solve, and exist only if it is
-        given. Only for the accuracy.
+        `interval_bounds_` and `epsilon_`. The two attributes need no further solve, and exist only
+        if `intervals` is given. The score must be the accuracy.
 
     Attributes
     ----------
@@ -74,22 +78,22 @@ class SafeSVCCV(CrossValidation):
         Fitted to all samples. :meth:`predict` and :meth:`decision_function` use it. It exists only
         with `refit`.
     C_ : float
-        The chosen C: the one with the largest mean score, of equal ones the smallest. It exists
-        unless there are several scores and no `refit`, and so do the attributes that say something
-        of the choice.
+        The chosen C: the smallest C with the largest mean score. Like all attributes about the
+        choice, it does not exist if there are several scores and `refit` is False.
     gamma_ : float
-        With `gammas`: the gamma that is chosen with C. Of equal scores the pair with the smallest C
-        is chosen, and of these the one with the smallest gamma.
+        Only with `gammas`. The gamma that is chosen with C. Among pairs with equal scores the
+        smallest C is chosen, and then the smallest gamma.
     certified_ : bool
         Whether the bounds prove that `C_` has the best mean accuracy at the exact solutions, and is
-        the smallest of equal ones. Means are compared as fractions, without rounding. With
-        `gammas`: that no other pair is better, or equal and earlier in the order of the pairs.
+        the smallest C with this accuracy. Means are compared as fractions, without rounding. With
+        `gammas`, whether they prove that no other pair is better, and no earlier pair is equally
+        good.
     Cs_ : array of shape (n_values,)
     gammas_ : array of shape (n_gammas,)
         Only with `gammas`. Then `scores_` and `score_bounds_` have one more axis of this length.
         `best_index_` and `cv_results_` number the pairs, all gammas of the smallest C first.
     scores_ : array of shape (n_folds, n_values)
-        The scores by which C is chosen. NaN where one is missing after Ctrl-C.
+        The scores by which C is chosen. NaN where a score is missing after Ctrl-C.
     score_bounds_ : array of shape (2, n_folds, n_values)
         Lower and upper bounds of the accuracies at the exact solutions. They are equal where an
         accuracy is certain, and -inf and inf where nothing is known, as for any other score.
@@ -103,14 +107,13 @@ class SafeSVCCV(CrossValidation):
         n_gammas).
     epsilon_ : float
         Only with `intervals`. No C from the smallest to the largest of `Cs_`, on the grid or
-        between, has a mean accuracy that is larger than that of `C_` by more than this.
+        between, has a mean accuracy that exceeds the mean accuracy of `C_` by more than `epsilon_`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
     See Also
     --------
-    SafeSVC : For one C.
-    HeldOut : What the bounds come from.
+    SafeSVC : For one C. HeldOut : Computes the bounds.
 
     Notes
     -----
@@ -121,15 +124,15 @@ class SafeSVCCV(CrossValidation):
     decision value is 0 is never decided.
 
     Bounds of validation errors over intervals of the regularization are due to Shibagaki, Suzuki,
-    Karasuyama and Takeuchi (NIPS 2015). Those of `interval_bounds_` come from two balls for each
-    cell, notebook 48. They are as tight as the solutions for the neighbouring C allow: more `Cs`,
-    and more `intervals`, make `epsilon_` smaller.
+    Karasuyama and Takeuchi (NIPS 2015). The bounds in `interval_bounds_` come from two balls for
+    each cell (notebook 48). They are as tight as the solutions for the neighbouring C allow: more
+    `Cs`, and more `intervals`, make `epsilon_` smaller.
 
     Ctrl-C ends the cross-validation with a warning. C is then chosen by the scores that exist:
     among the values with a score in all folds, or by the folds with all scores, whichever has more
-    scores. All samples are fitted with that C. If there are neither, and in the last fit, Ctrl-C is
-    passed on, and the search stays what it was before. Folds that are computed at the same time
-    count when they are finished.
+    scores. All samples are fitted with this C. If there is no such value and no such fold, or if
+    Ctrl-C comes during the last fit, a KeyboardInterrupt is raised and the search stays as it was
+    before. Folds that are computed at the same time count only when they are finished.
 
     Examples
     --------
@@ -199,7 +202,7 @@ class SafeSVCCV(CrossValidation):
         gammas = [model.gamma] if self.gammas is None else self.gammas_
         places = len(gammas) * np.arange(self.Cs_.size)
         free = []
-        # in memory is the matrix of all points, and then that of a fold
+        # memory holds the matrix of all points and the matrix of one fold
         whole = min(WHOLE_FOR_FOLDS, math.isqrt(int(kernel_limit(model.max_gigabytes)) // 16))
         for number, gamma in enumerate(gammas):
             own = copy.copy(model)
@@ -210,7 +213,7 @@ class SafeSVCCV(CrossValidation):
             proof = (n_cells, weights) if judge.is_accuracy else None
             folds = (_MachineFold(own, data, split, features, proof, free) for split in splits)
             yield places + number, self.Cs_, folds
-            features = None  # before the next kernel matrix takes as much memory
+            features = None  # free its memory before the next kernel matrix
 
 
 def _is_scaled(model):
@@ -219,11 +222,11 @@ def _is_scaled(model):
 
 
 class _MachineFold(Fold):
-    """A path through increasing C, for each problem of several classes.
+    """Fold with a path through increasing C for each of its problems.
 
-    Without `features` of all points the fold has features of its own. `proof` holds the number of
-    cells of each interval and the weights of the accuracy. `free` are blocks of memory that folds
-    which have ended leave to others.
+    Without `features` of all points the fold computes features of its own. `proof` holds the number
+    of cells of each interval and the weights of the accuracy; None proves no bounds. `free` holds
+    blocks of memory that finished folds leave to later folds.
     """
 
     def __init__(self, model, data, split, features, proof, free):
@@ -237,7 +240,7 @@ class _MachineFold(Fold):
 
     def _pose(self):
         X, y, weights = self.data
-        model = copy.copy(self.model)  # folds may be worked on by threads
+        model = copy.copy(self.model)  # threads may work on several folds
         own = np.bincount(self.train, minlength=len(y)).astype(float)
         if weights is not None:
             own *= weights
@@ -285,10 +288,10 @@ class _MachineFold(Fold):
         machine.C = float(value)
         solutions = self.solutions
         features = self.setup.features
-        if features.kernel == "linear" and self.wanted is not None:  # accuracy asks for no more
+        if features.kernel == "linear" and self.wanted is not None:  # enough for the accuracy
             machine._keep_linear(self.setup, solutions)
             return machine
-        if features.kernel != "linear":  # expansions in held-out points too
+        if features.kernel != "linear":  # x has coefficients of held-out points too
             alone = [solution.without_problem() for solution in solutions]
             solutions = [
                 replace(solution, x=features.own(solution.x, task.places))

@@ -38,9 +38,9 @@ class TripletMetric(Mahalanobis, Metric):
     STS19 equation 2.2, solved to a certified duality gap. As a transformer it maps x to L x with
     ``M = L'L``. As a classifier it is the k-nearest-neighbour rule in that space.
 
-    With more features than points, the full matrix is sought in the span of the points. The optimum
-    lies there: all differences of points are in the span, and any other part of M only adds to
-    ``||M||``.
+    With more features than points, the full matrix is computed in the span of the points. The
+    optimum lies in this span, because all differences of points do, and any other component of M
+    only increases ``||M||``.
 
     Parameters
     ----------
@@ -59,17 +59,17 @@ class TripletMetric(Mahalanobis, Metric):
         Learn a weight for each feature instead of a full matrix.
     product : bool or "auto"
         Keep the triplets as products of lists and never list them one by one. This is for very many
-        triplets, and needs weights of 1. "auto" does so for more than 10 million triplets. Products
-        are not screened: `screening` must be "auto" or ().
+        triplets, and needs weights of 1. "auto" keeps products for more than 10 million triplets.
+        Products are not screened: `screening` must be "auto" or ().
     smoothing : float > 0
         Width of the smoothed hinge.
     tol : float > 0
         Duality gap to reach, relative to the objective; the `rtol` of :func:`safescreen.solve`.
     with_path : bool
-        Solve from ``lam_max`` down to the lam asked for, each lam `path_ratio` times the one
-        before. Each solution is the start for the next lam, and screens triplets for it. The path
-        is kept.
+        Solve for decreasing lam, from ``lam_max`` to the requested lam. Each solution is the start
+        for the next lam, and screens triplets for it. `path_` keeps the path.
     path_ratio : float in (0, 1]
+        Each lam of the path divided by the lam before it.
     screening : "auto" or tuple of str
         When to screen, and with which spheres, as in :func:`safescreen.solve`.
     active_set : bool
@@ -77,73 +77,75 @@ class TripletMetric(Mahalanobis, Metric):
     max_iter : int
         Largest number of iterations for one lam.
     max_seconds : float, optional
-        End the training with the first iteration after so many seconds. The metric is then the best
-        one so far, with its certified gap, and `reason_` is "time".
+        End the training with the first iteration after this many seconds. The metric is then the
+        best metric so far, with its certified gap, and `reason_` is "time".
     n_neighbors : int
-        Number of neighbours that the classifier asks. A ValueError is raised if :meth:`fit` gets
+        Number of neighbours that the classifier uses. A ValueError is raised if :meth:`fit` gets
         fewer points of positive weight. :meth:`fit_triplets` does not use it.
     warm_start : bool
         Start from the metric of the last ``fit`` if the number of features is the same.
     callback : callable, optional
         ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration, or at each
-        lam of a path. Returning a true value ends the training.
+        lam of a path. A true return value ends the training.
     verbose : bool
         Show a progress bar on a terminal.
     keep_problem : bool
-        Keep the problem, and so all triplets, with `solution_` and the solutions of `path_`.
+        Keep the problem, which holds all triplets, in `solution_` and in the solutions of `path_`.
     n_components : int, optional
         Number of rows of `components_`, at most d. If it is left out, it is the rank of M. A number
         below the rank gives the nearest metric of that rank, or the largest weights of a diagonal
         metric. A number above the rank adds rows of 0.
     preprocessor : array, data frame or sparse matrix of shape (n, d), or callable, optional
-        Makes points of numbers or names: points are then given by an array of shape (n,), and pairs
-        and triplets by arrays of the shapes (n_pairs, 2) and (T, 3). A table holds the points as
-        its rows. A function takes an array of names and returns an array of points of shape (n, d).
+        Makes points from numbers or names. Points are then given by an array of shape (n,), and
+        pairs and triplets by arrays of the shapes (n_pairs, 2) and (T, 3). A table holds the points
+        as its rows. A function takes an array of names and returns an array of points of shape (n,
+        d).
     l1 : float in [0, 1)
-        Penalty of the sum of the weights of a diagonal metric, which makes most of them 0: a part
-        of the smallest penalty that makes all of them 0. A ValueError is raised if it is positive
-        for a full matrix. Features that are certain to have the weight 0 are left out during the
-        training.
+        Penalty of the sum of the weights of a diagonal metric, as a fraction of the smallest
+        penalty that makes all weights 0. It makes most weights 0. A ValueError is raised if it is
+        positive for a full matrix. Features that are certain to have the weight 0 are left out
+        during the training.
 
     Attributes
     ----------
     components_ : array of shape (rank, d), or (n_components, d)
         The factor L. The first r rows of the factor of a full matrix give the nearest metric of
-        rank r, so ``transform(X)[:, :2]`` makes a picture.
+        rank r, so ``transform(X)[:, :2]`` can be plotted.
     lam_ : float
         The lam for which the metric was learned.
     l1_ : float
         The penalty of the sum of the weights, in units of the objective.
     n_iter_ : int
-        Number of iterations; with a path, of its last lam.
+        Number of iterations; with a path, the number for its last lam.
     reason_ : str
         Why the training ended, see :class:`safescreen.Solution`.
     dual_gap_ : float
         Certified duality gap, in units of the objective. With more features than points, it
-        certifies the problem in the coordinates of the points in their span, which are rounded.
+        certifies the problem in rounded coordinates of the span of the points.
     relative_gap_ : float
-        The same relative to the objective, as `tol` is.
+        The duality gap relative to the objective, in the unit of `tol`.
     screening_ : Screened or None
-        Which triplets are certain at the exact optimum: those that were screened during the fit,
-        and those that the ball of the solution decides. None for products, and after a path over
-        more than 100,000 triplets, of which `solution_` has the numbers ``n_L`` and ``n_R``.
+        The triplets that are certain at the exact optimum. Some were screened during the fit; the
+        ball of the solution decides the others at the end. It is None for products, and after a
+        path over more than 100,000 triplets; `solution_` then has only the numbers ``n_L`` and
+        ``n_R``.
     path_ : Path or None
-        The path, if there is one. Ctrl-C ends it: the finished part is kept, and the metric is that
-        of its last lam, `lam_`.
+        The path; None without `with_path`. Ctrl-C ends the path: the finished solutions are kept,
+        and the metric belongs to the last of their lam, `lam_`.
     solution_ : Solution
-        The solution, with its ``problem`` if that is kept. With more features than points, it has
-        the coordinates of the span of the points.
+        The solution, with its ``problem`` if `keep_problem` is true. With more features than
+        points, its x is a matrix in coordinates of the span of the points.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. There are no classes after :meth:`fit_triplets`.
 
     Warns
     -----
     UserWarning
-        The ranges of two columns differ by a factor of more than 100, as those of unscaled data do,
-        or k is larger than some class allows.
+        The ranges of two columns differ by a factor of more than 100, as in unscaled data; or k is
+        larger than some class allows.
     ConvergenceWarning
-        The tolerance was not reached. It is scikit-learn's warning and the library's in one. The
-        message says which gap was reached, and why the solver stopped.
+        The tolerance was not reached. The warning is both scikit-learn's and the library's
+        ConvergenceWarning. The message says which gap was reached, and why the solver stopped.
 
     Examples
     --------
@@ -240,8 +242,8 @@ class TripletMetric(Mahalanobis, Metric):
         return {**solver_options(self, "active_set"), **watching(self)}
 
     def _start(self, basis):
-        """Return the start of a warm start: the metric of the last fit if that had the same number
-        of features, else None.
+        """Return the metric of the last fit as the start of a solve, or None if that fit had
+        another number of features.
         """
         factor = getattr(earlier(self), "components_", None)
         if factor is None or factor.shape[1] != self.n_features_in_:
@@ -250,8 +252,8 @@ class TripletMetric(Mahalanobis, Metric):
         return {"x0": np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor}
 
     def _labelled(self, X, y, weights, numbers=None):
-        """Return the posed problem of the numbered points that have a positive weight; of all such
-        points if `numbers` is left out.
+        """Return the posed problem of the points with these numbers and a positive weight. Without
+        `numbers` it has all points with a positive weight.
         """
         if numbers is None:
             numbers = np.arange(len(y))
@@ -287,7 +289,7 @@ class TripletMetric(Mahalanobis, Metric):
         return Posed(self._problem(terms), basis, partial(self._remember, X, y))
 
     def _judged(self, X, triplets, weights, numbers=slice(None)):
-        """Return the posed problem of the numbered triplets; of all if `numbers` is left out."""
+        """Return the posed problem of the numbered triplets, by default of all triplets."""
         if self.product is True:
             raise ValueError("product=True needs labels: use fit, or product=False")
         weights = None if weights is None else weights[numbers]
@@ -309,12 +311,12 @@ class TripletMetric(Mahalanobis, Metric):
         if l1 == 0.0:
             return problem
         at_zero = problem.evaluate(problem.cone.zeros(), 1.0)
-        self.l1_ = l1 * float(at_zero.plus.max())  # 0 is the optimum where H is not positive there
+        self.l1_ = l1 * float(at_zero.plus.max())  # then H - l1 has no positive entry at 0
         return Problem(terms, problem.loss, linear=np.full(problem.cone.d, -self.l1_))
 
     def _product(self, codes, weights):
-        """Return whether the triplets are kept as products of lists; MemoryError if they are to be
-        listed and are too many.
+        """Return whether the triplets are kept as products of lists. Raise a MemoryError if they
+        must be listed and there are too many.
         """
         is_auto = isinstance(self.product, str) and self.product == "auto"
         if not isinstance(self.product, bool) and not is_auto:
@@ -353,8 +355,8 @@ def pose(model, X, y, *others) -> Posed:
 
 
 def _lams_down_to(lam, prob, factor):
-    """Return lam after the larger ones from the largest on, each the factor times the one
-    before.
+    """Return the decreasing lam of a path from ``lam_max`` to `lam`. Each lam is `factor` times the
+    previous lam, except the last.
     """
     top = prob.lam_max()
     steps = 0
@@ -365,8 +367,9 @@ def _lams_down_to(lam, prob, factor):
 
 def come_down(prob, lams, *, callback=None, bar="", keep_problem=False, **options):
     """Return the last solution of the path over decreasing lam, and the path. Ctrl-C ends the path;
-    it is passed on if there is no solution yet. The other parameters are those of
-    :func:`~safescreen.estimators._training.train`.
+    a KeyboardInterrupt is raised if there is no solution yet.
+
+    The other parameters are the same as in :func:`~safescreen.estimators._training.train`.
     """
     solutions = path(prob, lams, callback=callback, progress=bool(bar), **options)
     if not len(solutions):
@@ -376,5 +379,5 @@ def come_down(prob, lams, *, callback=None, bar="", keep_problem=False, **option
 
 
 def fit_path(model, posed: Posed, lams) -> None:
-    """Solve a posed problem for decreasing lam, and keep the last solution."""
+    """Solve a posed problem for decreasing lam, and set the attributes of a fit from the path."""
     keep(model, posed, *come_down(posed.problem, lams, **model._options()))

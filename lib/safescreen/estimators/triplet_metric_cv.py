@@ -27,14 +27,14 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     """:class:`TripletMetric` with the lam of the best cross-validated score. Each fold is one path,
     in which each solution is the start for the next lam.
 
-    Scores and the choice are those of ``GridSearchCV(TripletMetric(...), {"lam": lams})``, up to
-    what `tol` leaves open.
+    Scores and choice are the same as in ``GridSearchCV(TripletMetric(...), {"lam": lams})``, up to
+    differences that `tol` allows.
 
     Parameters
     ----------
     estimator : TripletMetric, optional
-        Everything but lam and its path. The last fit is a copy of it, with its `callback` and
-        `verbose`.
+        The prototype: all parameters except lam and its path. The last fit uses a copy of it, with
+        its `callback` and `verbose`.
     lams : int or array
         Values of lam in any order; `lams_` decreases. An int n stands for n values with equal steps
         of the logarithm, from 1 to 1e-4 times the smallest lam at which all triplets lie in the
@@ -44,9 +44,9 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
     intervals : int, optional
         Number of cells into which each interval between two neighbouring `lams` is divided for
-        `interval_bounds_` and `epsilon_`. These need no further solve. Only for
-        :meth:`fit_triplets`, the agreement with held-out judgements as the score, and at least as
-        many points as features.
+        `interval_bounds_` and `epsilon_`. The two attributes need no further solve. `intervals`
+        needs :meth:`fit_triplets`, the agreement with held-out judgements as the score, and a
+        diagonal metric or at least as many points as features.
 
     Attributes
     ----------
@@ -54,25 +54,25 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         The metric of all points, with the path down to `lam_`. :meth:`transform`, :meth:`predict`
         and the other methods use it. It exists only with `refit`.
     lam_ : float
-        The chosen lam; of equal scores the largest. If Ctrl-C ends the last path early, it is the
-        lam of the metric.
+        The chosen lam: the largest lam with the largest mean score. If Ctrl-C ends the last path
+        early, it is the lam of the metric.
     lams_ : array of shape (n_values,)
         The values of lam for all points.
     scores_ : array of shape (n_folds, n_values)
-        The scores by which lam is chosen. NaN where one is missing after Ctrl-C.
+        The scores by which lam is chosen. NaN where a score is missing after Ctrl-C.
     score_bounds_ : array of shape (2, n_folds, n_values)
         Lower and upper bounds of the scores of the exact solutions; -inf and inf without
         `intervals`.
     certified_ : bool
         Whether the bounds prove that `lam_` is the best of `lams_` at the exact solutions, and the
-        largest of equal ones. Always False without `intervals`.
+        largest of equally good ones. Always False without `intervals`.
     interval_bounds_ : array of shape (2, n_values - 1)
         Only with `intervals`. Lower and upper bounds of the mean score of the exact solutions for
         *every* lam between two neighbouring `lams_`. If `lams` is an int, lam is relative to the
-        largest of each fold.
+        largest lam of each fold.
     epsilon_ : float
         Only with `intervals`. No lam from the largest to the smallest of `lams_` has a mean score
-        that is larger than that of `lam_` by more than this.
+        that exceeds the mean score of `lam_` by more than `epsilon_`.
     best_score_ : float
         Mean score of the chosen lam. It does not exist if `refit` is a function.
     best_index_, best_params_, cv_results_, n_splits_, scorer_, multimetric_, refit_time_
@@ -87,13 +87,13 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     Notes
     -----
     `scores_` belong to the metrics as computed, to the `tol` of the estimator. They are not
-    certified: a classifier by nearest neighbours may change within `tol`. So a single fit for one
-    of the lams, which has another start, may score a point or two differently. For judgements,
-    `intervals` certifies the agreement with those that are held out, see
+    certified: the predictions of a nearest-neighbour classifier may change within `tol`. So a
+    single fit for one of the lams, which has another start, may score a point or two differently.
+    For judgements, `intervals` certifies the agreement with the held-out judgements, see
     :class:`~safescreen.HeldOut` and notebook 48.
 
-    Ctrl-C ends the cross-validation as in :class:`SafeSVCCV`. In the last path it ends that path,
-    as in :class:`TripletMetric`.
+    Ctrl-C ends the cross-validation as in :class:`SafeSVCCV`. During the last path it ends this
+    path, as in :class:`TripletMetric`.
 
     Examples
     --------
@@ -151,18 +151,19 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         triplet_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Choose lam by the agreement with judgements that are held out, and learn from all of them
-        with it.
+        """Choose lam by the agreement with held-out judgements, and learn from all judgements with
+        this lam.
 
         Parameters
         ----------
         X, triplets, triplet_weight
-            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function
-            ``(model, X, triplets, triplet_weight=...)``, left out
-            :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs
-            of them: shuffle what is sorted.
+            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function ``(model, X, triplets,
+            triplet_weight=...)``, by default :meth:`TripletMetric.score_triplets`. `cv` splits the
+            triplets. With an int or None each fold holds out consecutive triplets, so shuffle
+            sorted triplets first.
         groups : array of shape (T,), optional
-            Who has judged, say, for a splitter such as ``GroupKFold``.
+            The group of each triplet, such as the person who has judged it, for a splitter such as
+            ``GroupKFold``.
 
         Returns
         -------
@@ -171,7 +172,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         Raises
         ------
         ValueError
-            As for the prototype, or triplets of weight 0 beside groups.
+            The prototype refuses the data or a parameter, or some triplets have weight 0 and groups
+            are given.
 
         Examples
         --------
@@ -224,7 +226,9 @@ def largest_lam(problem):
 
 
 class _MetricFold(Fold):
-    """A path through decreasing lam, or parts of the largest lam of the fold."""
+    """Fold with a path through decreasing lam. With `is_relative` the values are fractions of the
+    largest lam of the fold.
+    """
 
     def __init__(self, model, data, split, is_relative, n_cells):
         super().__init__(model, *split)
@@ -236,7 +240,7 @@ class _MetricFold(Fold):
 
     def _pose(self):
         X, y, weights = self.data
-        self.model = clone(self.model)  # folds may be worked on by threads
+        self.model = clone(self.model)  # threads may work on several folds
         self.posed = pose(self.model, X, y, weights, self.train)
         self.model.n_features_in_ = X.shape[1]
         problem = self.posed.problem
@@ -253,7 +257,7 @@ class _MetricFold(Fold):
             )
         test, counts = counted(self.test, weights)
         terms = Triplets(dense(X), y[test], diagonal=self.model.diagonal)
-        right = np.ones(test.size, dtype=int)  # a positive margin is the second of two classes
+        right = np.ones(test.size, dtype=int)  # a positive margin predicts the second class
         self.proof = Proof([HeldOut(self.path.prob, terms)], right, counts, self.n_cells)
 
     def solve(self, value, n_to_come):

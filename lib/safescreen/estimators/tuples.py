@@ -26,19 +26,19 @@ from safescreen.records import Progress
 from safescreen.terms import Pairs, Quadruplets, Triplets
 
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
-"""What a threshold may be best for."""
+"""The measures that a threshold can maximise."""
 
 
 class TupleLearner(ClassifierMixin, Mahalanobis):
-    """What the learners of this file share. Their parameters are some of those of
-    :class:`TripletMetric`; the others have their defaults.
+    """Base of the learners of this file. They have some of the parameters of
+    :class:`TripletMetric`; the other parameters have their defaults.
     """
 
     _size: int
     """Number of points of a tuple."""
     _what: str
     _labels = "1 for tuples in the right order and -1 for the others"
-    """The word for tuples in error messages."""
+    """The words for tuples and for their labels in error messages."""
     _nearer: list[int]
     _farther: list[int]
     """The columns of the two pairs that are compared."""
@@ -88,8 +88,8 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
         X : array of shape (n, size, d), or int array of shape (n, size)
             Points of each tuple; with a `preprocessor` their numbers or names.
         y : array of shape (n,), optional
-            1 for a tuple in the right order, -1 for one in the opposite order. If it is left out,
-            all are 1.
+            1 for a tuple in the right order, -1 for a tuple in the opposite order. By default all
+            labels are 1.
         sample_weight : array of shape (n,), optional
             Not negative, and not all 0.
 
@@ -108,8 +108,8 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
 
     @of_one_fit
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return by how much the pair that should be farther apart is farther apart, in the learned
-        distance, shape (n,).
+        """Return the learned distance of the farther pair minus the learned distance of the nearer
+        pair for each tuple, shape (n,).
         """
         check_is_fitted(self)
         with naming("X"):
@@ -124,13 +124,13 @@ class TupleLearner(ClassifierMixin, Mahalanobis):
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the fraction of the tuples, by weight, for which :meth:`predict` is right."""
+        """Return the weighted fraction of the tuples for which :meth:`predict` is right."""
         predicted = self.predict(X)
         weights = _weights(sample_weight, len(predicted))
         return float(np.average(predicted == self._signs(y, len(predicted)), weights=weights))
 
     def _signs(self, y, n) -> np.ndarray:
-        """Return the labels; all are 1 if they are left out."""
+        """Return the labels as an array. Without `y` all labels are 1."""
         if y is None:
             return np.ones(n)
         y = check_vector(y, n, "y")
@@ -148,9 +148,9 @@ class TripletLearner(TupleLearner):
     """Mahalanobis metric learned from triplets (anchor, closer, farther); it classifies triplets
     too.
 
-    The metric is that of :meth:`TripletMetric.fit_triplets`, where the parameters and attributes
-    are described. This class takes triplets wherever scikit-learn asks for X: in `fit`, `predict`,
-    `decision_function` and `score`. So it works in
+    The metric is the same as in :meth:`TripletMetric.fit_triplets`. :class:`TripletMetric`
+    describes the parameters and attributes. This class takes triplets wherever scikit-learn asks
+    for X: in `fit`, `predict`, `decision_function` and `score`. So it works in
     :func:`~sklearn.model_selection.cross_val_score`, in
     :class:`~sklearn.model_selection.GridSearchCV` and in pipelines. :meth:`transform` takes points.
 
@@ -208,9 +208,9 @@ class PairLearner(TupleLearner):
     :class:`~safescreen.Pairs`.
 
     It is used like :class:`TripletLearner`, with y = 1 for similar pairs and -1 for dissimilar
-    ones. :meth:`predict` returns 1 for pairs up to the distance `threshold_`. :meth:`fit` sets the
-    threshold at which most training pairs are right. :meth:`calibrate_threshold` sets it by other
-    pairs, or by another measure.
+    pairs. :meth:`predict` returns 1 for pairs up to the distance `threshold_`. :meth:`fit` sets the
+    threshold that classifies the most training pairs correctly. :meth:`calibrate_threshold` sets it
+    from other pairs, or for another measure.
 
     Parameters
     ----------
@@ -218,8 +218,8 @@ class PairLearner(TupleLearner):
         As for :class:`TripletMetric`. `lam_ratio` is relative to the smallest lam at which all
         dissimilar pairs lie in the linear region.
     bounds : (float, float)
-        Two squared distances: similar pairs cost nothing up to the first, dissimilar pairs cost
-        nothing above the second. Only their ratio matters: a factor of both is a factor of the
+        Two squared distances: similar pairs have no loss up to the first, dissimilar pairs have no
+        loss above the second. Only their ratio matters: a common factor of both is a factor of the
         metric, up to the smoothing.
     diagonal, smoothing, tol, screening, max_iter, max_seconds, callback, n_components, preprocessor
         As for :class:`TripletMetric`.
@@ -293,7 +293,7 @@ class PairLearner(TupleLearner):
         X : array of shape (n, 2, d), or int array of shape (n, 2)
             Points of each pair; with a `preprocessor` their numbers or names.
         y : array of shape (n,)
-            1 for similar pairs, -1 for dissimilar ones. At least one pair must be dissimilar.
+            1 for similar pairs, -1 for dissimilar pairs. At least one pair must be dissimilar.
         sample_weight : array of shape (n,), optional
             Not negative, and not all 0.
         calibration_params : dict, optional
@@ -343,20 +343,20 @@ class PairLearner(TupleLearner):
         min_rate: float | None = None,
         beta: float = 1.0,
     ) -> Self:
-        """Set the threshold that is best for these pairs; of equally good ones the smallest.
+        """Set the threshold that is best for these pairs, the smallest of equally good thresholds.
 
         Parameters
         ----------
         X, y, sample_weight
             As for :meth:`fit`.
         strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
-            What the threshold makes as large as possible. "accuracy": the fraction of pairs that
-            are right. "f_beta": the F score. "max_tpr": the fraction of similar pairs that are
-            right, among thresholds for which at least `min_rate` of the dissimilar ones are.
-            "max_tnr": the fraction of dissimilar pairs that are right, among thresholds for which
-            at least `min_rate` of the similar ones are.
+            The measure that the threshold maximises. "accuracy": the fraction of pairs that are
+            classified correctly. "f_beta": the F score. "max_tpr": the fraction of similar pairs
+            that are classified correctly, among thresholds that classify a fraction of at least
+            `min_rate` of the dissimilar pairs correctly. "max_tnr": the same with similar and
+            dissimilar pairs exchanged.
         min_rate : float in [0, 1]
-            For "max_tpr" and "max_tnr".
+            Smallest rate of the other kind of pairs, for "max_tpr" and "max_tnr".
         beta : float
             For "f_beta": the weight of the true positive rate in the F score.
 
@@ -369,7 +369,7 @@ class PairLearner(TupleLearner):
         y = self._signs(as_array(y, "y"), len(distances))
         weights = np.ones(len(y)) if sample_weight is None else _weights(sample_weight, len(y))
         values, ids = np.unique(distances, return_inverse=True)
-        accepted = {}  # by threshold: nothing, and then distance by distance
+        accepted = {}  # by threshold: below all distances, then at each distance
         for sign in (1.0, -1.0):
             counts = np.bincount(ids, weights * (y == sign), minlength=len(values))
             accepted[sign] = np.append(0.0, np.cumsum(counts))
@@ -411,8 +411,8 @@ def _weights(sample_weight, n):
 
 
 def _quality(true, false, strategy, min_rate, beta):
-    """Return how good thresholds are, from the numbers of similar and of dissimilar pairs that they
-    accept; the last one accepts all.
+    """Return the quality of thresholds. `true` and `false` are the weights of the similar and of
+    the dissimilar pairs that each threshold accepts; the last threshold accepts all pairs.
     """
     tpr = true / max(true[-1], 1e-300)
     tnr = 1.0 - false / max(false[-1], 1e-300)
