@@ -1,7 +1,8 @@
-"""Closed convex cones K: where the solution lives.
+"""Closed convex cones K, over which the objective is minimised.
 
-Each cone gives the inner product of its space, the decomposition ``H = plus - minus`` with
-``plus = [H]_K`` and ``<plus, minus> = 0``, and bounds of what rounding does to it."""
+Each cone gives the inner product of its space, the decomposition ``H = plus - minus`` with ``plus =
+[H]_K`` and ``<plus, minus> = 0``, and bounds of the rounding errors of the decomposition.
+"""
 
 from safescreen.cones.base import Cone
 from safescreen.cones.free import FreeSpace

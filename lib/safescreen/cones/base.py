@@ -1,4 +1,4 @@
-"""What every cone offers."""
+"""Base class of all cones."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from safescreen.rounding import ElementLike, gamma, magnitude, norm, norm_upper
 class Cone(ABC):
     """A closed convex cone in a Euclidean space of arrays of shape ``shape``.
 
-    Whoever computes with elements uses ``+``, ``-``, products with numbers and the methods below,
-    nothing else: an element need not be an array.
+    Code that computes with elements uses only ``+``, ``-``, products with numbers and the methods
+    below, because an element need not be an array.
 
     Attributes
     ----------
@@ -26,8 +26,9 @@ class Cone(ABC):
     is_whole_space : bool
         Whether the cone constrains nothing.
     nonnegative : {"entries", "eigenvalues", None}
-        Which numbers of an element must not be negative for it to lie in the cone; None where the
-        cone constrains nothing, or something else. Rules that look at single terms go by it.
+        The numbers of an element that must not be negative if the element lies in the cone; None if
+        the cone constrains nothing, or something else. It selects the certificate of the
+        semidefinite rule and the scaling of the interior-point method.
     """
 
     d: int
@@ -46,7 +47,7 @@ class Cone(ABC):
 
     @property
     def n_coordinates(self) -> int:
-        """How many coordinates an element has in an orthonormal basis."""
+        """Number of coordinates of an element in an orthonormal basis."""
         return self.d
 
     def zeros(self) -> ElementLike:
@@ -74,13 +75,15 @@ class Cone(ABC):
         return gamma(x.size + 2) * self.norm_upper(x) * self.norm_upper(y)
 
     def magnitude(self, x: ElementLike) -> float:
-        """Return a bound of what rounding each number of an element once does to it, in units of
-        the roundoff.
+        """Return a bound of the error of an element whose numbers have each been rounded once, in
+        units of roundoff.
         """
         return magnitude(x)
 
     def largest(self, x: ElementLike) -> float:
-        """Return a size of an element by which it can be scaled into range: 0 for zero alone."""
+        """Return a size of an element, by which it can be scaled into the range of double
+        precision. The size is 0 only for the zero element.
+        """
         return float(np.abs(x).max())
 
     def ldexp(self, x: ElementLike, exponent: int) -> ElementLike:
@@ -88,7 +91,7 @@ class Cone(ABC):
         return np.ldexp(x, exponent)
 
     def check(self, x: Any, name: str = "x") -> ElementLike:
-        """Return `x` as an element of the space; ValueError or TypeError otherwise."""
+        """Return `x` as an element of the space. Raise a ValueError or TypeError if it is none."""
         return check_element(x, self.shape, name)
 
     def project(self, H: ElementLike) -> ElementLike:
@@ -96,8 +99,8 @@ class Cone(ABC):
         return self.split(H)[0]
 
     def with_sum(self, x: ElementLike, total: ElementLike) -> ElementLike:
-        """Return x. In a space whose sums are dear it remembers `total`, a sum of terms that is
-        known, and sums near x are computed from that; see :meth:`Terms.sum_near`.
+        """Return x. In a space in which sums of terms are expensive, the returned x stores `total`,
+        a known sum of terms, from which sums near x are computed; see :meth:`Terms.sum_near`.
         """
         return x
 
@@ -115,8 +118,9 @@ class Cone(ABC):
         """Return ``(into, back, Z)``: the derivative of :meth:`project` at y is
         ``v -> back(Z into(v))``, an elementwise product.
 
-        Here that of a projection of each number by itself; where there is none, the one that
-        vanishes."""
+        This method serves cones that project each number by itself. Where the projection of a
+        number has no derivative, 0 is taken.
+        """
         return np.asarray, np.asarray, (self.project(y) != 0.0).astype(float)
 
     def violation(self, x: ElementLike) -> float:
@@ -124,14 +128,14 @@ class Cone(ABC):
         return 0.0
 
     def feasible_error(self, x: ElementLike) -> float:
-        """Return a bound of the distance from the cone of an `x` that :meth:`split` returned as
-        ``plus``; 0 if the split is exact.
+        """Return a bound of the distance between the cone and an `x` that :meth:`split` has
+        returned as ``plus``; 0 if the split is exact.
         """
         return 0.0
 
     def check_feasible(self, x: Any, name: str = "x") -> ElementLike:
-        """Return `x` if it lies in the cone up to rounding; ValueError otherwise. Cost: one
-        projection.
+        """Return `x` if it lies in the cone up to rounding, and raise a ValueError otherwise. The
+        cost is one projection.
         """
         x = self.check(x, name)
         violation = self.violation(x)

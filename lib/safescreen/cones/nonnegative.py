@@ -27,5 +27,5 @@ class NonNegativeCone(Cone):
         return np.maximum(H, 0.0), np.maximum(-H, 0.0)
 
     def violation(self, x: NDArray) -> float:
-        """Return the norm of the negative part; never 0 where there is one."""
+        """Return the norm of the negative part, which is never 0 if an entry is negative."""
         return norm_upper(np.minimum(x, 0.0))

@@ -38,7 +38,7 @@ class PSDCone(Cone):
 
     @property
     def n_coordinates(self) -> int:
-        """Those of the upper triangle, ``d (d + 1)/2``."""
+        """Number of entries of the upper triangle, ``d (d + 1)/2``."""
         return self.d * (self.d + 1) // 2
 
     @property
@@ -47,8 +47,8 @@ class PSDCone(Cone):
         return _BACKWARD * self.d * UNIT * SAFETY
 
     def check(self, x: Any, name: str = "x") -> NDArray:
-        """Return `x` as a symmetric matrix, its symmetric part; ValueError if it is not symmetric
-        to rounding.
+        """Return the symmetric part of `x`. Raise a ValueError if `x` is not symmetric up to
+        rounding.
         """
         x = super().check(x, name)
         asymmetry = float(np.abs(x - x.T).max())
@@ -59,8 +59,8 @@ class PSDCone(Cone):
         return _symmetric(x) if asymmetry > 0.0 else x
 
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
-        """Return ``(H_+, H_-)`` with ``H = H_+ - H_-`` (STS19 section 1.1, the sign of ``H_-``
-        turned); O(d^3).
+        """Return ``(H_+, H_-)`` with ``H = H_+ - H_-`` (STS19 section 1.1, with the opposite sign
+        of ``H_-``); O(d^3).
         """
         values, vectors = eigh(H)
         n_negative = int(np.searchsorted(values, 0.0))
@@ -75,18 +75,21 @@ class PSDCone(Cone):
     def split_error(self, H: NDArray) -> float:
         """Return a bound of the error of either part in the Frobenius norm.
 
-        The computed decomposition is the exact one of ``H + E`` with ``||E|| <= p(d) u ||H||``
-        (LAPACK Users' Guide, section 4.7, p a modest polynomial; ``p = 16 d`` here, a tenfold of
-        what is seen, tested against 50-digit arithmetic), the vectors are orthogonal to the same
-        precision, and projections onto convex cones do not expand distances."""
+        The computed decomposition is the exact decomposition of ``H + E`` with ``||E|| <= p(d) u
+        ||H||``, where p is a modest polynomial (LAPACK Users' Guide, section 4.7). Here ``p = 16
+        d``, ten times the errors that are seen; a test compares them with 50-digit arithmetic. The
+        vectors are orthogonal to the same precision, and projections onto convex cones do not
+        expand distances.
+        """
         return _BACKWARD * self.d * UNIT * norm_upper(H)
 
     def slope(self, y: NDArray) -> tuple[Callable, Callable, NDArray]:
-        """Return ``(into, back, Z)``, see :meth:`Cone.slope`: into and out of the eigenvectors of
-        y, O(d^3).
+        """Return ``(into, back, Z)``, see :meth:`Cone.slope`. `into` and `back` change to the basis
+        of the eigenvectors of y and back; O(d^3).
 
-        ``Z_ij`` is 1 for two positive eigenvalues, 0 for two others, and ``p/(p + n)`` for p > 0
-        and -n <= 0 (Sun & Sun 2002)."""
+        ``Z_ij`` is 1 if both eigenvalues are positive, 0 if neither is, and ``p/(p + n)`` for the
+        eigenvalues p > 0 and -n <= 0 (Sun & Sun 2002).
+        """
         values, vectors = eigh(y)
         positive = np.maximum(values, 0.0)
         negative = np.maximum(-values, 0.0)
@@ -102,17 +105,17 @@ class PSDCone(Cone):
         return float(np.linalg.norm(np.minimum(np.linalg.eigvalsh(x), 0.0)))
 
     def feasible_error(self, x: NDArray) -> float:
-        """Return a bound of the distance of a computed positive part from the cone: the error bound
-        of its split.
+        """Return a bound of the distance of a computed ``plus`` from the cone, the error bound of
+        its split.
         """
         return self.split_error(x)
 
 
 def eigh(H):
-    """Return eigenvalues (ascending) and eigenvectors of a symmetric matrix; LAPACK ``dsyevd``,
-    falling back to ``dsyev``.
+    """Return eigenvalues (ascending) and eigenvectors of a symmetric matrix. LAPACK ``dsyevd``
+    computes them, or ``dsyev`` if the first does not converge.
 
-    ``numpy.linalg.LinAlgError`` if neither converges.
+    Raise a ``numpy.linalg.LinAlgError`` if neither converges.
     """
     with large_blas(len(H)):
         values, vectors, info = lapack.dsyevd(H, lower=1)

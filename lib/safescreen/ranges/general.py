@@ -56,7 +56,7 @@ def gradient(
 
     Notes
     -----
-    Cost: as :func:`duality_gap`. Safe in floating point as that function is. STS19 appendix L.
+    Cost and safety in floating point are as for :func:`duality_gap`. STS19 appendix L.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def duality_gap(
     screens each term.
 
     STS19 section 6.1 and appendices L, M. The reference x may be any point of the cone. It need not
-    be a solution for lam0, which is only the lam around which intervals are sought.
+    be a solution for lam0, which is only the lam around which intervals are computed.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ def duality_gap(
     lam0 : float > 0
         Every non-empty interval contains it.
     accuracy : float >= 0
-        The ranges are used with solutions for other lam. This is the largest duality gap of these,
-        in units of the objective. The radius is enlarged by ``sqrt(2 accuracy/lam)``. The screened
-        terms are then in their region at every point of the cone whose gap is at most that, not
-        only at the exact optimum. At such a point the objective, the gradient and the gap of the
-        reduced problem are those of the whole problem, *for every lam*. So ranges may be computed
-        from the reduced problem. With ``accuracy = 0`` they must not be (STS19 6.1.2).
+        Largest duality gap, in units of the objective, of the solutions for other lam with which
+        the ranges are used. The radius is enlarged by ``sqrt(2 accuracy/lam)``. The screened terms
+        are then in their region at every point of the cone whose gap is at most `accuracy`, not
+        only at the exact optimum. At such a point the reduced problem and the whole problem have
+        the same objective, gradient and gap, *for every lam*. So ranges may be computed from the
+        reduced problem. With ``accuracy = 0`` they must not be computed from it (STS19 6.1.2).
     alpha : array of shape (T,), optional
         Dual point in [0, 1]^T; ``alpha(x)`` if left out.
 
@@ -105,8 +105,8 @@ def duality_gap(
     -------
     Ranges
         For each term the interval around lam0, (nan, nan) if the rule does not screen the term at
-        lam0. With ``accuracy = 0`` the rule screens it nowhere else. With a positive accuracy the
-        rule may fail, and screen it again further away.
+        lam0. With ``accuracy = 0`` the rule screens the term nowhere else. With a positive accuracy
+        the rule may fail outside the interval, and screen the term again farther away.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def midpoint_gap(
 
     Notes
     -----
-    Cost: as :func:`duality_gap`. Safe in floating point as that function is.
+    Cost and safety in floating point are as for :func:`duality_gap`.
     """
     e = evaluated(prob, x, lam0, alpha, "lam0")
     return _ranges(
@@ -171,8 +171,8 @@ def midpoint_gap(
 
 
 def _fenchel_and_product(cone, e):
-    """Return an upper bound of ``(phi + <x, H_->)/lam0`` for the H as computed; x stands for the
-    point of the cone nearest to it.
+    """Return an upper bound of ``(phi + <x, H_->)/lam0`` for the computed H. Here x stands for the
+    point of the cone nearest to the computed x.
     """
     split_error = cone.split_error(e.H)
     x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(e.minus)
@@ -182,13 +182,13 @@ def _fenchel_and_product(cone, e):
 
 
 def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
-    """Return the :class:`Ranges` of the ball of this form.
+    """Return the :class:`Ranges` of a ball that has the form of this module's docstring.
 
     Let ``zeta = (error of x) + t (error of w)``. In all cases the radius about the computed center
     is at most ``sqrt(kappa ||x - t w||^2 + t e) + 2 zeta``. For GB and DGB ``||x - t w||`` changes
-    by at most zeta, and the center by zeta or half of it. The square of MGB is
-    ``||x - t w||^2/2 - ||x - t w||^2/4``, and an error counts in both parts: 3/2 zeta, and 1/2 zeta
-    for the center.
+    by at most zeta, and the center by at most zeta. The square of MGB is ``||x - t w||^2/2 - ||x -
+    t w||^2/4``, and an error counts in both summands: the radius changes by at most 3/2 zeta, and
+    the center by at most 1/2 zeta.
     """
     accuracy = check_scalar(accuracy, "accuracy", low=0.0)
     radius = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)

@@ -18,7 +18,7 @@ from safescreen.terms.base import Thresholds
 
 @dataclass(frozen=True)
 class Ranges:
-    """For each term two open intervals of lam, over which its category at the optimum is certain.
+    """Two open intervals of lam for each term, over which the category of the term is certain.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
     """Return the intervals of lam over which the sphere rule with the relaxed path bound (RRPB)
     screens each term.
 
-    STS19 section 6.1 and Theorem 10, which has R and not L. Let ``h = <a, x0>``, ``n = ||a||`` and
+    STS19 section 6.1 and Theorem 10, which treats R only. Let ``h = <a, x0>``, ``n = ||a||`` and
     ``m = ||x0||``, and let tau be the threshold. The term is in R for ``lamA < lam < lamB``::
 
         lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau)
@@ -94,11 +94,11 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
     -----
     Cost: one margin per term. Safe in floating point: every end is rounded towards lam0.
 
-    The rule is ``2 lam (min - tau) > 0``, and ``2 lam (min - tau)`` is
-    ``h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``. It falls in ``n m``
-    and in ``n``, and rises in h. So the rule stays safe with upper bounds of the norms and a lower
-    bound of h. On each side of lam0 it is linear in lam, and its root is rounded towards lam0. Both
-    numerators are non-negative, because ``n m >= |h|``.
+    The rule is ``2 lam (min - tau) > 0``, and ``2 lam (min - tau)`` is ``h (lam + lam0) - n m |lam
+    - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``. It decreases with ``n m`` and ``n``, and
+    increases with h. So the rule stays safe with upper bounds of the norms and a lower bound of h.
+    On each side of lam0 it is linear in lam, and its root is rounded towards lam0. Both numerators
+    are non-negative, because ``n m >= |h|``.
 
     Examples
     --------
@@ -130,10 +130,11 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 def _interval(h, nm, en, tau, lam0):
     """Return ``(lamA, lamB)`` rounded towards lam0; (nan, nan) if the rule fails at lam0.
 
-    The arguments h, ``n m``, ``eps n`` and tau may each be off by one rounding; apart from it h is
-    at most the exact one, the others are at least the exact ones. Where the rule holds, ``|h|`` is
-    at most ``n m`` or ``|tau|``. So the roundings of the arguments, of the two differences and of
-    their quotient are at most 12 units of the sum below; 16 are taken.
+    The arguments h, ``n m``, ``eps n`` and tau may each have one rounding error. Apart from this
+    error h is at most its exact value, and the other arguments are at least their exact values.
+    Where the rule holds, ``|h|`` is at most ``n m`` or ``|tau|``. So the roundings of the
+    arguments, of the two differences and of their quotient are at most 12 units of the sum below;
+    16 are taken.
     """
     allowance = 16.0 * UNIT * (nm + 2.0 * en + 2.0 * abs(tau)) + FLOOR
     top = max(nm - h + 2.0 * en, 0.0) + allowance
@@ -150,9 +151,8 @@ def _interval(h, nm, en, tau, lam0):
 
 @njit
 def interval_kernel(margins, norms, m, eps, lam0, thresholds, ends):
-    """Write both ends of both intervals of a run of terms into the rows
-    ``L_low, L_high, R_low, R_high`` of `ends`, shape (4, T), from their margins at x0 and
-    ``m >= ||x0||``.
+    """Write both ends of both intervals of consecutive terms into the rows ``L_low, L_high, R_low,
+    R_high`` of `ends`, shape (4, T), from their margins at x0 and ``m >= ||x0||``.
     """
     q, errors = margins
     low, high, step = thresholds

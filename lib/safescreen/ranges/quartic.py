@@ -1,5 +1,5 @@
-"""Compiled ends of ranges: the first root of a quartic, approached from where the quartic is
-positive and never passed.
+"""Compiled ends of ranges: lower bounds of the first root of a quartic. The root is approached from
+the side on which the quartic is positive, and never passed.
 
 Let ``t = lam0/lam``. Every ball of :mod:`safescreen.ranges.general` has the radius
 ``sqrt(q(t)) + f sqrt(t)``, where q is a quadratic, and gives the rule
@@ -24,7 +24,7 @@ STEPS = 60
 
 
 class MovingRadius(NamedTuple):
-    """The radius of a ball as a function of ``t = lam0/lam``; all lengths are divided by `scale`, a
+    """Radius of a ball as a function of ``t = lam0/lam``. All lengths are divided by `scale`, a
     power of two.
 
     Attributes
@@ -34,7 +34,7 @@ class MovingRadius(NamedTuple):
         ``y = 1 - t`` the square ``q(t)`` is ``q0 + up1 y + up2 y^2``. With ``y = 1 - 1/t`` the
         square divided by ``t^2`` is ``q0 + down1 y + down2 y^2``.
     steady, rising : float
-        The radius is larger by ``steady + rising t``.
+        The radius is enlarged by ``steady + rising t`` for the errors of x and w.
     scale : float
     """
 
@@ -46,8 +46,8 @@ class MovingRadius(NamedTuple):
 
 @njit
 def _root(p, n1, n2, n3, n4, h):
-    """Return the root of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4`` up to roundings, or h if
-    that is less; ``p > 0`` and all n are non-negative.
+    """Return the root of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4`` up to roundings, or the
+    given h if that is smaller. p is positive, and all n are non-negative.
 
     N falls and is concave, so Newton's steps stay to the right of the root. They start where no
     single power exceeds p, so that ``N >= -3 p`` there; six steps reach the root. The caller goes
@@ -71,10 +71,12 @@ def _root(p, n1, n2, n3, n4, h):
 
 @njit
 def _around(d0, d1, d2, d3, d4, z):
-    """Return lower bounds of the coefficients of ``d0 + d1 (z + h) + ... + d4 (z + h)^4`` in h, but
-    the last, which is d4.
+    """Return lower bounds of the coefficients of ``d0 + d1 (z + h) + ... + d4 (z + h)^4`` as a
+    polynomial in h, except the last coefficient, which is d4.
 
-    A coefficient is rounded by at most 9 units of the sum of its terms' sizes; 16 are taken off."""
+    A coefficient is rounded by at most 9 units of the sum of the absolute values of its terms; 16
+    units are subtracted.
+    """
     e1, e2, e3, e4 = abs(d1), abs(d2), abs(d3), abs(d4)
     p0 = d0 + z * (d1 + z * (d2 + z * (d3 + z * d4)))
     p0 -= 16.0 * UNIT * (d0 + z * (e1 + z * (e2 + z * (e3 + z * e4))))
@@ -87,8 +89,8 @@ def _around(d0, d1, d2, d3, d4, z):
 
 @njit
 def _is_positive(p, n1, n2, n3, n4, h):
-    """Return whether ``p - n1 h - n2 h^2 - n3 h^3 - n4 h^4`` is positive, all ``n >= 0 < p``,
-    rounding included, and the few units that h may be off.
+    """Return whether ``p - n1 h - n2 h^2 - n3 h^3 - n4 h^4`` is positive, including rounding and an
+    error of a few units in h. p is positive, and all n are non-negative.
     """
     loss = h * (n1 + h * (n2 + h * (n3 + h * n4))) + FLOOR
     return p - loss > 32.0 * UNIT * (p + loss)
@@ -99,9 +101,9 @@ def first_root(d0, d1, d2, d3, d4):
     """Return a z in [0, 1], as large as roundings allow, with ``d0 + d1 z + ... + d4 z^4 > 0``
     everywhere on ``[0, z]``; ``d0 > 0`` is needed.
 
-    At the point that has been reached the polynomial is written in ``h = z' - z >= 0``. Without its
-    positive coefficients it is a falling lower bound, and the root of that bound is the next step.
-    Near a simple root this is Newton's method. The result is nan if a coefficient is not finite.
+    At each point z the polynomial is written in ``h = z' - z >= 0``. Without its positive
+    coefficients of powers of h it is a decreasing lower bound, whose root is the next point. Near a
+    simple root this is Newton's method. The result is nan if a coefficient is not finite.
     """
     z = 0.0
     if not np.isfinite(d0 + d1 + d2 + d3 + d4):
@@ -128,16 +130,16 @@ def first_root(d0, d1, d2, d3, d4):
 
 @njit
 def _below(s, size, r):
-    """Return a lower bound of ``s - r``. s is rounded by at most 6 units of `size`, r by at most 6
-    of itself, the difference included; 8 are taken.
+    """Return a lower bound of ``s - r``. s has an error of at most 6 units of `size`, and r of at
+    most 6 units of itself, including the rounding of the difference; 8 units are subtracted.
     """
     return s - r - (8.0 * UNIT * (size + abs(r)) + FLOOR)
 
 
 @njit
 def _coefficients(a, nn, r):
-    """Return lower bounds of the coefficients of
-    ``(a0 + a1 z + a2 z^2)^2 - nn (r0 + r1 z + ... + r4 z^4)``, every number rounded once.
+    """Return lower bounds of the coefficients of ``(a0 + a1 z + a2 z^2)^2 - nn (r0 + r1 z + ... +
+    r4 z^4)``, whose numbers have each been rounded once.
     """
     a0, a1, a2 = a
     r0, r1, r2, r3, r4 = r
@@ -153,8 +155,8 @@ def _coefficients(a, nn, r):
 
 @njit
 def _least_t(g0, g1, n, q0, q1, q2, f):
-    """Return the smallest ``u^2`` found, up to 3 units, such that ``g > n sqrt(Q)`` from there to
-    1; nan if that fails at 1.
+    """Return the smallest ``u^2``, as far as it is proved and up to 3 units, such that ``g > n
+    sqrt(Q)`` holds from u to 1; nan if the inequality fails at 1.
 
     ``g = g0 + g1 y - n f (1 - z)`` is a lower bound and ``Q = q0 + q1 y + q2 y^2`` an upper bound,
     with ``y = 1 - u^2 = 2 z - z^2``. If f is 0, everything is quadratic in y.
@@ -195,7 +197,7 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
 @njit
 def _interval(A, B, n, form, lam0):
     """Return the open interval around lam0 on which ``A + B t`` is above ``n`` radii; (nan, nan) if
-    that fails at lam0.
+    it is not above at lam0.
     """
     q0, up1, up2, down1, down2, f = form
     # this rounding error does not shrink with t, and ``g0 - n f`` may be no larger than it
@@ -204,19 +206,20 @@ def _interval(A, B, n, form, lam0):
     least_down = _least_t(g0, -A, n, q0, down1, down2, f)
     low = lam0 * least_down * (1.0 + 8.0 * UNIT)
     high = np.inf if least_up == 0.0 else lam0 / least_up * (1.0 - 8.0 * UNIT)
-    if low < lam0 and lam0 < high:  # not where one of them is nan
+    if low < lam0 and lam0 < high:  # false if one of them is nan
         return low, high
     return np.nan, np.nan
 
 
 @njit
 def ball_interval_kernel(at_x, at_w, norms, shares, radius, lam0, thresholds, ends):
-    """Write both ends of both intervals of a run of terms into the rows
-    ``L_low, L_high, R_low, R_high`` of `ends`, shape (4, T).
+    """Write both ends of both intervals of consecutive terms into the rows ``L_low, L_high, R_low,
+    R_high`` of `ends`, shape (4, T).
 
-    The center of the ball is ``share_A x + share_B t w``. The shares are 1 or 1/2, and 0 or 1/2,
-    without an error. `at_x` and `at_w` are the margins of the terms at x and w; the latter are not
-    read if ``share_B = 0``."""
+    The center of the ball is ``share_A x + share_B t w``. share_A is 1 or 1/2 and share_B is 0 or
+    1/2; both are exact. `at_x` and `at_w` are the margins of the terms at x and at w; `at_w` is not
+    read if ``share_B = 0``.
+    """
     h, h_errors = at_x
     k, k_errors = at_w
     share_A, share_B = shares

@@ -1,9 +1,10 @@
-"""Rules: from a region that contains the solution to terms whose category is certain.
+"""Rules: which terms are certain if a region contains the optimum.
 
-:data:`RULES` holds the rules of one ball, ``rule(prob, ball) -> Screened``; each screens what
-``"sphere"`` screens, and more. The rules of other regions (:func:`halfspace` with a half-space of
-one's own, :func:`intersection` of two balls) are called by name, and so is :func:`features`, which
-decides coordinates and not terms."""
+:data:`RULES` holds the rules for one ball, ``rule(prob, ball) -> Screened``. Each of them screens
+what ``"sphere"`` screens, and more. The other rules are functions of their own: :func:`halfspace`
+for a ball and any half-space, :func:`intersection` for two balls, and :func:`features`, which
+decides coordinates instead of terms.
+"""
 
 from safescreen.rules.ball import sphere
 from safescreen.rules.base import Screened

@@ -18,15 +18,19 @@ from safescreen.rounding import UNIT, gamma
 from safescreen.rules._splits import PAIR_FROM, split_all, split_one
 
 LARGEST = 1e140
-"""Beyond it squares leave the range of double precision; such a term stays undecided."""
+"""Limit of ``y ||a||``: squares of larger numbers leave the range of double precision. A term that
+would need more stays undecided.
+"""
 
 
 @dataclass(frozen=True)
 class Region:
-    """The ball, as certificates use it.
+    """Ball in the form that certificates use.
 
-    Its center Q, the `square` of its radius from above, bounds ``norm_low <= ||Q|| <= norm``,
-    ``minus_norm = ||Q_-||``, and `split_error`, the error of a split of an element of norm 1."""
+    `center` is Q, and `square` an upper bound of the squared radius. The bounds are ``norm_low <=
+    ||Q|| <= norm``. ``minus_norm`` is ``||Q_-||``, and `split_error` the error of a split of an
+    element of norm 1.
+    """
 
     center: np.ndarray
     square: float
@@ -38,11 +42,13 @@ class Region:
 
 @dataclass(frozen=True)
 class Claims:
-    """A batch of claims "``<a, x> < C`` all over the region"; arrays with one row per claim.
+    """Batch of claims that ``<a, x> < C`` holds at all points of the region, with one row per
+    claim.
 
-    The terms `a` have their sign turned for claims of the zero region; ``q = <a, Q>``, n is an
-    upper bound of ``||a||``, and ``product = <a, [Q]_K>`` is below C. Errors bound those of the
-    numbers before them."""
+    `a` is a term, or minus the term for claims of the zero region. ``q`` is ``<a, Q>``, `n` an
+    upper bound of ``||a||``, and ``product = <a, [Q]_K>`` is below C. `a_error`, `q_error` and
+    `C_error` bound the errors of `a`, `q` and `C`.
+    """
 
     a: np.ndarray
     a_error: np.ndarray
@@ -61,10 +67,11 @@ def passes(region, claims, y, plus, minus):
     """Return where a lower bound of ``g(y)`` is above ``r^2``, given the computed norms of the
     parts of Z.
 
-    Both forms of g are evaluated: the first does not cancel for small y, the second not for large
-    y. The computed parts belong to an element at most `error` from Z (rounding of a, of Z and of
-    the split), and projections do not expand distances; `minus` may be too small and `plus` too
-    large by more."""
+    Both forms of g are evaluated: the first form does not cancel for small y, and the second form
+    does not cancel for large y. The computed parts belong to an element whose distance from Z is at
+    most `error` (rounding of a, of Z and of the split), and projections do not expand distances. A
+    `minus` that is too small, or a `plus` that is too large, only weakens the bound.
+    """
     norm = region.norm + y * claims.n
     error = (
         y * claims.a_error
@@ -87,12 +94,13 @@ def passes(region, claims, y, plus, minus):
 
 
 def certify_semidefinite(region, claims, max_iter):
-    """Return which claims were certified; dual ascent by a bracketed secant, in batches.
+    """Return which claims are certified, by dual ascent with a bracketed secant method in batches.
 
-    A step costs a full eigendecomposition, or, for larger matrices and a center in the cone, the
-    lowest eigenpair alone. A claim is given up when ``Z_+`` is itself a counter-example, when the
+    A step costs a full eigendecomposition, or, for larger matrices and a center in the cone, only
+    the lowest eigenpair. A claim is given up when ``Z_+`` is itself a counter-example, when the
     tangents of g at both ends of the bracket keep its maximum below ``r^2``, or after `max_iter`
-    steps."""
+    steps.
+    """
     certified = np.zeros(claims.q.size, dtype=np.bool_)
     numbers = np.arange(claims.q.size)
     inside = region.minus_norm <= region.split_error * region.norm
@@ -120,7 +128,7 @@ def certify_semidefinite(region, claims, max_iter):
 
 
 def _take(mask, numbers, claims, bracket, y, vectors):
-    """Return all of a batch's state for the claims of a mask."""
+    """Return the state of a batch, restricted to the claims of a mask."""
     return (
         numbers[mask],
         claims.take(mask),
@@ -131,11 +139,12 @@ def _take(mask, numbers, claims, bracket, y, vectors):
 
 
 def certify_orthant(region, claims, max_iter):
-    """Return which claims were certified; y exactly, from the points where a coordinate of Z
-    changes sign: one step, whatever `max_iter` is.
+    """Return which claims are certified. The best y is computed in one step from the points at
+    which a coordinate of Z changes sign; `max_iter` is not used.
 
-    ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
-    from prefix sums, O(d log d) per claim."""
+    ``<a, Z_+>`` is piecewise linear and does not decrease with y. The piece on which it reaches C
+    follows from prefix sums, O(d log d) per claim.
+    """
     Q = region.center
     a = claims.a
     enters = (a > 0.0) & (Q < 0.0)
@@ -153,7 +162,7 @@ def certify_orthant(region, claims, max_iter):
     level = level[rows, piece]
     slope = slope[rows, piece]
     y = (claims.C - level) / slope
-    # nothing left to rise: no point of the cone reaches C, and g(y) >= 2 y (C - level) for ever
+    # at slope 0 no point of the cone reaches C, and g(y) >= 2 y (C - level) for all larger y
     beyond = (region.square + region.norm * region.norm) / (claims.C - level)
     y = np.where(slope > 1e-14 * claims.n**2, y, beyond)
     Z = Q + y[:, None] * a
@@ -170,12 +179,13 @@ def certify_orthant(region, claims, max_iter):
 
 
 CERTIFICATES = {"eigenvalues": certify_semidefinite, "entries": certify_orthant}
-"""By what must not be negative in the cone, see :attr:`safescreen.cones.Cone.nonnegative`."""
+"""Certificates by the value of :attr:`safescreen.cones.Cone.nonnegative`."""
 
 
 def _on_pieces(values, active, change, order):
-    """Return the sum of the values of the coordinates that are positive on each piece, shape
-    (n, pieces): those `active` on the first one, and what enters or leaves from piece to piece.
+    """Return the sum of the values of the coordinates that are positive on each piece, shape (n,
+    pieces). The `active` coordinates are positive on the first piece; `change` says which
+    coordinates become positive (1) or stop being positive (-1), in the given `order`.
     """
     first = np.where(active, values, 0.0).sum(axis=1)
     changes = np.take_along_axis(change * values, order, axis=1)
@@ -184,8 +194,8 @@ def _on_pieces(values, active, change, order):
 
 @dataclass(frozen=True)
 class _Bracket:
-    """Where the maximum of g is: ends, g and half its slope there; the upper end may be
-    infinite.
+    """Interval that contains the maximum of g: both ends, with g and half its slope at each end.
+    The upper end may be infinite.
     """
 
     low: np.ndarray
@@ -215,9 +225,7 @@ class _Bracket:
         return _Bracket(*(getattr(self, f.name)[mask] for f in fields(self)))
 
     def update(self, y, value, slope):
-        """Move one end to y; keep the secant's estimate of the root of the slope for
-        :meth:`next`.
-        """
+        """Move one end to y, and keep the estimate of the secant method for :meth:`next`."""
         rising = slope > 0.0
         # the slope's other known point: the far end if there is one, else the former lower end
         use_high = np.isfinite(self.high) & rising
@@ -240,7 +248,8 @@ class _Bracket:
         return np.where(np.isfinite(self.high), top, np.inf)
 
     def next(self, n):
-        """Return the next y: the secant's, or the middle after two steps on one side.
+        """Return the next y: the estimate of the secant method, or the middle after two steps on
+        one side.
 
         ``0 <= -g''/2 <= n^2`` bounds the root on either side.
         """

@@ -1,11 +1,11 @@
-"""The parts of ``Z = Q + y a`` that certificates over the semidefinite cone need: all eigenpairs,
-or one.
+"""The parts of ``Z = Q + y a``, which certificates over the semidefinite cone need, from all
+eigenpairs or from one.
 
 A term has at most one negative eigenvalue, and so has minus a term (both are differences of two
 matrices ``u u'``). If Q is in the cone, Z then has at most one negative eigenvalue itself (Weyl),
-and its eigenpair is the whole of ``Z_-``.
+and the pair of this eigenvalue and its vector determines ``Z_-``.
 
-One pair needs no trust in how it was found. For every unit q and ``s = max(0, -q'Zq)``::
+A certificate need not trust the computed pair. For every unit vector q and ``s = max(0, -q'Zq)``::
 
     ||Z_-|| = max_{S in K, ||S|| <= 1} -<Z, S> >= s
     ||Z_+|| = min_{S in K} ||Z + S|| <= ||Z + s q q'||
@@ -20,16 +20,17 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
 PAIR_FROM = 16
-"""Smallest d at which one pair of eigenvalue and vector is worth a call of its own."""
+"""Smallest d at which a single eigenpair is computed instead of a full decomposition."""
 
 LANCZOS_FROM = 90
-"""Smallest d at which Lanczos steps find that pair soonest."""
+"""Smallest d at which Lanczos steps are the fastest way to compute a single eigenpair."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Computed parts of a batch of matrices, arrays of shape (B,): at least ``||Z_+||`` and at
-    most ``||Z_-||``, up to rounding, and the inner products of a with both.
+    """Norms of the parts of a batch of matrices, arrays of shape (B,). Up to rounding, `plus` is at
+    least ``||Z_+||`` and `minus` is at most ``||Z_-||``. `plus_product` and `minus_product` are the
+    inner products of a with both parts.
     """
 
     plus: np.ndarray
@@ -56,11 +57,12 @@ def split_all(Z, a, start=None):
 def split_one(Z, a, start=None):
     """Return ``(Parts, q)`` by the lowest eigenpair of each matrix.
 
-    On one core a matrix took, in microseconds, by the batched full decomposition, by LAPACK
-    ``dsyevr`` for one pair, and by Lanczos steps (ARPACK): 2, 3, - at d = 5; 18, 12, 103 at d = 20;
+    Microseconds per matrix on one core, for the batched full decomposition, for LAPACK ``dsyevr``
+    with one pair, and for Lanczos steps (ARPACK), were 2, 3, - at d = 5; 18, 12, 103 at d = 20;
     287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower at each d. Lanczos steps
-    start from `start`, the q of a former call, or from the column of a with the lowest diagonal
-    entry."""
+    start from `start`, the q of an earlier call, or from the column of a with the lowest diagonal
+    entry.
+    """
     q = lowest_vectors(Z, a, start)
     length = np.vecdot(q, q)
     s = np.maximum(-np.vecdot(q, (Z @ q[:, :, None])[:, :, 0]) / length, 0.0)
@@ -86,8 +88,8 @@ def lowest_vectors(Z, a, start):
 
 
 def _by_lapack(Z):
-    """Return the eigenvector of the lowest eigenvalue; a unit vector of no use if LAPACK gives
-    none.
+    """Return the eigenvector of the lowest eigenvalue, or an arbitrary unit vector if
+    LAPACK fails.
     """
     _, vectors, _, _, info = lapack.dsyevr(Z, range="I", il=1, iu=1)
     if info == 0 and np.isfinite(vectors[:, 0]).all():

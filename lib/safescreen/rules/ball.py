@@ -11,20 +11,20 @@ from safescreen.spheres import Sphere
 def sphere(prob: Problem, ball: Sphere) -> Screened:
     """Screen with ``<a, Q> -+ r ||a||``, the extreme values of ``<a, x>`` over the ball.
 
-    STS19 section 4.1 (equation 4.1), SSS14 Lemma 1: L where the maximum is below ``tau - gamma``, R
-    where the minimum is above ``tau``.
+    STS19 section 4.1 (equation 4.1), SSS14 Lemma 1: a term is in L if the maximum is below ``tau -
+    gamma``, and in R if the minimum is above ``tau``.
 
     Parameters
     ----------
     prob : Problem
     ball : Sphere
-        Contains the optimum.
+        A ball that contains the optimum.
 
     Notes
     -----
     Cost: one margin and two comparisons per term. Safe in floating point: the norm and the radius
-    are upper bounds, the margin's error bound is added, and so are the roundings of the test
-    itself; equality and NaN leave a term undecided.
+    are upper bounds, and the test adds the error bound of the margin and its own roundings.
+    Equality and NaN leave a term undecided.
 
     Examples
     --------

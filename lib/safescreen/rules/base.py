@@ -1,4 +1,4 @@
-"""What a rule returns, and the loop over terms that all rules share."""
+"""The result of a rule, and the loop over terms that all rules share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from safescreen.terms.base import Thresholds
 
 @dataclass(frozen=True)
 class Screened:
-    """Which terms are screened: it is certain on which piece of the loss they lie at the optimum.
+    """Masks of the screened terms: it is certain on which piece of the loss they lie at the
+    optimum.
 
     Attributes
     ----------
@@ -53,8 +54,8 @@ class Screened:
 
 
 def needs(*capabilities: str) -> Callable:
-    """Return a decorator for a function of a problem, which states the capabilities that its terms
-    must offer, and checks them.
+    """Return a decorator for a rule. The decorated rule states the capabilities that the terms of
+    the problem must offer, and checks them at each call.
     """
 
     def declare(function):
@@ -71,7 +72,9 @@ def needs(*capabilities: str) -> Callable:
 
 
 def parts_of(prob: Problem, ball: Sphere, name: str = "ball") -> tuple[ElementLike, float]:
-    """Return center and radius of a ball in the space of a problem; TypeError if it is none."""
+    """Return center and radius of a ball in the space of a problem. Raise a TypeError if `ball` is
+    no :class:`Sphere`.
+    """
     check_kind(ball, Sphere, name)
     radius = check_kind(ball.radius, numbers.Real, f"{name}.radius", "a real number")
     return prob.cone.check(ball.center, f"{name}.center"), float(radius)
@@ -89,9 +92,10 @@ def apply(
     ``decide(products, norms, thresholds, in_L, in_R)`` fills the two masks of a chunk; `products`
     holds the :class:`Margins` of the terms at each of the `elements`. The first elements are the
     centers of balls with these `radii`. `norms` are the norms of the terms, or their
-    :attr:`~Terms.spreads` for a rule that uses nothing but one ball; the :class:`Thresholds` are
-    ``tau - gamma`` and ``tau``. For a loss without a linear region L is empty: the first threshold
-    is then ``tau``, and terms below it are dropped from L."""
+    :attr:`~Terms.spreads` for a rule that only uses one ball. The :class:`Thresholds` are ``tau -
+    gamma`` and ``tau``. For a loss without a linear region L is empty: the first threshold is then
+    ``tau``, and terms below it are dropped from L.
+    """
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
     views = [terms.inner_products(element) for element in elements]

@@ -21,7 +21,7 @@ FeatureMask: TypeAlias = NDArray[np.bool_]
 
 
 class Columned(Protocol):
-    """What the rule needs of terms: the capability "features".
+    """Terms with the capability "features", which the rule needs.
 
     Attributes
     ----------

@@ -16,14 +16,13 @@ from safescreen.spheres import Sphere
 
 
 def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
-    """Screen with the extreme values of ``<a, x>`` over ``ball`` and
-    ``{x : <normal, x> >= offset}``: what the ball screens, and more.
+    """Screen with the extreme values of ``<a, x>`` over the points of a ball with ``<normal, x> >=
+    offset``. Every term that the ball screens alone is screened too.
 
     With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal,
-    b the offset) the minimum is ``<a, Q> - r n`` where the ball's own minimiser is in the
-    half-space, ``-r s/n >= delta``, else
-    ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 - s^2)``. The maximum is minus the minimum for
-    ``-a``.
+    b the offset) the minimum is ``<a, Q> - r n`` if the minimiser over the ball is in the
+    half-space, that is ``-r s/n >= delta``. Otherwise it is ``<a, Q> + delta s - sqrt(r^2 -
+    delta^2) sqrt(n^2 - s^2)``. The maximum is minus the minimum for ``-a``.
 
     STS19 Theorem 9 is the case ``offset = 0`` (its branch "``H = a P``", meant for ``a >= 0``, is a
     case of the formula above). The dome test, SSS14 Theorem 11, is the case of a ball around 0.
@@ -45,12 +44,11 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
 
     Notes
     -----
-    Cost: two margins and two square roots per term. Safe in floating point by weak duality:
-    ``<a, Q> + k delta - r ||a - k p||`` is a lower bound for every ``k >= 0``, with equality at
-    ``k = s + delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the
-    computed k is evaluated with the errors of both margins, of delta and of every operation. If the
-    whole ball lies in the half-space, or misses it (wrong input, or rounding), the ball alone
-    decides.
+    Cost: two margins and two square roots per term. Safe in floating point by weak duality: ``<a,
+    Q> + k delta - r ||a - k p||`` is a lower bound for every ``k >= 0``, with equality at ``k = s +
+    delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; the bound is evaluated at the computed k, with the
+    errors of both margins, of delta and of every operation. If the ball lies inside the half-space,
+    or misses it (wrong input, or rounding), the ball alone decides.
 
     Examples
     --------
@@ -92,19 +90,20 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
 
 @needs()
 def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
-    """Screen with a ball and the half-space of the cone that it brings, ``ball.normal``, if any.
+    """Screen with a ball and the half-space ``<ball.normal, x> >= 0``, if the ball has a normal.
 
     Parameters
     ----------
     prob : Problem
     ball : Sphere
-        Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance
-        of the normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved
-        outward.
+        Its normal is a computed element of the dual cone. So ``<normal, x>`` may be negative, by at
+        most the distance of the normal from the dual cone times ``||x|| <= ||Q|| + r``. The
+        half-space is moved outward by this product.
 
     Notes
     -----
-    Cost: as :func:`halfspace`. Safe in floating point as that rule is."""
+    Cost and safety in floating point are as for :func:`halfspace`.
+    """
     center, radius = parts_of(prob, ball)
     if ball.normal is None or not ball.decides:
         return sphere(prob, ball)

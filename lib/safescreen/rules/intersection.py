@@ -11,8 +11,8 @@ from safescreen.spheres import Sphere
 
 
 def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
-    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls: what either
-    screens, and more.
+    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls, which
+    screens what either ball screens, and more.
 
     SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. For every t in [0, 1], the
     points that lie in both balls also lie in the ball with center ``(1-t) Q1 + t Q2`` and squared
@@ -29,10 +29,10 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     Notes
     -----
     Cost: two margins and three square roots per term. Safe in floating point: any t gives a valid
-    bound, and the one at the computed t is evaluated with all its roundings; the distance of the
-    centers enters as a lower bound. If the balls have the same center, or one lies inside the
-    other, the rule decides what the single balls decide. Two balls without a common point cannot
-    both contain the optimum: terms about which they then disagree stay undecided.
+    bound. The bound at the computed t is evaluated with all its roundings, and with a lower bound
+    of the distance of the centers. If the balls have the same center, or one lies inside the other,
+    the rule decides what the single balls decide. Two balls without a common point cannot both
+    contain the optimum: terms about which they then disagree stay undecided.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
         return _either(sphere(prob, ball1), sphere(prob, ball2))
     t0 = 0.5 * (1.0 + (r1 - r2) / distance * ((r1 + r2) / distance))
     h = math.sqrt(max((r1 - distance * t0) * (r1 + distance * t0), 0.0))
-    # how far apart at least; the square is rounded within the 16 units of the kernel
+    # lower bound of the distance; the 16 units of the kernel include the rounding of its square
     shortest = max(cone.norm_lower(apart) - 4.0 * UNIT * cone.magnitude(apart), 0.0)
     balls = TwoBalls(
         square1=r1 * r1,

@@ -1,4 +1,4 @@
-"""The semidefinite rule: whether ``<a, x>`` passes a threshold anywhere in a ball and the cone."""
+"""The semidefinite rule: whether ``<a, x>`` passes a threshold at a point of the cone in a ball."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from safescreen.rules.halfspace import cone_halfspace
 from safescreen.spheres import Sphere
 
 BATCH = 1 << 18
-"""Number of matrix entries that are worked on together."""
+"""Number of matrix entries in one batch."""
 
 
 @needs()
@@ -45,28 +45,29 @@ def semidefinite(
     max_iter : int
         Largest number of eigendecompositions per term (the diagonal case needs none).
     skip : boolean array of shape (T,), optional
-        Terms that only the sphere rule and the linear rule look at.
+        Terms to which only the sphere rule and the linear rule are applied.
 
     Returns
     -------
     Screened
-        Everything that the sphere rule and, for a ball that brings a half-space of the cone, the
-        linear rule screen, and more.
+        All terms that the sphere rule screens, all terms that the linear rule screens if the ball
+        has a `normal`, and more.
 
     Raises
     ------
     TypeError, ValueError
-        The terms cannot be written out singly; `max_iter` is not a positive int; `skip` is not a
-        mask of the terms.
+        The terms cannot be written out one by one; `max_iter` is not a positive int; `skip` is not
+        a mask of the terms.
 
     Notes
     -----
     Cost: one margin per term. Then each undecided term that ``[Q]_K`` does not refute costs O(d^3)
     per step, or O(d log d) in all for a diagonal metric. When Q is in the cone a step needs one
-    eigenpair instead of all (a term has at most one negative eigenvalue): on random triplets that
+    eigenpair instead of all (a term has at most one negative eigenvalue). On random triplets this
     took 0.6 to 0.8 of the time at d = 19, 0.35 to 0.5 at d = 68, 0.2 at d = 200. Safe in floating
-    point by weak duality: any y certifies, steps end at the first that does, and its value is a
-    lower bound that includes the errors of the split, of the term and of every operation.
+    point by weak duality: any y may certify a term, the steps end at the first y that does, and the
+    value at y is a lower bound that includes the errors of the split, of the term and of every
+    operation.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def semidefinite(
 
 
 class Written(Protocol):
-    """What the rule needs of terms, besides inner products: the capability "elements"."""
+    """Terms with the capability "elements", which the rule needs."""
 
     def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(a, errors)``: some terms written out, one for each row, and bounds of their
@@ -137,10 +138,11 @@ class _Candidates(NamedTuple):
 
 
 def _certify_side(mask, sign, C, candidates, prob, certify, batch_size):
-    """Set `mask` for the candidates that are certified to have ``sign <a, x> < C`` all over the
-    region.
+    """Set `mask` for the candidates that are certified to have ``sign <a, x> < C`` at all points of
+    the region.
 
-    Nothing is tried where the projection of the center is a counter-example."""
+    A candidate is skipped if the projection of the center is a counter-example.
+    """
     tried = np.flatnonzero(sign * candidates.products < C)
     for places in np.split(tried, range(batch_size, tried.size, batch_size)):
         numbers = candidates.numbers[places]
@@ -165,7 +167,7 @@ def _region(cone, center, radius):
     plus, minus = cone.split(center)
     norm = cone.norm_upper(center)
     unit = cone.zeros()
-    unit.flat[0] = 1.0  # the error of a split is proportional to the norm of what is split
+    unit.flat[0] = 1.0  # the error of a split is proportional to the norm of the element
     region = Region(
         center=center,
         square=upper(radius * radius, 2),

@@ -1,8 +1,8 @@
 """Balls that contain the optimum.
 
 Each family of balls is a function of a problem and a reference point. :data:`SPHERES` holds the
-same families by name, in the form in which solvers use them: built from what the solver has
-evaluated already.
+same families by name, in the form that solvers use: each ball is built from an evaluation that the
+solver has made already.
 """
 
 from safescreen.spheres.base import Sphere

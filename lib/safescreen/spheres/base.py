@@ -21,7 +21,7 @@ class Sphere:
         In units of x. It is an upper bound, which includes the rounding errors of the center and of
         the radius itself. A ball whose radius is NaN decides nothing.
     normal : element of the space, optional
-        The half-space ``<normal, x> >= 0`` contains the cone.
+        Normal of a half-space ``<normal, x> >= 0`` that contains the cone.
     name : str
         The name of its family, such as "DGB".
 
@@ -69,8 +69,9 @@ class BallReference:
     ----------
     problem : Problem
     evaluation : Evaluation
-        The problem at the current iterate and at a dual point. The dual point is ``alpha(x)``, or a
-        better one: for the hinge it may be fractional where the margin is at the kink.
+        The problem at the current iterate and at a dual point. The dual point is ``alpha(x)`` or a
+        better dual point. For the hinge, its entries may be fractional where the margin is at the
+        kink.
     path : PathReference or None
         The solution for a neighbouring lam.
     """

@@ -1,4 +1,4 @@
-"""The families of spheres in the form in which solvers use them: built from an evaluation."""
+"""Families of spheres in the form that solvers use: built from an evaluation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from safescreen.spheres.path import relaxed_path_bound
 
 @dataclass(frozen=True)
 class SphereFamily:
-    """A family of spheres, as solvers use it.
+    """Family of spheres in the form that solvers use.
 
     Attributes
     ----------
     build : callable
         ``build(reference) -> Sphere``, from a :class:`BallReference`.
     title : str
-        The words that its name stands for.
+        The words that its name abbreviates.
     uses_path : bool
-        Whether it is built from the solution for the neighbouring lam. If there is none yet, it is
-        built from the current iterate.
+        Whether its spheres are built from the solution for the neighbouring lam. Before this
+        solution exists, they are built from the current iterate.
     needs : tuple of str
         Capabilities that the terms must offer, see :data:`safescreen.terms.base.CAPABILITIES`.
     """

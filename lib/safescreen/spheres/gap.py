@@ -24,7 +24,7 @@ def duality_gap_bound(
     x : element of the cone
         Any point of the cone. The nearer it is to the optimum, the smaller is the ball.
     lam : float > 0
-        The lam that the optimum belongs to.
+        The lam whose optimum the ball contains.
     alpha : array of shape (T,), optional
         Dual point in [0, 1]^T; ``alpha(x)`` if left out.
 
@@ -77,7 +77,7 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
     Notes
     -----
     Cost: the computation of ``x(alpha)``, and one evaluation of the problem there. Safe in floating
-    point as :func:`midpoint_gap_bound` is, which includes it as a case.
+    point like :func:`midpoint_gap_bound`, which includes this bound as a case.
 
     Examples
     --------
@@ -120,9 +120,8 @@ def midpoint_gap_bound(
     Notes
     -----
     Cost: one evaluation of the problem. The dual value needs the only projection. Safe in floating
-    point: the radius is computed as
-    ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``, a sum of non-negative numbers,
-    in which nothing cancels, and errors are added.
+    point: the radius is computed as ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel
+    terms)/lam``, a sum of non-negative numbers, in which nothing cancels. Error bounds are added.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     Returns
     -------
     Sphere
-        With a `normal`: the half-space of the cone that the center of the ball violates.
+        Its `normal` belongs to the half-space that contains the cone and that the center violates.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     Notes
     -----
     Cost: one evaluation of the problem, and one projection for the normal. Safe in floating point:
-    a computed ``alpha(x)`` is the exact slope of the loss up to rounding only, so the radius is
+    a computed ``alpha(x)`` is the exact slope of the loss only up to rounding, so the radius is
     ``sqrt(||g||^2/(4 lam^2) + phi/lam)``, where phi stands for the Fenchel terms of the evaluation.
     The proof of Theorem 1 adds up one inequality per loss. With the Fenchel terms, the inequalities
     give this radius for any alpha.
@@ -73,8 +73,8 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
     Notes
     -----
     Cost: one evaluation of the problem and one projection. Safe in floating point: the difference
-    of squares, which would cancel, is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->`` with
-    ``Q_- = [Q]_K - Q``, where both summands are non-negative, and errors are added.
+    of squares, which would cancel, is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->`` with ``Q_- =
+    [Q]_K - Q``, where both summands are non-negative. Error bounds are added.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
 
 
 def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:
-    """Return GB from an evaluation; the only projection is the one for the half-space."""
+    """Return GB from an evaluation. The only projection is for the half-space."""
     half, error = _center(cone, e)
     g_half = 0.5 * (e.x - e.H / e.lam)
     norm = upper(cone.norm_upper(g_half) + error, 2)
@@ -98,7 +98,7 @@ def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:
 
 
 def from_evaluation_pgb(cone: Cone, e: Evaluation) -> Sphere:
-    """Return PGB from an evaluation; it takes one projection."""
+    """Return PGB from an evaluation, with one projection."""
     Q, error = _center(cone, e)
     plus, minus = cone.split(Q)
     split_error = cone.split_error(Q)

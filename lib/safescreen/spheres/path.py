@@ -34,7 +34,7 @@ def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
     Notes
     -----
     Cost: one norm, and no evaluation of the problem. Safe in floating point if x0 is exact: the
-    radius includes the rounding of the center and its own.
+    radius includes the rounding errors of the center and of the radius itself.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) ->
     Notes
     -----
     Cost: one norm, and no evaluation of the problem. Safe in floating point: the radius includes
-    the rounding of the center and its own.
+    the rounding errors of the center and of the radius itself.
 
     Examples
     --------
