@@ -1,7 +1,8 @@
-"""An interior-point method for terms that are differences of pairs: small lam, some tens of steps.
+"""Interior-point method for terms that are differences of pairs. It serves small lam, and takes
+some tens of steps.
 
-The core needs none of it: :mod:`safescreen.solvers.methods` names the method, and no other module
-of the core imports this folder."""
+Of the core, only :mod:`safescreen.solvers.methods` imports this folder, to name the method.
+"""
 
 from safescreen.interior.method import InteriorPoint
 

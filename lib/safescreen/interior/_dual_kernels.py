@@ -1,10 +1,11 @@
-"""Loops over the terms of an interior-point method.
+"""Compiled loops over the terms of an interior-point method.
 
 A term has three numbers, the rows of `duals`: its dual variable alpha in [0, cap], the multiplier
-`above` of ``alpha <= cap`` and the multiplier `below` of ``alpha >= 0``. With its slack
-``r = tau - m`` they solve ``r = g alpha + above - below``, and ``above (cap - alpha)`` and
-``below alpha`` are to become equal to mu. Where cap is infinite there is no `above`. Thresholds and
-weights come as arrays with a step, 0 where all terms share one number."""
+`above` of ``alpha <= cap`` and the multiplier `below` of ``alpha >= 0``. With its slack ``r = tau -
+m`` they solve ``r = g alpha + above - below``, and the products ``above (cap - alpha)`` and ``below
+alpha`` are to become equal to mu. If cap is infinite there is no `above`. Weights are an array with
+a step, which is 0 if all terms share one number.
+"""
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from safescreen._numba import njit
 
 @njit
 def center(slacks, g, cap, mu, pull, towards, duals):
-    """Write the duals for which both products are mu, given the slacks: the central ones.
+    """Write the central duals for the given slacks: both of their products are mu.
 
     With ``pull > 0`` they solve ``r = g alpha + pull (alpha - towards) + above - below``."""
     g += pull
@@ -44,8 +45,8 @@ def center(slacks, g, cap, mu, pull, towards, duals):
 
 @njit
 def nearer(goal, g, mu):
-    """Return the b in (0, 1/2] with ``g (1/2 - b) + mu/b - mu/(1 - b) = goal``; safeguarded Newton
-    steps.
+    """Return the b in (0, 1/2] with ``g (1/2 - b) + mu/b - mu/(1 - b) = goal``, by safeguarded
+    Newton steps.
     """
     low = 0.0
     high = 0.5
@@ -68,8 +69,9 @@ def nearer(goal, g, mu):
 
 @njit
 def eliminate(slacks, weights, step, g, cap, duals, scales, residuals):
-    """Write what is left of ``r = g alpha + above - below``, and by which number times a change of
-    the margin the weighted dual variable falls; return the weighted sum of all products.
+    """Write the residuals of ``r = g alpha + above - below``, and the scales: a change dm of the
+    margin lowers the weighted dual variable by ``scale dm``. Return the weighted sum of all
+    products.
     """
     total = 0.0
     for t in range(slacks.size):
@@ -92,10 +94,11 @@ def eliminate(slacks, weights, step, g, cap, duals, scales, residuals):
 
 @njit
 def direct(duals, goal, moves, weights, step, cap, direction):
-    """Write the changes of the duals that belong to the changes `moves` of the weighted alpha.
+    """Write the step of the duals that belongs to the changes `moves` of the weighted alpha.
 
-    Returns the longest step, and the coefficients of t and t^2 in the sum of the products after a
-    step of length t."""
+    Return the longest step length, and the coefficients of t and t^2 in the sum of the products
+    after a step of length t.
+    """
     inverse = 0.0
     first = 0.0
     second = 0.0

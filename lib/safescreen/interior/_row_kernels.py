@@ -3,8 +3,8 @@
 A term is ``z_o - z_s``, where z holds the coordinates of ``u u'`` for the difference u of a pair.
 So the terms are the edges of a graph whose nodes are pairs. In a connected part of V nodes and E
 edges ``sum_t k_t a_t a_t' = Z' L Z``, where L is the Laplacian of the part with the weights k of
-its edges. Its rank is at most V - 1. So a Cholesky factor ``L = C C'`` gives V - 1 rows ``C' Z`` in
-place of the E terms: 9 in place of 25 for the triplets of 5 and 5 neighbours.
+its edges. Its rank is at most V - 1. So a Cholesky factor ``L = C C'`` gives V - 1 rows ``C' Z``
+that replace the E terms: 9 rows instead of 25 for the triplets of 5 and 5 neighbours.
 """
 
 from typing import NamedTuple
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from safescreen._numba import njit
 
 LARGEST_PART = 300
-"""A part of more nodes than this is not factorized."""
+"""A connected part with more nodes than this is not factorized."""
 
 
 class GraphParts(NamedTuple):
-    """The connected parts: the terms of part c are ``order[starts[c]:starts[c + 1]]``."""
+    """Connected parts of the graph: the terms of part c are ``order[starts[c]:starts[c + 1]]``."""
 
     starts: NDArray
     order: NDArray
@@ -94,8 +94,8 @@ def part_rows(pairs, parts, dense, start, weights, full, out, local):
 
 @njit
 def _number_nodes(pairs, terms, weights, local, nodes):
-    """Number the nodes of the terms of a part, in `local`, and list them; return how many there
-    are.
+    """Number the nodes of the terms of a part in `local`, and list them in `nodes`. Return the
+    number of nodes.
     """
     n_same = pairs.same_rows.shape[0]
     n = 0
@@ -128,14 +128,14 @@ def _laplacian(pairs, terms, weights, local, n):
 
 @njit
 def _factor_rows(L, Z, out, first):
-    """Write ``C' Z`` with ``L = C C'``, one row for each pivot that is not zero; L is
+    """Write ``C' Z`` with ``L = C C'``, one row for each pivot that is not zero. L is
     overwritten.
     """
     n = L.shape[0]
     width = Z.shape[1]
     r = first
     for k in range(n):
-        # a pivot: the sum of the node's weights that is left when earlier nodes are eliminated
+        # the pivot: the sum of the weights of the node after earlier nodes have been eliminated
         left = 0.0
         for i in range(k + 1, n):
             left -= L[i, k]

@@ -1,4 +1,4 @@
-"""Primal-dual interior-point method for terms over a cone: some tens of steps whatever lam is."""
+"""Primal-dual interior-point method for terms over a cone, with some tens of steps for any lam."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["InteriorPoint"]
 
 @dataclass(frozen=True)
 class PrimalDual:
-    """Where the method is: x and its slack S inside the cone, three numbers a term (see
+    """State of the method: x and its slack S inside the cone, three numbers for each term (see
     :mod:`safescreen.interior._dual_kernels`), and the budget of the next system.
 
     `system` is the system of the terms; None after the terms have changed."""
@@ -40,43 +40,46 @@ class InteriorPoint:
     Attributes
     ----------
     correctors : int
-        Further corrections of a direction at most, each as long as the step grows.
+        Largest number of further corrections of a direction. They end when the step no longer
+        grows.
     fraction : float
-        How much of the way to the boundary a step goes.
+        The fraction of the way to the boundary that a step takes.
     precision : float
-        The residual of a direction, relative to what the products are to become.
+        The largest residual of a direction, relative to the goal of the products.
     coarsest : float
-        No residual has to be smaller than this part of what is left of the equation of H: where
-        that is much, steps are short.
+        No residual has to be smaller than this fraction of the residual of the equation of H,
+        because steps are short while that residual is large.
     band : tuple of float
-        Between which multiples of their goal products are left as they are by a corrector.
+        Two multiples of the goal of the products. A corrector does not change products between
+        them.
     budget : float
-        What the terms that are left out of the first factorization may sum to, see
-        :mod:`safescreen.interior.newton_system`; the next ones follow from counted operations.
+        Largest sum of the terms that the first factorization leaves out, see
+        :mod:`safescreen.interior.newton_system`. Later budgets follow from counted operations.
     near : float
-        A start is used if its gap, relative to the objective, is at most this, with its dual point
-        or the best multiple of that.
+        A start is used if its gap relative to the objective, with its dual point or the best
+        multiple of its dual point, is at most this.
     back : float
-        Such a start is left for the point of the central path with a gap so many times as large.
+        The method then begins at a point of the central path whose gap is this many times the gap
+        of the start.
     pull : float
-        How strongly the multiple is kept where it is not ``alpha(x)``: its dual variables change by
-        one over this for a change of the slack by 1.
+        How strongly the multiple of the dual point is kept if it is not ``alpha(x)``: a change of
+        the slack by 1 changes its dual variables by ``1/pull``.
     losses, slack : float
-        From anywhere else the method starts at the best multiple of the identity, with products
-        of which there are `losses` times its objective, and a slack S of `slack` times the norm of
-        H for alpha = 1/2.
+        Without such a start the method begins at the best multiple of the identity. The weighted mu
+        then sums to `losses` times the objective of this point, and the slack S is at least `slack`
+        times the norm of H for alpha = 1/2.
     hopeless : int
-        After so many steps that did not lower the gap by a hundredth a solve is given up, if most
+        A solve is given up after this many steps that did not lower the gap by a hundredth, if most
         of the gap is rounding.
     largest : int
-        How many coordinates x may have where the method is chosen automatically: a system of
-        so many takes 128 MB.
+        Largest number of coordinates of x at which the method is chosen automatically: a system of
+        this size takes 128 MB.
     needs : tuple of str
-        What the terms have to offer; for the hinge "singles" too.
+        Capabilities that the terms must offer; for the hinge "singles" too.
 
     Notes
     -----
-    The optimum is where, with ``H(alpha) = c + sum_t w_t alpha_t a_t``,
+    With ``H(alpha) = c + sum_t w_t alpha_t a_t``, the optimum solves
 
     ::
 
@@ -84,11 +87,12 @@ class InteriorPoint:
         tau_t - <a_t, x> = g alpha_t + p_t - q_t,                 p_t, q_t >= 0
         p_t (1 - alpha_t) = 0,   q_t alpha_t = 0,                 0 <= alpha_t <= 1
 
-    g being the smoothing of the loss, 0 for the hinge: its kinks are bounds of alpha here, and
-    nothing has to be smooth. A step is one of Newton's method for the same equations with mu in
-    place of the zeros of the products, mu falling with each step (Mehrotra 1992); in the equation
-    of the cone both factors are scaled to the same matrix (Nesterov & Todd 1998). Without alpha and
-    the multipliers of its bounds, which are eliminated term by term, it is
+    where g is the smoothing of the loss, 0 for the hinge. The kinks of the hinge are bounds of
+    alpha here, and nothing has to be smooth. A step is a step of Newton's method for the same
+    equations, except that the products are mu instead of 0; mu falls with each step (Mehrotra
+    1992). In the equation of the cone both factors are scaled to the same matrix (Nesterov & Todd
+    1998). After alpha and the multipliers of its bounds have been eliminated term by term, the
+    system is
 
     ::
 
@@ -96,13 +100,13 @@ class InteriorPoint:
         k_t = w_t / (g + p_t/(1 - alpha_t) + q_t/alpha_t)
 
     with the scaling W of the cone. The right-hand sides of a predictor, of Mehrotra's second-order
-    corrector and of Gondzio's (1996) correctors share its factorization. The gap is about
-    ``2 mu sum_t w_t``; what is certified is evaluated with ``alpha(x)``, for the hinge with alpha.
+    corrector and of Gondzio's (1996) correctors share its factorization. The gap is about ``2 mu
+    sum_t w_t``. The certified gap is evaluated with ``alpha(x)``, or with alpha for the hinge.
 
-    Cost: with D = d(d+1)/2 coordinates (d for a vector) and N rows for the terms that weigh most,
-    ``N D min(N, D)`` multiplications in products of matrices and ``min(N, D)^3/3`` a step, and a
-    few tens of products with all terms, O(n d^2 + pairs d + T) each. Memory: some 15 numbers a
-    term, ``D min(N, D)`` numbers and a block of 8 MB.
+    Cost: with D = d(d+1)/2 coordinates (d for a vector) and N rows for the terms that weigh most, a
+    step takes ``N D min(N, D)`` multiplications in products of matrices, ``min(N, D)^3/3`` in a
+    factorization, and a few tens of products with all terms, O(n d^2 + pairs d + T) each. Memory:
+    some 15 numbers for each term, ``D min(N, D)`` numbers and a block of 8 MB.
 
     Examples
     --------
@@ -132,19 +136,22 @@ class InteriorPoint:
     pace = 0.1
 
     def is_able(self, problem: Problem) -> bool:
-        """Return whether the method can be used for a problem, and has enough memory."""
+        """Return whether the terms offer what the method needs, and x has few enough
+        coordinates.
+        """
         is_offered = problem.terms.offers.issuperset(self.needs)
         return is_offered and problem.cone.n_coordinates <= self.largest
 
     def worth(self, problem: Problem) -> float:
-        """Return about how many gradient steps take as long as a solve, ``100 + T/100 + D^2/3000``
-        with T terms and D coordinates.
+        """Return the number of gradient steps that take about as long as a solve, ``100 + T/100 +
+        D^2/3000`` with T terms and D coordinates.
         """
         return 100.0 + len(problem) / 100.0 + problem.cone.n_coordinates**2 / 3000.0
 
     def init(self, problem: Problem, state: State) -> tuple[Point, PrimalDual]:
-        """Begin at the start; the products of the state are equal, and the equations solved but
-        for that of H, and what is kept of a dual point; O(n d^2 + pairs d + T + d^3).
+        """Return the start of the method. All products of the state are equal, and it solves all
+        equations except the equation of H, as far as no dual point is kept; O(n d^2 + pairs d + T +
+        d^3).
         """
         start = state.point
         point = Point(start.x, alpha=start.alpha, evaluation=start.evaluation)
@@ -173,17 +180,18 @@ class InteriorPoint:
         )
         x = size * unit
         objective = problem.evaluate(x, lam).primal
-        if problem.linear is not None:  # its size: the linear part is negative where it pulls out
+        if problem.linear is not None:  # only its size counts: the linear part can be negative
             objective += 2.0 * max(cone.inner(problem.linear, x), 0.0)
         mu = self.losses * max(objective, np.finfo(float).tiny) / parts.total
         largest = float(np.linalg.norm(H, 2 if H.ndim == 2 else np.inf))
         return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
 
     def _least_multiple(self, parts, H, unit, lam):
-        """Return a multiple of the identity with margins, and a norm, far below those to expect.
+        """Return a multiple of the identity whose margins and norm are far below the expected ones.
 
-        With a linear term that pulls towards 0 the best multiple is 0, which is not inside the
-        cone."""
+        It is needed because the best multiple is 0 if the linear term pulls towards 0, and 0 does
+        not lie inside the cone.
+        """
         cone = parts.problem.cone
         largest = float(np.abs(parts.system.products(unit)).max())
         margins = self.slack / largest if largest > 0.0 else np.inf
@@ -192,8 +200,8 @@ class InteriorPoint:
     def step(
         self, problem: Problem, state: State, own: PrimalDual
     ) -> tuple[Point, PrimalDual] | None:
-        """Take a step; None where rounding or the range of numbers allows none any more. Without
-        terms it leads to the optimum.
+        """Take a step. Return None if rounding or the range of numbers allows no further step.
+        Without terms one step reaches the optimum.
         """
         if not len(problem.terms):
             return Point(state.evaluation.x_alpha, iterations=1), own
@@ -209,7 +217,9 @@ class InteriorPoint:
         return _point(problem, moved), moved
 
     def _moved(self, step):
-        """Return the state after a step: predictor, corrector, and what makes it longer."""
+        """Return the state after a step: a predictor, a corrector, and further correctors that make
+        the step longer.
+        """
         way = step.predict()
         mu = step.centered(way)
         goal = step.goal(way, mu)
@@ -228,14 +238,14 @@ class InteriorPoint:
         return step.moved(way, min(1.0, self.fraction * way.longest), effort.next_budget)
 
     def reduce(self, problem: Problem, own: PrimalDual, kept: Any) -> PrimalDual:
-        """Go on with the numbers of the terms that are kept."""
+        """Return the state with the numbers of the terms that are kept."""
         duals = np.ascontiguousarray(own.duals[:, kept])
         return PrimalDual(own.x, own.S, duals, own.budget)
 
 
 def _central(parts, x, mu, pull=0.0, towards=None):
-    """Return three numbers a term that are on the central path for mu, or, with dual variables to
-    keep, whose products are mu.
+    """Return three numbers for each term on the central path for mu. If dual variables are to be
+    kept, only the products of the numbers are mu.
     """
     duals = np.empty((3, len(parts.system.terms)))
     loss = parts.problem.loss
@@ -248,7 +258,7 @@ def _central(parts, x, mu, pull=0.0, towards=None):
 
 @dataclass(frozen=True)
 class _Parts:
-    """What the equations need of a problem: its system, weights and thresholds.
+    """Data of a problem for the equations: its system and weights.
 
     `total` is the sum of the weights and `unit` their mean, the factor of mu in the equation of
     the cone; `count` times mu is the sum of all products."""
@@ -289,8 +299,8 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _Goal:
-    """The changes that the products need: for the bounds of alpha, shape (2, T), and the sum of the
-    scaled changes of x and S.
+    """Goal of a direction: the changes of the products of the bounds of alpha, shape (2, T), and
+    the sum of the scaled changes of x and S.
     """
 
     bounds: NDArray
@@ -299,9 +309,9 @@ class _Goal:
 
 @dataclass(frozen=True)
 class _Way:
-    """A direction: changes of x, S (also scaled) and the duals, the longest step along it, the
-    coefficients of t and t^2 in the sum of all products after a step of length t, and what all
-    directions so far have taken.
+    """Direction of a step: changes of x, of S and of the duals, the scaled changes of x and S, the
+    longest step along the direction, the coefficients of t and t^2 in the sum of all products after
+    a step of length t, and the effort of all directions so far.
     """
 
     x: NDArray
@@ -315,7 +325,7 @@ class _Way:
 
 
 class _Step:
-    """One step: the system at a state, and the directions that it is solved for."""
+    """One step: the system at a state, and the directions that solve it."""
 
     def __init__(self, solver, parts, lam, state):
         problem = parts.problem
@@ -355,7 +365,9 @@ class _Step:
         return self.towards(goal, 0.1 * self.root, self.effort)
 
     def centered(self, way):
-        """Return the mu to aim at after the predictor: the smaller, the further that leads."""
+        """Return the mu to aim at after the predictor. The further the predictor leads, the smaller
+        it is.
+        """
         t = min(1.0, way.longest)
         after = self.products + t * (way.first + t * way.second)
         return self.mu * min(1.0, max((after / self.products) ** 3, 1e-6))
@@ -370,7 +382,7 @@ class _Step:
         return _Goal(bounds, self.scaling.towards(self.parts.unit * mu, *way.scaled))
 
     def _targets(self, mu):
-        """Return by how much the products of the bounds are to change to become mu."""
+        """Return the changes that make the products of the bounds equal to mu."""
         alpha, above, below = self.state.duals
         bounds = np.zeros((2, alpha.size))
         if self.is_capped:
@@ -379,7 +391,9 @@ class _Step:
         return bounds
 
     def corrected(self, goal, way, mu):
-        """Return the goal that brings products back that a longer step would lead astray."""
+        """Return the goal with a correction for products that a longer step would move too far from
+        mu.
+        """
         length = min(1.0, max(1.5 * way.longest, way.longest + 0.3))
         low, high = self.band
         bounds = goal.bounds.copy()
@@ -392,7 +406,7 @@ class _Step:
         return _Goal(bounds, goal.cone + more)
 
     def towards(self, goal, precision, effort):
-        """Return the direction to a goal, `effort` being what those before have taken."""
+        """Return the direction to a goal. `effort` is the effort of the earlier directions."""
         state = self.state
         inner = self.problem.cone.inner
         unmoved = self._unmoved(goal)
@@ -423,7 +437,7 @@ class _Step:
         )
 
     def _unmoved(self, goal):
-        """Return the change of the weighted alpha if no margin changed."""
+        """Return the change of the weighted alpha for unchanged margins."""
         alpha = self.state.duals[0]
         residuals = self.residuals + goal.bounds[1] / alpha
         if self.is_capped:
@@ -431,7 +445,7 @@ class _Step:
         return self.scales * residuals
 
     def moved(self, way, length, budget):
-        """Return the state after a step of that length, and the budget of the next one."""
+        """Return the state after a step of this length; `budget` is for the next step."""
         if not np.isfinite(way.first + way.second):
             raise np.linalg.LinAlgError("a direction is not finite")
         state = self.state
@@ -446,18 +460,19 @@ class _Step:
 
 
 def _point(problem, state):
-    """Return the point of a state: x, for the hinge with its alpha."""
+    """Return the point of a state: x, and for the hinge also alpha."""
     if problem.loss.smoothing > 0.0:
         return Point(state.x, iterations=1)
     return Point(state.x, iterations=1, alpha=np.clip(state.duals[0], 0.0, problem.loss.cap))
 
 
 def _best_scaled(problem, e, alpha):
-    """Return the evaluation at the multiple of alpha with the largest dual objective, and that dual
-    point; or the given evaluation and None where that is no better.
+    """Return the evaluation at the multiple of alpha with the largest dual objective, and this
+    multiple. If it is not better, return the given evaluation and None.
 
-    Where all terms can be nearly fulfilled, x hardly changes with a small lam, and the optimal
-    alpha is proportional to it."""
+    If all terms can have nearly no loss, x hardly changes with a small lam, and the optimal alpha
+    is proportional to lam.
+    """
     sums = e.sums
     square = problem.cone.inner(e.plus, e.plus) / e.lam
     curvature = problem.loss.smoothing * sums.alpha_square + square
@@ -471,8 +486,8 @@ def _best_scaled(problem, e, alpha):
 
 
 def _best_multiple(problem, parts, unit, lam):
-    """Return the r > 0 for which ``r unit`` has about the lowest objective; bisection on its
-    slope, O(T) each time.
+    """Return the r > 0 for which ``r unit`` has about the lowest objective, by bisection on the
+    slope; O(T) for each value.
     """
     terms = parts.system.terms
     margins = parts.system.products(unit)

@@ -1,11 +1,12 @@
-"""The Newton system of an interior-point method: conjugate gradients, preconditioned with the
-terms that weigh most.
+"""Newton system of an interior-point method, solved by conjugate gradients with a preconditioner
+from the terms that weigh most.
 
-In scaled coordinates the system is ``M = R + B'B``, R a diagonal matrix of entries from 1 on and
-``B'B = sum_t k_t b_t b_t'`` over all terms. Far from the solution all terms count, near it a few
-hundred. Terms whose ``k_t ||b_t||^2`` sum to at most a budget are left out of the matrix that is
-factorized, but not of the products with M, so that the solution is as exact as it has to be. The
-smaller of the two forms ``R + B'B`` and ``I + B R^-1 B'`` is factorized."""
+In scaled coordinates the system is ``M = R + B'B``, where R is a diagonal matrix with entries of at
+least 1 and ``B'B = sum_t k_t b_t b_t'`` over all terms. Far from the solution all terms count, near
+it a few hundred. Terms whose ``k_t ||b_t||^2`` sum to at most a budget are left out of the
+factorized matrix. The products with M include all terms, so that the solution is as exact as it has
+to be. The smaller of the two forms ``R + B'B`` and ``I + B R^-1 B'`` is factorized.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ from safescreen.rounding import ElementLike
 
 
 class Change(NamedTuple):
-    """A change of the point, of all margins, and ``sum_t k_t dm_t a_t`` for the changes dm."""
+    """Change of the point and of all margins, and ``sum_t k_t dm_t a_t`` for the changes dm of the
+    margins.
+    """
 
     x: ElementLike
     margins: NDArray
@@ -33,23 +36,23 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Factorization:
-    """A factor of the system without the terms that weigh least.
+    """Factor of the system without the terms that weigh least.
 
     Attributes
     ----------
     budget : float
-        What the terms that are left out may sum to.
+        Largest sum of the terms that are left out.
     is_complete : bool
-        Whether none is left out.
+        Whether no term is left out.
     factor : array
-        The Cholesky factor of ``R + B'B``, or of ``I + B R^-1 B'`` where `rows` are given.
+        The Cholesky factor of ``R + B'B``, or of ``I + B R^-1 B'`` if `rows` are given.
     root : array
         The square root of R.
     rows : array, optional
         ``B R^-1/2``.
     work, product : float
-        Operations, of about a nanosecond, of this factorization, and of a product with M and a
-        solution with the factor.
+        Operations of this factorization, and of one product with M plus one solution with the
+        factor. An operation takes about a nanosecond.
     """
 
     budget: float
@@ -61,7 +64,7 @@ class Factorization:
     product: float
 
     def solve(self, b: NDArray) -> NDArray:
-        """Return the solution of the system that is factorized."""
+        """Return the solution of the factorized system."""
         if self.rows is None:
             return solve_with(self.factor, b)
         b = b / self.root
@@ -71,8 +74,8 @@ class Factorization:
 
 
 class Effort(NamedTuple):
-    """The factorization in use, and what the solutions of a system have taken so far: products
-    beyond the first of each, and further factorizations.
+    """Factorization in use, and the effort of all solutions of a system so far: products beyond the
+    first product of each solution, and further factorizations.
     """
 
     factorization: Factorization
@@ -81,8 +84,8 @@ class Effort(NamedTuple):
 
     @property
     def next_budget(self) -> float:
-        """The budget with which products and factorization of the next system, if it is like
-        this one, cost about the same.
+        """Budget at which products and factorization of the next system cost about the same, if the
+        next system is like this one.
         """
         used = self.factorization
         if self.refactored:
@@ -93,7 +96,7 @@ class Effort(NamedTuple):
 
 @dataclass(frozen=True)
 class NewtonSystem:
-    """The system at one point, for several right-hand sides.
+    """Newton system at one point, for several right-hand sides.
 
     Attributes
     ----------
@@ -106,9 +109,9 @@ class NewtonSystem:
     sizes : array of shape (T,)
         Upper bounds of ``k_t ||b_t||^2``.
     less : float
-        The factor by which the budget falls where conjugate gradients do not reach their goal.
+        The factor that lowers the budget if conjugate gradients do not reach their goal.
     fewest : int
-        Products before that, at least.
+        Smallest number of products before the budget is lowered.
     """
 
     terms: PairSystem
@@ -126,7 +129,7 @@ class NewtonSystem:
         return cls(terms, scaling, scales, scaling.ridge(lam), sizes)
 
     def factorize(self, budget: float) -> Factorization:
-        """Return the factorization without terms that sum to at most the budget."""
+        """Return a factorization that leaves out terms whose sizes sum to at most the budget."""
         heavy = self.sizes >= _largest_sum(self.sizes, budget)
         n, blocks = self.terms.rows(np.where(heavy, self.scales, 0.0), self.scaling.root)
         width = self.terms.width
@@ -154,9 +157,9 @@ class NewtonSystem:
         )
 
     def solve(self, b: NDArray, precision: float, effort: Effort) -> tuple[Change, Effort]:
-        """Return the change that solves the system for the right-hand side b, up to a residual of
-        norm `precision`, as far as rounding and some products with two more factorizations let it;
-        and the effort with what this has taken.
+        """Return the change that solves the system for the right-hand side b, and the updated
+        effort. The residual has at most the norm `precision`, unless rounding or the limits of
+        products and of two more factorizations end the solve earlier.
         """
         used, products, refactored = effort
         change = Change(0.0 * self.scaling.back(b), np.zeros(len(self.scales)), 0.0)
@@ -225,7 +228,7 @@ def _in_coordinates(blocks, ridge):
 
 
 def _stacked(n, blocks, root):
-    """Return the rows of all blocks, at most n, divided by the root."""
+    """Return the rows of all blocks, at most n rows, divided by the root."""
     rows = np.empty((n, len(root)))
     n_rows = 0
     for block in blocks:

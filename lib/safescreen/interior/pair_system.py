@@ -1,5 +1,5 @@
-"""Terms that are differences of two pairs, as the method takes them: products, sums, and the
-coordinates of the terms in blocks.
+"""Linear maps of terms that are differences of two pairs: products, sums, and the coordinates of
+the terms in blocks.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PairSystem:
 
     @property
     def work(self) -> float:
-        """Operations of :meth:`products` and :meth:`sums` together; one takes about a
+        """Operations of :meth:`products` and :meth:`sums` together; an operation takes about a
         nanosecond.
         """
         points = self.terms.points
@@ -125,7 +125,7 @@ class PairSystem:
         ``B'B = sum_t weights_t b_t b_t'``.
 
         ``b_t`` holds the coordinates of ``root' a_t root``, or of ``root a_t`` if `root` is a
-        vector. Terms of weight 0 are left out. Each block overwrites the one before it, and takes
+        vector. Terms of weight 0 are left out. Each block overwrites the previous block, and takes
         at most 8 MB, or 300 rows.
         """
         edges, dense, n_rows = self._plan(weights)
@@ -145,7 +145,7 @@ class PairSystem:
         in_use[terms.same[is_used]] = True
         in_use[terms.other[is_used] + len(terms.same_pairs)] = True
         n_nodes = np.bincount(self._part_of_pair[in_use], minlength=self._n_parts)
-        # number of multiplications; those of products of matrices are about ten times faster
+        # number of multiplications; they are about ten times faster in products of matrices
         square = 0.1 * self.width * self.width
         factor = n_nodes * n_nodes * (n_nodes / 3.0 + 0.5 * self.width) + n_nodes * square
         is_dense = (n_nodes <= LARGEST_PART) & (factor < n_terms * (square + 2.0 * self.width))
@@ -183,7 +183,7 @@ class PairSystem:
 
 
 class Listed(Protocol):
-    """What terms offer that are differences of pairs ("differences")."""
+    """Terms with the capability "differences": they are differences of pairs."""
 
     def differences(self) -> PairDifferences:
         """Return the same terms with their pairs listed."""
@@ -191,8 +191,9 @@ class Listed(Protocol):
 
 
 def pair_system(terms: Terms) -> PairSystem:
-    """Return the linear maps of terms that offer "differences"; TypeError for others.
+    """Return the linear maps of terms that offer "differences". Raise a TypeError for other terms.
 
-    Products of lists are listed first: ValueError beyond 50 million triplets."""
+    Products of lists are listed first; a ValueError is raised beyond 50 million triplets.
+    """
     terms.require("differences", by="a Newton system in coordinates")
     return PairSystem(cast(Listed, terms).differences())

@@ -1,10 +1,11 @@
-"""Nesterov-Todd scalings: coordinates in which a point x of a cone and its slack S are the same.
+"""Nesterov-Todd scalings: coordinates in which a point x of a cone and its slack S are equal.
 
 ``x = G X G'`` and ``S = G^-T X G^-1`` with the same diagonal X (Nesterov & Todd 1998); over the
 non-negative orthant G is a diagonal matrix too. Directions scale like the points, and the equation
 ``x S = mu`` becomes symmetric. Elements in scaled coordinates are arrays of the shape of the cone;
-`into` and `back` lead to and from vectors of coordinates in the basis in which the system is
-assembled, where ``G'G`` is diagonal."""
+`into` and `back` convert elements to and from vectors of coordinates in the basis of the system, in
+which ``G'G`` is diagonal.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from safescreen.cones import Cone
 
 
 class SemidefiniteScaling:
-    """That of two positive definite matrices; O(d^3)."""
+    """Nesterov-Todd scaling of two positive definite matrices; O(d^3)."""
 
     def __init__(self, x: NDArray, S: NDArray):
         L = _lower_factor(x)
@@ -41,15 +42,17 @@ class SemidefiniteScaling:
         return (Q * x) @ Q.T, (Q * S) @ Q.T
 
     def ridge(self, lam: float) -> NDArray:
-        """Return the diagonal of what the cone and the square norm add to the system."""
+        """Return the diagonal matrix that the cone and the square norm add to the system, as a
+        vector.
+        """
         return 1.0 + lam * self._squares[self._rows] * self._squares[self._columns]
 
     def into(self, v: NDArray) -> NDArray:
-        """Return the coordinates of a slack."""
+        """Return the coordinates of an element of the space of slacks."""
         return self._vector(self.root.T @ v @ self.root)
 
     def back(self, y: NDArray) -> NDArray:
-        """Return the point of those coordinates."""
+        """Return the element of the space of points that has the coordinates y."""
         M = np.empty(self.root.shape)
         M[self._rows, self._columns] = y / self._factors
         M[self._columns, self._rows] = M[self._rows, self._columns]
@@ -57,43 +60,43 @@ class SemidefiniteScaling:
         return 0.5 * (M + M.T)
 
     def turned(self, scaled: NDArray) -> NDArray:
-        """Return the coordinates of an element that is scaled."""
+        """Return the coordinates of a scaled element."""
         return self._vector(self._turn @ scaled @ self._turn.T)
 
     def scaled(self, dx: NDArray, dS: NDArray) -> tuple[NDArray, NDArray]:
-        """Return a change of the point, and one of the slack, scaled."""
+        """Return a step of the point and a step of the slack, in scaled coordinates."""
         return self._inverse @ dx @ self._inverse.T, self.G.T @ dS @ self.G
 
     def longest(self, change: NDArray) -> float:
-        """Return the longest step along a scaled change that stays in the cone."""
+        """Return the length of the longest step along a scaled change that stays in the cone."""
         scale = 1.0 / np.sqrt(self.values)
         low = float(np.linalg.eigvalsh(scale[:, None] * change * scale)[0])
         return -1.0 / low if low < 0.0 else np.inf
 
     def products(self, dx: NDArray, dS: NDArray, length: float) -> NDArray:
-        """Return the symmetric product of point and slack after a step of that length."""
+        """Return the symmetric product of point and slack after a step of this length."""
         X = np.diag(self.values)
         product = (X + length * dx) @ (X + length * dS)
         return 0.5 * (product + product.T)
 
     def towards(self, mu: float, dx: NDArray, dS: NDArray) -> NDArray:
-        """Return the sum of the changes of point and slack that makes their product mu, including
-        the product of the given changes.
+        """Return the sum of the scaled changes of point and slack that makes their product mu,
+        including the second-order product of the given changes.
         """
         product = dx @ dS
         goal = mu * np.eye(len(self.values)) - np.diag(self.values**2)
         return self._divided(goal - 0.5 * (product + product.T))
 
     def correct(self, dx: NDArray, dS: NDArray, length: float, low: float, high: float) -> NDArray:
-        """Return a correction of that sum: with it, the eigenvalues of the product lie between
-        `low` and `high` again after the step.
+        """Return a correction of the sum of the scaled changes. It brings the eigenvalues of the
+        product after the step back between `low` and `high`.
         """
         values, Q = np.linalg.eigh(self.products(dx, dS, length))
         change = back_between(values, low, high)
         return self._divided((Q * change) @ Q.T)
 
     def affine(self) -> NDArray:
-        """Return the sum of the changes that makes the product vanish, to first order."""
+        """Return the sum of the scaled changes that makes the product vanish, to first order."""
         return np.diag(-self.values)
 
     def _divided(self, product):
@@ -104,7 +107,7 @@ class SemidefiniteScaling:
 
 
 class OrthantScaling:
-    """That of two positive vectors; O(d)."""
+    """Nesterov-Todd scaling of two positive vectors; O(d)."""
 
     def __init__(self, x: NDArray, S: NDArray):
         self.values = np.sqrt(x * S)
@@ -115,7 +118,7 @@ class OrthantScaling:
     @staticmethod
     def central(h: NDArray, lam: float, mu: float) -> tuple[NDArray, NDArray]:
         """As :meth:`SemidefiniteScaling.central`."""
-        # the larger of lam x and S, and the smaller one without cancellation
+        # the larger of lam x and S, and the smaller of both without cancellation
         large = 0.5 * (np.abs(h) + np.sqrt(h * h + 4.0 * lam * mu))
         small = lam * mu / large
         return np.where(h > 0.0, large, small) / lam, np.where(h > 0.0, small, large)
@@ -160,15 +163,14 @@ class OrthantScaling:
 
 
 Scaling: TypeAlias = SemidefiniteScaling | OrthantScaling
-"""Either of them."""
+"""Scaling of a semidefinite or of a non-negative cone."""
 
 
 SCALINGS: dict[str | None, type[SemidefiniteScaling] | type[OrthantScaling]] = {
     "eigenvalues": SemidefiniteScaling,
     "entries": OrthantScaling,
 }
-"""Scalings by what must not be negative in a cone, see :attr:`safescreen.cones.Cone.nonnegative`.
-"""
+"""Scalings by the value of :attr:`safescreen.cones.Cone.nonnegative`."""
 
 
 def scaling_of(cone: Cone, x: NDArray, S: NDArray) -> Scaling:
@@ -187,7 +189,9 @@ def identity(cone: Cone) -> NDArray:
 
 
 def back_between(products: NDArray, low: float, high: float) -> NDArray:
-    """Return what brings products back between `low` and `high`, at least -high (Gondzio 1996)."""
+    """Return the changes that bring products back between `low` and `high`, each at least -high
+    (Gondzio 1996).
+    """
     return np.maximum(np.clip(products, low, high) - products, -high)
 
 
