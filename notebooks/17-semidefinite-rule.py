@@ -4,7 +4,7 @@
 # The strongest rule that a ball allows uses everything that is known of the solution: the solution lies in the ball,
 # *and* it is positive semidefinite. There is no formula for the extreme values of $\langle H, M\rangle$ over the
 # intersection of ball and cone. But a rule does not need these values. It only needs to know on which side of a
-# threshold they lie. This is a question about a distance, and the dual of this distance has one variable.
+# threshold they lie. This question is about a distance, and the dual of the distance has one variable.
 #
 # At the end you will have seen that
 #

@@ -383,8 +383,8 @@ assert in_first > 100 and visits == 1 and np.isclose(value, by_cvxpy(h, q, r), a
 #
 # `rules.semidefinite` works with the cone of the problem. For a diagonal metric it uses a variant of the sorted walk. It
 # computes no minima. It computes how far the points of the cone *beyond the threshold* are from $q$, and decides a term
-# if this distance is larger than $r$. This is the same question, and weak duality makes the answer safe in floating
-# point. The rule must make the same decisions as the exact minima.
+# if this distance is larger than $r$. This test is equivalent to the comparison of the extreme value with the threshold, and weak duality makes it safe in
+# floating point. The rule must make the same decisions as the exact minima.
 
 # %%
 def decisions(problem, ball, minimum):

@@ -2,7 +2,7 @@
 # # Other losses, other terms: pairs, quadruplets, LMNN, squared hinge
 #
 # A triplet compares two distances from one point. Some methods compare one distance with a threshold. Others compare two
-# distances between four points, pull neighbours together besides pushing other points away, or square the violations.
+# distances between four points, pull neighbours together in addition, or square the violations.
 # This notebook checks what the proofs of the bounds use of triplets. The result is that the bounds hold for all of these
 # methods without a change. The *rules* also need regions in which the loss is exactly flat or exactly straight, and the squared hinge has no straight region.
 #
