@@ -1,6 +1,7 @@
-"""Samples with a kernel, known through their kernel matrix alone: a space, matrices, working sets.
+"""Samples that are known only through their kernel matrix: the space, the matrices, and the working
+sets of the solver.
 
-A kernel is a function ``k(x, x')`` here. The core does not import this package.
+In this package a kernel is a function ``k(x, x')``. The core does not import this package.
 """
 
 from safescreen.kernels.samples import KernelSamples

@@ -1,4 +1,4 @@
-"""Kernel matrices: computed from points with a bound of their rounding errors, or given and
+"""Kernel matrices: computed from points, with a bound of their rounding errors, or given and then
 checked.
 """
 
@@ -14,21 +14,22 @@ from safescreen.memory import BLOCK, WHOLE, kernel_limit, matrix_bytes
 from safescreen.rounding import UNIT
 
 LARGEST_ERROR = 0.1
-"""Largest relative error that a kernel matrix may have."""
+"""Largest accepted relative error of a kernel matrix."""
 
 EIGENVALUES_UP_TO = 500
-"""The largest n for which all eigenvalues are computed."""
+"""Largest n for which all eigenvalues are computed."""
 
 LANCZOS_STEPS = 12
-"""Number of Lanczos steps that look for a negative eigenvalue, for larger n."""
+"""Number of Lanczos steps that search for a negative eigenvalue, for larger n."""
 
 
 def default_error(K):
-    """Return the relative error that a given kernel matrix is taken to have: ``4 n + 64`` units of
-    its precision.
+    """Return the default of the relative error of a given kernel matrix: ``4 n + 64`` units of its
+    precision.
 
-    This is mostly enough for entries that are sums of n, or of some tens of, rounded products. For
-    longer sums, or for a library that promises less, pass another number.
+    The default is usually enough for entries that are sums of up to n, or of some tens of, rounded
+    products. For longer sums, or if the software that computed the matrix is less accurate, pass
+    another number.
     """
     unit = np.finfo(K.dtype).eps / 2.0 if K.dtype.kind == "f" else UNIT
     return (4.0 * len(K) + 64.0) * max(float(unit), UNIT)
@@ -38,8 +39,10 @@ def kernel_matrix(X, kernel, max_gigabytes, whole=None):
     """Return ``(K, relative error)`` for checked points, dense or CSR. K is an array, or
     :class:`KernelRows` if an array would be too large.
 
-    It is :class:`KernelRows` for more than `whole` dense points too; `whole` is `WHOLE` if left
-    out. No more memory is taken than :func:`~safescreen.memory.kernel_limit` allows."""
+    K is also :class:`KernelRows` for more than `whole` dense points; `whole` is `WHOLE` if left
+    out. The matrix or the cache takes no more memory than :func:`~safescreen.memory.kernel_limit`
+    allows.
+    """
     limit = kernel_limit(max_gigabytes)
     n = X.shape[0]
     norms = squares(X)
@@ -75,13 +78,14 @@ def _products(X):
 
 def check_kernel_matrix(K, relative_error, name="K"):
     """Return a given kernel matrix as C-contiguous float64, without a copy if it already is. Raise
-    a ValueError, which calls it `name`, if it is no kernel matrix.
+    a ValueError if it is not a kernel matrix. Errors call it `name`.
 
-    It must be square, finite and symmetric. No entry may be larger than its diagonal allows (all 2
-    x 2 minors). No eigenvalue of the matrix, scaled to unit diagonal, may be below ``-u n``: errors
-    of u = `relative_error` in the entries can move an eigenvalue from 0 that far. For ``n <= 500``
-    all eigenvalues are computed. For larger n a dozen Lanczos steps estimate the smallest one, and
-    an indefinite matrix may pass."""
+    The matrix must be square, finite and symmetric. No entry may be larger than the diagonal allows
+    (all 2 x 2 minors). No eigenvalue of the matrix, scaled to unit diagonal, may be below ``-u n``:
+    errors of u = `relative_error` in the entries can move an eigenvalue from 0 to ``-u n``. For
+    ``n <= 500`` all eigenvalues are computed. For larger n a dozen Lanczos steps estimate the
+    smallest eigenvalue, and an indefinite matrix may pass the check.
+    """
     n = len(K)
     K = np.asarray(K.T if K.flags.f_contiguous else K, dtype=np.float64, order="C")
     _check_diagonal(K.diagonal(), name)
@@ -148,8 +152,8 @@ def _lanczos(product, n):
 
 @njit
 def _inspect(K, roots, allowance):
-    """Return ``(fault, i, j)``, found tile by tile: 1 not finite, 2 not symmetric, 3 larger than
-    the diagonal allows, 0 no fault.
+    """Return ``(fault, i, j)`` for the first entry with a fault, in an order by tiles. The faults
+    are 1 not finite, 2 not symmetric, and 3 larger than the diagonal allows; 0 is no fault.
     """
     n = roots.size
     for top in range(0, n, 64):

@@ -1,8 +1,9 @@
-"""Exchanges between two coordinates of a balanced problem whose kernel matrix is in memory: one
-rises as far as another falls (Platt 1999; Fan, Chen & Lin 2005).
+"""Exchanges for a balanced problem whose kernel matrix is in memory: one coordinate rises as far as
+another one falls (Platt 1999; Fan, Chen & Lin 2005).
 
-For a thousand coordinates these are the cheapest steps: they read two rows of the matrix, and
-nothing is copied, chosen or factorized before the first one."""
+For a thousand coordinates exchanges are the cheapest steps: an exchange reads two rows of the
+matrix, and needs no copy, no working set and no factorization.
+"""
 
 from __future__ import annotations
 
@@ -18,39 +19,43 @@ from safescreen.terms._intercepts import intercept_of_few
 from safescreen.terms._sample_kernels import DualObjective, UpdateLimits
 
 EXCHANGES = 20
-"""Largest number of updates per coordinate in exchanges, before the first working set."""
+"""Largest number of updates per coordinate by exchanges, before the first working set."""
 
 ALL_EXCHANGES = 4000
-"""Largest number of updates in all; one update per coordinate if that is more. With a thousand
-coordinates or more, a few exchanges, which most problems need, are cheap, and many cost more than
-working sets.
+"""Largest total number of updates by exchanges; one update per coordinate if that is more. With a
+thousand coordinates or more, a few exchanges are cheap and enough for most problems, but many
+exchanges cost more than working sets.
 """
 
 FALL = 0.1
-"""Exchanges end when slopes differ by at most this part of their first difference, or of
-:data:`FIRST`.
+"""Exchanges end when the slopes differ by at most this fraction of their first difference, or of
+:data:`FIRST` if that is less.
 """
 
 FIRST = 0.01
-"""While slopes differ by more than this the gap is not small enough. Computing it takes as long as
-many exchanges.
+"""While slopes differ by more than this, the gap is hardly ever small enough. It is not computed
+then, because that takes as long as many exchanges.
 """
 
 AT_ONCE = 2e7
-"""Number of products, updates times coordinates, before a clock is read."""
+"""Number of products (updates times coordinates) between two calls of `is_over`."""
 
 
 def can_exchange(matrix, ids):
-    """Return whether the matrix of these coordinates is in memory row by row, and small enough."""
+    """Return whether exchanges are possible: the coordinates are the first rows of a
+    :class:`GivenMatrix`, and not too many.
+    """
     is_first = 0 < ids.size <= LARGEST_SET and ids[-1] == ids.size - 1
     return is_first and isinstance(matrix, GivenMatrix)
 
 
 def improve_by_exchanges(point: WorkingPoint, limits: UpdateLimits, dual: float, is_over=None):
-    """Improve a balanced dual point as :func:`~safescreen.kernels.working_sets.improve` does, in
-    exchanges alone, as long as these are few; its products are up to date at the end.
+    """Improve a balanced dual point as :func:`~safescreen.kernels.working_sets.improve` does, but
+    by exchanges only, and only as long as they are few. The products of the point are up to date at
+    the end.
 
-    Return the violation, the number of updates, and whether the tolerance or a gap is reached.
+    Return the spread of the slopes, the number of updates, and whether the tolerance or a gap is
+    reached.
     """
     n = point.alpha.size
     most = min(EXCHANGES * n, max(ALL_EXCHANGES, n), limits.updates)
@@ -70,10 +75,11 @@ def improve_by_exchanges(point: WorkingPoint, limits: UpdateLimits, dual: float,
 
 @njit
 def _exchange_until(parts, signs, products, norms, alpha, objective, limits, dual):
-    """Exchange until a limit is reached; return the violation, the number of updates, the dual
-    value, and whether the tolerance or a gap is reached.
+    """Make exchanges until a limit is reached. Return the spread of the slopes, the number of
+    updates, the dual value, and whether the tolerance or a gap is reached.
 
-    The coordinates are ``v_t = y_t w_t alpha_t/lam``, whose slopes are those of margins."""
+    The coordinates are ``v_t = y_t w_t alpha_t/lam``, so the slopes are in units of the margin.
+    """
     tau, w, g, cap, lam = objective
     n = alpha.size
     everything = np.arange(n)

@@ -20,31 +20,32 @@ from safescreen.rounding import UNIT, gamma, upper
 KERNELS = ("linear", "polynomial", "rbf")
 
 SPARSER = 32
-"""Sparse points are written out densely if dense products take at most this many times the
-multiplications; dense multiplications are faster by this factor.
+"""Sparse points are converted to dense points if dense products take at most this many times as
+many multiplications, since dense multiplications are faster by this factor.
 """
 
 FEW = 6
-"""Sparse points stay sparse in products if dense products take at least this many times the
+"""Sparse points stay sparse in products if dense products take at least this many times as many
 multiplications.
 """
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel by name with its parameters; `constant` is added to its values.
+    """A kernel, given by its name and its parameters; `constant` is added to its values.
 
     If a number is rounded at most d times in an inner product, ``x'x'`` is computed up to
     ``gamma_d |x| |x'|``. This holds for rows that store d numbers, because zeros are exact. For the
     polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so
-    that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
-    of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``.
-    Its points may be differences ``fl(x - m)``, whose roundings have size ``u |x - m|``. These move
-    a distance of at most ``|x| + |x'|`` by u times that, and its square by
-    ``gamma_3 (|x| + |x'|)^2``. So the exponent moves by at most ``4 g gamma_{d+9} max |x|^2``. The
-    exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant
-    included, once. The bound for rbf counts 8 units for both; the bound of a polynomial has as many
-    to spare."""
+    the base has a relative error of ``gamma_{d+4}``, and its p-th power, computed by p - 1
+    products, a relative error of ``gamma_{p (d+6)}``. For rbf the error of the squared distance is
+    at most ``gamma_{d+5} (|x| + |x'|)^2``. The points of rbf may be differences ``fl(x - m)``,
+    whose rounding errors have size ``u |x - m|``. These errors change a distance by at most
+    ``u (|x| + |x'|)``, and its square by ``gamma_3 (|x| + |x'|)^2``. So the exponent moves by at
+    most ``4 g gamma_{d+9} max |x|^2``. The error of the exponential is less than 4 units. Adding
+    the constant rounds ``k(x, x')``, constant included, once. The bound for rbf includes 8 units
+    for these two errors. The bound for the polynomial is larger than needed by as much.
+    """
 
     name: str
     gamma: float = 1.0
@@ -54,7 +55,7 @@ class Kernel:
 
     def error(self, d: int, largest: float, unit: float = UNIT) -> float:
         """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for inner products
-        of :func:`roundings` d and ``|x|^2 <= largest``.
+        with d :func:`roundings`, and for ``|x|^2 <= largest``.
         """
         units = unit / UNIT
         if self.name != "rbf":
@@ -63,7 +64,7 @@ class Kernel:
         return upper(math.expm1(min(shift, 1.0)) + 8.0 * unit, 8)
 
     def diagonal(self, squares: NDArray) -> NDArray:
-        """Return ``k(x, x)`` of points with these squares of their norms."""
+        """Return ``k(x, x)`` for points with the given squared norms."""
         if self.name == "rbf":
             return np.full(squares.size, 1.0 + self.constant)
         return self.apply(squares[:, None].copy(), squares, squares[:1])[:, 0]
@@ -76,8 +77,8 @@ class Kernel:
         b: NDArray | None = None,
         out: NDArray | None = None,
     ) -> NDArray:
-        """Return the values at points A and B, dense or sparse both, written to `out`; a and b
-        are the squares of their norms.
+        """Return the values at the points A and B, which are both dense or both sparse, in `out`. a
+        and b are their squared norms.
         """
         out = np.empty((A.shape[0], B.shape[0])) if out is None else out
         if sparse.issparse(A) or sparse.issparse(B):
@@ -88,8 +89,8 @@ class Kernel:
         return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
 
     def apply(self, tile: NDArray, rows: NDArray, columns: NDArray) -> NDArray:
-        """Turn the inner products of points in `tile` into values of the kernel; squares of the
-        norms of its rows and columns are given.
+        """Replace the inner products in `tile` by values of the kernel. `rows` and `columns` are
+        the squared norms of the points.
         """
         if self.name == "rbf":
             evaluate = _light_gaussians if tile.dtype == np.float32 else _gaussians
@@ -102,8 +103,8 @@ class Kernel:
 
 
 def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
-    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d`` if
-    left out.
+    """Return the :class:`Kernel` of checked parameters, for points with d columns. If gamma is left
+    out, it is ``1/d``.
     """
     if not isinstance(kernel, str) or kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
@@ -118,8 +119,8 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
 
 
 def centred(X, kernel):
-    """Return the points minus their mean, and the mean, if this changes no kernel value: for "rbf"
-    and dense points. Otherwise return the points as they are, and 0.
+    """Return the points minus their mean, and the mean, for "rbf" and dense points, where this
+    changes no kernel value. Otherwise return the points, and 0.
     """
     if kernel != "rbf" or sparse.issparse(X):
         return X, 0.0
@@ -148,7 +149,7 @@ def has_few(X):
 
 
 def dense_if_full(X):
-    """Return points written out densely if they have enough entries, others as they are."""
+    """Return points, converted to dense points if they have enough entries."""
     return X.toarray() if sparse.issparse(X) and is_dense(X) else X
 
 
@@ -166,19 +167,21 @@ def _powers(tile, g, c, p, constant):
 
 @njit(nogil=True)
 def _gaussians(tile, rows, columns, g, constant):
-    """Write ``exp(-g |x - x'|^2) + constant``; the exponential is off by less than 4 units.
+    """Write ``exp(-g |x - x'|^2) + constant``. The error of the exponential is less than 4 units.
 
     Let k be the integer next to ``x/log 2`` and ``r = x - k log 2``, so that ``|r| < 0.347``.
-    ``log 2`` is stored in two parts, and the product of k and the first part is exact; so the
-    rounding of r costs half a unit. The result is ``2^k`` times the Taylor sum of degree 13, which
-    lacks less than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``, at least 0.706, the sums are
-    rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than 0.4."""
+    ``log 2`` is stored as a sum of two numbers, and the product of k and the first number is exact.
+    So the rounding of r costs half a unit. The result is ``2^k`` times the Taylor polynomial of
+    degree 13, whose remainder is less than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``, which
+    is at least 0.706, the rounding errors of the two sums are at most 1.42 and 0.42 units of 1, and
+    the error of ``r^2 q`` is less than 0.4.
+    """
     for i in range(tile.shape[0]):
         row = tile[i]
         square = rows[i]
         for j in range(row.size):
             x = max(-g * max((square + columns[j]) - 2.0 * row[j], 0.0), -700.0)
-            # 1.5 * 2^52: the last bits are those of k
+            # 1.5 * 2^52: the last bits of the sum are the bits of k
             shifted = x * 1.4426950408889634 + 6755399441055744.0
             k = shifted - 6755399441055744.0
             r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
@@ -199,8 +202,8 @@ def _gaussians(tile, rows, columns, g, constant):
 
 @njit(nogil=True)
 def _light_gaussians(tile, rows, columns, g, constant):
-    """Do the same in single precision, with a sum of degree 6. Only the solver, which decides
-    nothing, uses the result.
+    """Do the same as :func:`_gaussians` in single precision, with degree 6. Only the solver uses
+    the result, not a test or a certificate.
     """
     one = np.float32(1.0)
     g = np.float32(g)

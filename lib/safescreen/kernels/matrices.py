@@ -1,10 +1,11 @@
-"""Kernel matrices: one in memory that is given, and one whose entries are computed from points, in
-tiles, when they are needed.
+"""Kernel matrices: a given matrix in memory, and a matrix whose entries are computed from points,
+in tiles, when they are needed.
 
-Both offer ``diagonal()``, ``block(rows, columns)``, and two sums
-``sum_k values[k] K[used[k], at]``: ``product`` is exact up to the rounding of a sum, and ``add``
-serves the steps of a solver, which uses the same rows again and again. The steps themselves use
-``light_block(rows)``, entries in the precision of those rows."""
+Both have the methods ``diagonal()`` and ``block(rows, columns)``, and two methods for sums
+``sum_k values[k] K[used[k], at]``. ``product`` is exact up to the rounding of a sum. ``add`` is for
+the steps of a solver, which uses the same rows again and again, and may work with rows of lower
+precision. ``light_block(rows)`` returns entries in this precision for the steps.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +23,28 @@ from safescreen._threads import share
 from safescreen.kernels.functions import Kernel, dense_if_full, has_few, roundings
 
 TILE = 256
-"""Rows of a tile. The value of an entry does not depend on how threads share the tiles."""
+"""Number of rows of a tile. The value of an entry does not depend on how threads share the
+tiles.
+"""
 
 WIDE = 2048
-"""Columns of a tile."""
+"""Number of columns of a tile."""
 
 LEAST_ROWS = 512
-"""Smallest number of rows in the cache: the rows of a step of the solver."""
+"""Smallest number of rows in the cache. A step of the solver needs as many."""
 
 
 TOGETHER = 16
-"""Columns of a tile that are computed before they are written into its rows."""
+"""Number of columns of a tile that are computed before they are written into its rows."""
 
 ROUGH = 1e-3
-"""The cache keeps rows in single precision if this changes no entry by more than this part."""
+"""The cache keeps rows in single precision if that changes no entry by more than this relative
+error.
+"""
 
 KEPT = 4096
-"""With at most this many points, rows that a sum has used are kept in full precision too, because a
-path uses them again and again.
+"""With at most this many points, the rows that a sum has used are also kept in full precision,
+because a path uses them again and again.
 """
 
 
@@ -51,8 +56,9 @@ class GivenMatrix:
         self.most_rows = len(K)
 
     def parts(self) -> tuple[NDArray, NDArray, tuple, NDArray]:
-        """Return the matrix, the numbers in it of the samples, two runs ``(start, stop, shift)`` of
-        samples that have the numbers ``start + shift`` to ``stop + shift``, and the diagonal.
+        """Return the matrix, the number in the matrix of each sample, two runs, and the diagonal.
+        The samples of a run ``(start, stop, shift)`` have the numbers ``start + shift`` to
+        ``stop + shift``.
         """
         n = self.most_rows
         return self.K, np.arange(n), ((0, n, 0), (n, n, 0)), self.diagonal().copy()
@@ -62,18 +68,18 @@ class GivenMatrix:
         return np.diagonal(self.K)
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
-        """Return the entries of some rows and columns, a copy."""
+        """Return a copy of the entries of some rows and columns."""
         block = np.empty((rows.size, columns.size))
         gather(self.K, rows, columns, block)
         return block
 
     def light_block(self, rows: NDArray) -> NDArray:
-        """Return the entries of some rows and the same columns, a copy."""
+        """Return a copy of the entries of some rows and the same columns."""
         return self.block(rows, rows)
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples
-        whatever `at` says.
+        """Return ``K c`` at all samples, where c has the coefficients `values` at the samples
+        `used`. `at` is ignored.
         """
         out = np.zeros(len(self.K))
         if 2 * used.size > out.size:
@@ -90,8 +96,8 @@ class GivenMatrix:
 
 
 class TwoRuns(GivenMatrix):
-    """Two runs of neighbouring rows in a kernel matrix in memory, such as two classes, and the same
-    columns; nothing is copied.
+    """The submatrix of two runs of neighbouring rows, such as two classes, and the same columns of
+    a kernel matrix in memory. Nothing is copied.
     """
 
     def __init__(self, whole: NDArray, ids: NDArray):
@@ -106,7 +112,7 @@ class TwoRuns(GivenMatrix):
         self.runs = (0, cut, int(ids[0])), (cut, n, int(ids[cut]) - cut if cut < n else 0)
 
     def parts(self) -> tuple[NDArray, NDArray, tuple, NDArray]:
-        """Return what :meth:`GivenMatrix.parts` returns."""
+        """Return the same as :meth:`GivenMatrix.parts`."""
         return self.K, self.ids, self.runs, self.diagonal()
 
     def diagonal(self) -> NDArray:
@@ -114,12 +120,12 @@ class TwoRuns(GivenMatrix):
         return np.diagonal(self.K)[self.ids]
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
-        """Return the entries of some rows and columns, a copy."""
+        """Return a copy of the entries of some rows and columns."""
         return super().block(self.ids[rows], self.ids[columns])
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples
-        whatever `at` says.
+        """Return ``K c`` at all samples, where c has the coefficients `values` at the samples
+        `used`. `at` is ignored.
         """
         out = np.zeros(self.ids.size)
         for start, stop, shift in self.runs:
@@ -139,22 +145,24 @@ class TwoRuns(GivenMatrix):
 
 
 class KernelRows:
-    """A kernel matrix of points that is not stored. Entries are computed in tiles. A cache holds
-    rows for the solver, and, with few points, the rows in full precision that sums have used.
+    """A kernel matrix of points that is not stored. Its entries are computed in tiles. A cache
+    holds rows for the solver and, if there are few points, rows in full precision that sums have
+    used.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     kernel : Kernel
     gigabytes : float
-        Size of the cache, and of a copy of the points in its precision.
+        Size of the cache together with a copy of the points in the precision of the cache.
 
     Notes
     -----
-    Cost: O(d) per entry; less for sparse points, down to the number of values that a row stores. A
-    row of the cache holds the columns that the solver still uses; when these become fewer, there is
-    room for more rows. Each tile is computed by one thread, so results do not depend on the number
-    of threads."""
+    Cost: O(d) per entry. For sparse points it is less, at best the number of values that a row
+    stores. A row of the cache holds the columns that the solver still uses. When the columns become
+    fewer, the cache has room for more rows. Each tile is computed by one thread, so results do not
+    depend on the number of threads.
+    """
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
@@ -195,7 +203,7 @@ class KernelRows:
         return self.kernel.diagonal(self.squares)
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
-        """Return the entries of some rows and columns, computed anew."""
+        """Compute and return the entries of some rows and columns."""
         return self._fill(np.empty((rows.size, columns.size)), self.X, rows, columns)
 
     def light_block(self, rows: NDArray) -> NDArray:
@@ -212,8 +220,8 @@ class KernelRows:
         return block
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``K c``, where c has the coefficients `values` at the samples `used`. Entries
-        outside the samples `at` are NaN; left out, `at` is all of them.
+        """Return ``K c``, where c has the coefficients `values` at the samples `used`. Entries at
+        other samples than `at` are NaN. If `at` is left out, it is all samples.
         """
         n = self.squares.size
         at = np.arange(n) if at is None else at
@@ -237,8 +245,8 @@ class KernelRows:
         out: NDArray,
         passing: NDArray | None = None,
     ) -> None:
-        """Add ``values @ K[used, at]`` to `out`, in the precision of the cache; `used` are at
-        most `most_rows` samples. Rows of the mask `passing` are computed and not kept.
+        """Add ``values @ K[used, at]`` to `out`, in the precision of the cache; `used` holds at
+        most `most_rows` samples. Rows of the mask `passing` are computed but not kept.
         """
         if passing is not None:
             self._add_anew(self._light, used[passing], values[passing], at, out)
@@ -250,7 +258,7 @@ class KernelRows:
         self._add_rows(rows, slots, values, None if rows.shape[1] == at.size else places, out)
 
     def _add_rows(self, rows, slots, values, places, out):
-        """Add ``values @ rows[slots, places]`` to `out`, all columns if there are no places."""
+        """Add ``values @ rows[slots, places]`` to `out`; all columns if `places` is None."""
 
         def work(piece):
             columns = piece if places is None else places[piece]
@@ -276,8 +284,8 @@ class KernelRows:
             share(work, at.size, WIDE)
 
     def _tile(self, X, out, slots, rows, columns):
-        """Write the entries of some rows and columns into rows of `out`, from the points X of its
-        precision.
+        """Write the entries of some rows and columns into rows of `out`. X holds the points in the
+        precision of `out`.
         """
 
         def work(piece):
@@ -289,8 +297,8 @@ class KernelRows:
         share(work, columns.size, WIDE)
 
     def _points(self, X, at, piece):
-        """Return the points of a piece of the samples `at`, without a copy if `at` has all samples.
-        Return nothing for rows with few entries, which are read in place.
+        """Return the points of a piece of the samples `at`, without a copy if `at` is all samples.
+        Return None if the points have few entries, since they are then read in place.
         """
         if self._has_few:
             return None
@@ -312,7 +320,7 @@ class KernelRows:
 
 
 class _RowCache(threading.local):
-    """Rows of a matrix at some columns. The row whose last use is oldest makes room for a new one.
+    """A cache of rows of a matrix at some columns. A new row replaces the least recently used row.
     Each thread has its own cache, and a copy is empty.
     """
 
@@ -330,7 +338,7 @@ class _RowCache(threading.local):
 
     @property
     def size(self):
-        """How many numbers the cache can hold."""
+        """Number of entries that the cache can hold."""
         return self._store.size
 
     def has(self, numbers):
@@ -338,8 +346,8 @@ class _RowCache(threading.local):
         return bool(self._slot[numbers].min(initial=0) >= 0)
 
     def rows(self, numbers, columns, fill):
-        """Return an array of rows, the places in it of the rows `numbers`, and the places of these
-        columns; `fill` computes missing rows.
+        """Return the array of the cache, the places of the rows `numbers` in it, and the places of
+        the columns. `fill` computes missing rows.
         """
         places = columns
         if self._store.size < self._slot.size**2:
@@ -385,7 +393,9 @@ class _RowCache(threading.local):
         return self._store[: self._store.size // m * m].reshape(-1, m)
 
     def _rearrange(self, columns):
-        """Keep the rows if they have all these columns; otherwise empty the cache."""
+        """Keep the rows if they have all the given columns, which may be fewer; otherwise empty the
+        cache.
+        """
         place = np.full(self._slot.size, -1)
         place[self._columns] = np.arange(self._columns.size)
         take = place[columns]
@@ -424,7 +434,9 @@ def add_rows(K, used, values, at, out):
 
 @njit(nogil=True)
 def add_run(K, used, values, start, out):
-    """Add the same for neighbouring columns from `start` on; a call with a slice takes longer."""
+    """Do the same as :func:`add_rows` for consecutive columns that begin at `start`. A call with a
+    slice takes longer.
+    """
     add_rows(K, used, values, slice(start, start + out.size), out)
 
 
@@ -440,8 +452,9 @@ def _scatter(indptr, indices, data, rows, out):
 def _add_entries(indptr, indices, data, factors, columns, out):
     """Write ``factors' x`` for the rows x = `columns` of a CSR matrix into the columns of `out`.
 
-    Entries of a row are added four at a time. The sums of a few columns are made beside each other
-    before they are written, since the rows of `out` lie far apart."""
+    Entries of a row are added four at a time. The sums of a few columns are computed in a buffer
+    before they are written, since the rows of `out` are far apart in memory.
+    """
     sums = np.empty((TOGETHER, factors.shape[1]), factors.dtype)
     for start in range(0, columns.size, TOGETHER):
         width = min(TOGETHER, columns.size - start)
@@ -476,7 +489,7 @@ def _add_entries(indptr, indices, data, factors, columns, out):
 
 @njit(nogil=True)
 def gather(K, rows, columns, out):
-    """Write entries of some rows and columns into `out`."""
+    """Write the entries of some rows and columns into `out`."""
     for i in range(rows.size):
         row = K[rows[i]]
         for j in range(columns.size):
@@ -503,6 +516,6 @@ def _keep_columns(store, rows, old, take):
     by row.
     """
     m = take.size
-    for k in range(rows):  # each write lies before all later reads
+    for k in range(rows):  # no write overwrites an entry that is read later
         for j in range(m):
             store[k * m + j] = store[k * old + take[j]]

@@ -1,4 +1,4 @@
-"""Points that are not samples of a space, such as held-out points, known by their kernel values."""
+"""Points that are not samples of a space, such as held-out points, given by their kernel values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from safescreen.terms.base import InnerProducts, Terms
 
 class OtherPoints(Terms):
     """Points in the space of kernel samples, with the label 1. They are known only through the
-    margins that elements of the space have there.
+    margins of elements of the space at these points.
 
     Parameters
     ----------
     terms : KernelSamples or FreeIntercept
-        The samples; a free intercept is one of the points too.
+        The samples. If they have a free intercept, so have the points.
     values : array of shape (m, n_points)
-        Kernel values of samples with the points.
+        Kernel values of samples and points.
     rows : int array of shape (n,)
         The row of `values` that belongs to each sample of the space.
     squares : array of shape (n_points,)
@@ -45,8 +45,8 @@ class OtherPoints(Terms):
         return self._norms
 
     def inner_products(self, x: Expansion) -> InnerProducts:
-        """Return all inner products; O(n_points) for each coefficient that is not 0. The error is
-        the same as for a product with samples, whose kernel values have the same accuracy.
+        """Return all inner products; O(n_points) for each coefficient that is not 0. The error
+        bound is the bound for samples, whose kernel values have the same accuracy.
         """
         used = np.flatnonzero(x.coef)
         sums = np.zeros(len(self))

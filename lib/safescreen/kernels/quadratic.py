@@ -1,8 +1,10 @@
 """The quadratic problem of a working set, ``min d'Qd/2 + slopes'd`` over ``low <= v + d <= high``:
-steps in pairs of coordinates, and Newton steps in those that are between their bounds.
+steps in pairs of coordinates, and Newton steps in the coordinates that are strictly between their
+bounds.
 
-A balanced problem has the constraint ``sum d = 0`` too. Then the two coordinates of a pair move
-equally far in opposite directions."""
+A balanced problem also has the constraint ``sum d = 0``. Then the two coordinates of a pair move
+equally far in opposite directions.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,19 @@ from safescreen._numba import njit
 from safescreen.kernels.matrices import GivenMatrix
 
 NEARLY = 1e-10
-"""Smallest determinant of two coordinates, or curvature along the pair, relative to the numbers
-that are subtracted to compute it. It would be smaller if the rows are nearly the same up to sign.
+"""Lower bound that is used for the determinant of two coordinates, or for the curvature along the
+pair, relative to the numbers that are subtracted to compute it. A smaller value, for rows that are
+nearly equal up to sign, is replaced by the bound.
 """
 
 FACTORED = 1.0 / 30.0
-"""A factorization of n rows costs as much as this part of ``n^3/m`` updates of m coordinates."""
+"""A factorization of n rows costs as much as this number times ``n^3/m`` updates of m
+coordinates.
+"""
 
 FARTHEST = 2.0
-"""The best point on the way to the minimum of a quadratic function is its end, 1. A best point that
-seems to lie this far beyond the end comes from rounding.
+"""The minimum of a quadratic function along its Newton step is at the step length 1. A computed
+best length of at least this number is due to rounding.
 """
 
 RIDGE = 64.0
@@ -40,10 +45,10 @@ class End(NamedTuple):
     Attributes
     ----------
     spread : float
-        The slopes of coordinates that can fall exceed the slopes of coordinates that can rise by at
-        most this.
+        Exchanges end when the slopes of coordinates that can fall exceed the slopes of coordinates
+        that can rise by at most this.
     gain : float
-        The best pair gains at most this.
+        Exchanges end when the best pair gains at most this.
     updates : int
         Largest number of updates.
     """
@@ -54,8 +59,8 @@ class End(NamedTuple):
 
 
 class BoxPoint(NamedTuple):
-    """A point `v` between its bounds, with the slopes of the objective there and the diagonal of Q;
-    all of shape (m,).
+    """A point `v`, its bounds, the slopes of the objective at `v`, and the diagonal of Q. All
+    arrays have the shape (m,).
     """
 
     slopes: NDArray
@@ -76,12 +81,13 @@ def minimise(
     is_balanced: bool = False,
 ) -> int:
     """Solve a working set until no coordinate, or with `is_balanced` no pair, gains more than
-    `enough`; return the number of updates.
+    `enough`. Return the number of updates.
 
-    `v` and `slopes` are overwritten. Steps in pairs find out which coordinates are free. Then a
-    Newton step moves at once along directions of little curvature, in which pairs are slow. It is
-    tried whenever the steps in pairs have taken as long as it takes, and half as often if bounds
-    have cut the last one short."""
+    `v` and `slopes` are overwritten. Steps in pairs determine which coordinates are free. Then a
+    Newton step moves along directions of little curvature, in which pairs are slow. A Newton step
+    is tried whenever steps in pairs have cost as much as it costs, and half as often after a Newton
+    step that bounds have shortened.
+    """
     done = 0
     patience = 1
     while True:
@@ -102,8 +108,9 @@ def minimise(
 def newton_step(
     Q: NDArray, slopes: NDArray, v: NDArray, low: NDArray, high: NDArray, is_balanced: bool = False
 ) -> float:
-    """Go from `v` towards the minimum over the coordinates between their bounds, until one of them
-    reaches its bound. Return the part of the way that this is, 0 if there is no way.
+    """Move from `v` towards the minimum over the coordinates strictly between their bounds, until a
+    coordinate reaches its bound. Return the length of this step as a fraction of the Newton step,
+    or 0 if no step was made.
     """
     free = np.flatnonzero((v > low) & (v < high))
     if free.size < 2:
@@ -137,11 +144,12 @@ def newton_step(
 
 @njit
 def solve_box(Q, slopes, v, low, high, enough, updates):
-    """Take steps in pairs of coordinates until none alone gains more than `enough`; return the
-    number of updates.
+    """Take steps in pairs of coordinates until no coordinate alone gains more than `enough`. Return
+    the number of updates.
 
-    The first of a pair is the coordinate that gains most alone, the second the one with which it
-    gains most (Steinwart, Hush & Scovel 2011). `v` and `slopes` are overwritten."""
+    The first coordinate of a pair is the one that gains most alone, and the second is the one with
+    which the pair gains most (Steinwart, Hush & Scovel 2011). `v` and `slopes` are overwritten.
+    """
     n = slopes.size
     gains = np.empty(n)
     diagonal = np.empty(n)
@@ -170,8 +178,9 @@ def solve_box(Q, slopes, v, low, high, enough, updates):
 
 @njit(inline="always")
 def _pair(i, t, product, point, inverse):
-    """Return the steps of two coordinates: the best for both without bounds, then clipped one after
-    the other. If both are the same coordinate, return its step alone.
+    """Return the steps of two coordinates: the best joint step without bounds, clipped first in
+    coordinate t and then in coordinate i. If i = t, the first result is the step of this coordinate
+    alone.
     """
     slopes, v, low, high, diagonal = point
     largest = diagonal[i] * diagonal[t]
@@ -194,8 +203,8 @@ def _pair_gains(row, i, point, inverse, gains):
 
 @njit
 def _follow(row, move, other_row, other_move, point, inverse, gains):
-    """Update the slopes after steps of two coordinates with these rows, and write the gain of each
-    coordinate alone.
+    """Update the slopes after steps of two coordinates, whose rows of Q are given, and write the
+    gain of each coordinate alone.
     """
     slopes, v, low, high, diagonal = point
     for t in range(gains.size):
@@ -224,8 +233,8 @@ def solve_balanced(
     enough: float,
     updates: int,
 ) -> int:
-    """Take steps that leave ``sum v`` as it is, until no pair of coordinates gains more than
-    `enough`; return the number of updates, which is even.
+    """Take steps that do not change ``sum v``, until no pair of coordinates gains more than
+    `enough`. Return the number of updates, which is even.
     """
     end = End(spread=0.0, gain=float(enough), updates=updates + updates % 2)
     return exchange(GivenMatrix(Q).parts(), np.zeros(v.size), slopes, v, low, high, end)
@@ -233,16 +242,18 @@ def solve_balanced(
 
 @njit
 def exchange(parts, ridge, slopes, v, low, high, end):
-    """Minimise ``v'(K + diag(ridge))v/2 - ...`` over ``low <= v <= high`` in steps that leave
-    ``sum v`` as it is; return the number of updates.
+    """Minimise ``v'(K + diag(ridge))v/2 - ...`` over ``low <= v <= high`` in steps that do not
+    change ``sum v``. Return the number of updates.
 
-    The first of a pair is the coordinate that would rise most, the second the one that gains most
-    by falling as far (Fan, Chen & Lin 2005). `slopes` and `v` are overwritten. The coordinates are
-    the first ones of the matrix whose `parts` are given."""
+    The first coordinate of a pair is the one with the lowest slope among those that can rise, and
+    the second is the one with the largest gain when it falls as far (Fan, Chen & Lin 2005).
+    `slopes` and `v` are overwritten. The coordinates are the first ones of the matrix whose `parts`
+    are given.
+    """
     K, ids, runs, own_squares = parts
     n = slopes.size
     diagonal = np.empty(n)
-    fall = np.empty(n)  # added to slopes, it hides coordinates that cannot fall
+    fall = np.empty(n)  # -inf for coordinates that cannot fall, which excludes them
     score = np.empty(n)
     for t in range(n):
         diagonal[t] = own_squares[t] + ridge[t]
@@ -288,10 +299,12 @@ def exchange(parts, ridge, slopes, v, low, high, end):
 
 @njit
 def _score(run, row, own, least, slopes, fall, diagonal, score):
-    """Write the gain of each coordinate when it falls as far as the coordinate of the row rises."""
+    """Write twice the gain of each coordinate in a run when it falls as far as the coordinate of
+    the row rises.
+    """
     start, stop, shift = run
     shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
+    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may be left out
         gap = max(slopes[t] + fall[t] - least, 0.0)
         size = own + diagonal[t]
         score[t] = gap * gap / max(size - 2.0 * row[t + shift], NEARLY * size + 1e-300)
@@ -299,8 +312,8 @@ def _score(run, row, own, least, slopes, fall, diagonal, score):
 
 @njit
 def _move(run, row, other_row, step, slopes):
-    """Update the slopes after such a step."""
+    """Update the slopes of a run after a step of the pair whose rows are given."""
     start, stop, shift = run
     shift = np.uintp(shift)
-    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may have left
+    for t in range(np.uintp(start), np.uintp(min(stop, slopes.size))):  # others may be left out
         slopes[t] += step * (row[t + shift] - other_row[t + shift])

@@ -41,13 +41,13 @@ from safescreen.terms.base import (
 from safescreen.terms.free_intercept import WITH_CONSTANT, constant_for
 
 ROUNDS = 20
-"""Largest number of times that a sweep computes its products anew; they drift as working sets
-update them.
+"""Largest number of times that a call of `sweep` computes its products anew, because updates by
+working sets accumulate rounding errors.
 """
 
 
 class KernelSamples(Terms):
-    """Sample terms ``z_i = y_i phi(x_i)``, known through ``Q_ij = <z_i, z_j> = y_i y_j K_ij`` alone
+    """Sample terms ``z_i = y_i phi(x_i)``, known only through ``Q_ij = <z_i, z_j> = y_i y_j K_ij``
     (SSS14 section IV-D).
 
     Parameters
@@ -69,21 +69,21 @@ class KernelSamples(Terms):
     ------
     ValueError, TypeError
         K is not square, finite or symmetric, or has an entry that is larger than its diagonal
-        allows. Or K is found to be indefinite by more than `relative_error` explains; for more than
-        500 samples a dozen Lanczos steps look for a negative eigenvalue.
+        allows. Or K has a negative eigenvalue that `relative_error` does not explain; for more than
+        500 samples a dozen Lanczos steps search for one.
 
     Notes
     -----
     An element of the space is an :class:`~safescreen.kernels.Expansion` in *all* samples that this
-    object was made from. A part of the family (:meth:`select`) keeps the space.
+    object was made from. Selected samples (:meth:`select`) keep the space.
 
     Cost: O(n) for the margins of an element. A sum costs O(n) for each non-zero weight. A sum at an
     element that is a multiple of another sum, such as ``H(alpha)/lam``, costs O(n) for each weight
     in which the two differ.
 
     In the notation of the papers ``C = 1/lam``, and the dual variables are ``C alpha``. There is no
-    intercept. A constant added to K gives a penalised intercept, and
-    :class:`~safescreen.FreeIntercept` a free one.
+    intercept. A constant added to K adds a penalised intercept, and
+    :class:`~safescreen.FreeIntercept` adds a free one.
 
     Examples
     --------
@@ -157,15 +157,15 @@ class KernelSamples(Terms):
         coef0 : float >= 0
             Constant in the polynomial kernel.
         constant : float >= 0
-            Added to the kernel. It is the square of a constant feature, whose coefficient is a
-            penalised intercept.
+            A number that is added to the kernel. It is the square of a constant feature, whose
+            coefficient is a penalised intercept.
         weights : array of shape (n,), optional
             Positive factors of the losses, 1 if left out.
         max_gigabytes : float
-            Largest kernel matrix that is kept. The entries of a larger one are computed when they
-            are needed, and so are the entries for more than 1,000 dense points. Then
+            Size of the largest kernel matrix that is stored. If the matrix is larger, or for more
+            than 1,000 dense points, its entries are computed when they are needed. Then
             `max_gigabytes` is the size of a cache of rows for the solver. With up to 4,096 points
-            the rows that sums have used are kept too, if there is room.
+            the cache also keeps the rows that sums have used, if there is room.
 
         Returns
         -------
@@ -179,9 +179,9 @@ class KernelSamples(Terms):
 
         Notes
         -----
-        Cost: O(n^2 d). The bound of the errors is some d units of roundoff. With "rbf" it grows
-        with ``gamma max |x|^2``. So dense points are centred first for "rbf", which keeps their
-        distances and makes that number small. Sparse points are taken as they are.
+        Cost: O(n^2 d). The bound of the errors is about d units of roundoff. For "rbf" it grows
+        with ``gamma max |x|^2``. So for "rbf" dense points are centred first, which keeps their
+        distances and makes this number small. Sparse points are not centred.
 
         Examples
         --------
@@ -202,8 +202,8 @@ class KernelSamples(Terms):
     def of_matrix(
         cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None
     ) -> Self:
-        """Return the samples of a kernel matrix with the relative error `error`, with their labels
-        and weights; nothing is checked.
+        """Return the samples of a kernel matrix with the relative error `error`, and with the given
+        labels and weights. Nothing is checked.
         """
         samples = cls.__new__(cls)
         samples._set(KernelSpace(K, signs, error), weights=weights)
@@ -214,7 +214,7 @@ class KernelSamples(Terms):
         self._ids = ids  # numbers of the terms among the samples of the space; None: all
         # the samples at which products are computed: the terms, and the samples of the linear term
         self._view = view
-        self._left: Expansion | None = None  # the sum of the terms that have left as linear
+        self._left: Expansion | None = None  # the sum of the terms that were removed as linear
         self._norms = space.norms if ids is None else space.norms[ids]
         self.threshold = threshold
         self.weights = weights
@@ -239,7 +239,7 @@ class KernelSamples(Terms):
         return InnerProducts.of(*self._margins(x))
 
     def loss_sums(self, x: Expansion, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all samples. The margins are known already, and the adjoint is one
+        """Return sums over all samples. The margins are the image of x, and the adjoint is one
         sum.
         """
         return margin_sums(self, self.inner_products(x), loss, alpha, near=(x,))
@@ -257,8 +257,8 @@ class KernelSamples(Terms):
         return self.sum_near(weights, ())
 
     def sum_near(self, weights: NDArray, near: Iterable[Expansion]) -> tuple[Expansion, float]:
-        """Return :meth:`weighted_sum`. It is computed from a known sum, one from which the elements
-        `near` are made, if few weights differ.
+        """Return :meth:`weighted_sum`. If few weights differ, it is computed from a known sum, from
+        which one of the elements `near` is made.
         """
         return self._sum(weights, self._view, near)
 
@@ -277,12 +277,13 @@ class KernelSamples(Terms):
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
 
     def _beside_what_left(self, coef, view, sums):
-        """Return a sum as ``H - c``, where c is the sum of the terms that have left as linear.
-        Return None if H is not nearer to a known sum than the sum itself, or if the error would be
-        too large.
+        """Return a sum as ``H - c``, where c is the sum of the terms that were removed as linear.
+        Return None if H is not nearer to a known sum than the required sum is, or if the error
+        would be too large.
 
-        A solver knows H. Where the coefficients of this sum are 0, H has the coefficients of c, so
-        that the difference has exactly the required coefficients."""
+        H is useful because a solver knows it. The coefficients of the required sum and of c do not
+        overlap, so the difference has exactly the required coefficients.
+        """
         left = self._left
         if left is None:
             return None
@@ -305,8 +306,8 @@ class KernelSamples(Terms):
     def partition(
         self, status: NDArray, near: Iterable[Expansion] = ()
     ) -> tuple[KernelSamples, Expansion, float, NDArray]:
-        """Return what :meth:`Terms.partition` returns. Products at samples of status 2 are not
-        computed any more.
+        """Return the result of :meth:`Terms.partition`. From now on, products at samples of status
+        2 are not computed.
         """
         undecided = self.select(status == 0)
         numbers = np.flatnonzero(status == 0).astype(np.int32)
@@ -315,7 +316,7 @@ class KernelSamples(Terms):
             view, self._where(np.flatnonzero(status == 2)), assume_unique=True
         )
         total, error = self._sum(status == 1, undecided._view, near)
-        total = replace(total, near=None)  # a part of the linear term: sums are near other sums
+        total = replace(total, near=None)  # `total` goes into the linear term; sums are not near it
         undecided._left = total if self._left is None else self._left + total
         return undecided, total, error, numbers
 
@@ -329,7 +330,9 @@ class KernelSamples(Terms):
         return block
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> Q_BB v`` for some samples; it stores no array of size B^2."""
+        """Return the function ``v -> Q_BB v`` for some samples, which stores no array of size
+        B^2.
+        """
         ids = self._where(numbers)
         return lambda v: self.cone.product(ids, v, ids)[ids]
 
@@ -347,12 +350,12 @@ class KernelSamples(Terms):
         is_balanced: bool = False,
         is_over: Callable[[], bool] | None = None,
     ) -> tuple[Expansion, float, int, int]:
-        """Improve a dual point in working sets, by the pair of coordinates with the largest gain
-        each time; n updates count as a sweep.
+        """Improve a dual point in working sets. Each update is one of a pair of coordinates with
+        the largest gain, and n updates count as a sweep.
 
-        The parameters and the result are those of :meth:`Terms.sweep`. `state` has no effect. With
-        `is_balanced` the sum of ``w_t y_t alpha_t`` does not change. `is_over` is asked after each
-        working set.
+        The parameters and the result are as for ``Swept.sweep`` of
+        :mod:`safescreen.solvers.coordinate_descent`. `state` has no effect. With `is_balanced` the
+        sum of ``w_t y_t alpha_t`` does not change. `is_over` is called after each working set.
         """
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
@@ -399,7 +402,9 @@ class KernelSamples(Terms):
 
 
 def _with_constant(X, y, kernel, *parameters, **options):
-    """Return the samples of points with a constant that is added to their kernel, and its root."""
+    """Return the samples of points with a constant added to their kernel, and the root of this
+    constant.
+    """
     constant = constant_for(kernel_of(X.shape[1], kernel, *parameters).diagonal(squares(X)))
     options["constant"] = constant**2
     return KernelSamples.from_points(X, y, kernel, *parameters, **options), constant

@@ -1,13 +1,15 @@
-"""The whole feature space of a kernel: elements are expansions in the samples, known through the
-kernel matrix alone.
+"""The feature space of a kernel. Its elements are expansions in the samples, known only through the
+kernel matrix.
 
-With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything
-about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q
-c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions have sums and
-multiples of images, so that only a new c costs a product with Q. A c that differs from a known one
-in k entries costs k columns of Q (:meth:`KernelSpace.expansion`). If the matrix is not in memory,
-an image is computed only at the samples where it is needed; :meth:`Expansion.known_at` returns
-another expansion with the image at more samples."""
+With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, all that
+is needed of ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``:
+``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). The image of a sum or multiple
+of expansions is the sum or multiple of their images, so only new coefficients cost a product with
+Q. Coefficients that differ from known ones in k entries cost k columns of Q
+(:meth:`KernelSpace.expansion`). If the matrix is not in memory, an image is computed only at the
+samples where it is needed; :meth:`Expansion.known_at` returns another expansion with the image at
+more samples.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,19 @@ from safescreen.kernels.matrices import GivenMatrix, KernelRows
 from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 
 DRIFT = 8.0
-"""The error of an updated image may be this many times the error of a fresh product."""
+"""Largest error of an updated image, relative to the error of a fresh product."""
 
 WORN = 32.0
-"""The same for an image that takes part in a step."""
+"""Largest error of the image of H in a step, relative to the error of a fresh product."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expansion(Element):
-    """An element ``w = sum_j c_j z_j`` of a :class:`KernelSpace`; the coefficients are exact, as
-    they are stored.
+    """An element ``w = sum_j c_j z_j`` of a :class:`KernelSpace`; the stored coefficients are
+    exact.
 
-    Sums, differences and multiples by numbers cost O(n). Made by :meth:`KernelSpace.expansion`.
+    Sums, differences and multiples by numbers cost O(n). :meth:`KernelSpace.expansion` makes
+    expansions.
 
     Attributes
     ----------
@@ -47,15 +50,15 @@ class Expansion(Element):
     coef : array of shape (n,)
         Coefficients c.
     image : array of shape (n,)
-        Inner products ``<z_i, w>``, as computed; NaN at samples where they have not been needed,
-        see :meth:`known_at`.
+        Computed inner products ``<z_i, w>``. They are NaN at samples where they have not been
+        needed, see :meth:`known_at`.
     error : float
-        ``|image_i - <z_i, w>| <= ||z_i|| error`` for all that are not NaN.
+        ``|image_i - <z_i, w>| <= ||z_i|| error`` for all entries of `image` that are not NaN.
     scale : float
         At least ``sum_j ||z_j|| |c_j|``, and so at least ``||w||``.
     near : Expansion, optional
-        This element is a multiple of the sum `near`, as ``H(alpha)/lam`` is of ``H(alpha)``. Sums
-        for nearby dual points are computed from `near`.
+        The sum of which this element is a multiple, as ``H(alpha)/lam`` is a multiple of
+        ``H(alpha)``. Sums for nearby dual points are computed from `near`.
 
     Notes
     -----
@@ -80,7 +83,7 @@ class Expansion(Element):
     scale: float
     near: Expansion | None = None
 
-    __array_ufunc__ = None  # numpy's numbers leave the arithmetic to this class
+    __array_ufunc__ = None  # numpy scalars leave the arithmetic to this class
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.coef, dtype=dtype, copy=copy)
@@ -106,11 +109,12 @@ class Expansion(Element):
         return self.coef.shape
 
     def known_at(self, ids: NDArray | None = None) -> Expansion:
-        """Return the same element with an image that is known at the samples of those numbers, or
-        at all samples.
+        """Return the same element with an image that is known at the samples with the numbers
+        `ids`, or at all samples if `ids` is None.
 
-        Missing values are computed, with an error of their own; the larger of both errors holds
-        everywhere."""
+        Missing values are computed, and have another error. The error of the result is the larger
+        of the two errors.
+        """
         values = self.image if ids is None else self.image[ids]
         if not math.isnan(float(values.sum())):  # much faster than a mask
             return self
@@ -125,7 +129,7 @@ class Expansion(Element):
         return replace(self, image=image, error=error)
 
     def norm(self) -> float:
-        """Return ``||w||``, as computed; O(n)."""
+        """Return the computed ``||w||``; O(n)."""
         return math.sqrt(max(self.space.inner(self, self), 0.0))
 
     def norm_upper(self) -> float:
@@ -139,8 +143,8 @@ class Expansion(Element):
         return self._bounds()[0]
 
     def magnitude(self) -> float:
-        """Return `scale`: times the unit of roundoff, it bounds how far rounding the coefficients
-        moves the element.
+        """Return `scale`: the unit of roundoff times this number bounds how far rounding the
+        coefficients moves the element.
         """
         return self.scale
 
@@ -154,7 +158,7 @@ class Expansion(Element):
                 math.ldexp(high, exponent), 2
             )
         square = self.space.inner(self, self)
-        # at least TINY, which no underflow exceeds, however small the element
+        # at least TINY, which no underflow exceeds, however small the element is
         error = self.space.inner_error(self, self)
         low = math.sqrt(max(square - error, 0.0)) * (1.0 - 4.0 * UNIT)
         return low, min(sqrt_upper(upper(square + error, 4)), self.scale)
@@ -183,12 +187,14 @@ class Expansion(Element):
 
     @property
     def sum_near(self) -> Expansion:
-        """The sum from which this element is made, or the element itself if it is a sum."""
+        """The sum of which this element is a multiple, or the element itself if it is a sum."""
         return self if self.near is None else self.near
 
     @property
     def known_sums(self) -> tuple[Expansion, ...]:
-        """The expansions from which sums near this element may be computed, the best first."""
+        """The expansions from which sums near this element may be computed, with the best one
+        first.
+        """
         return (self,) if self.near is None else (self.near, self)
 
     def __add__(self, other):
@@ -214,8 +220,8 @@ class Expansion(Element):
 
 
 class KernelSpace(Cone):
-    """The feature space of n samples with a kernel matrix, without a constraint; projection is the
-    identity.
+    """The feature space of n samples with a kernel matrix, as a cone without a constraint: the
+    projection is the identity.
 
     Parameters
     ----------
@@ -235,10 +241,11 @@ class KernelSpace(Cone):
 
     Notes
     -----
-    A product of Q with k coefficients of scale S is off by at most
-    ``||z_i|| (gamma_k (1 + u) + u) S``, in any order of summation. An updated image keeps the error
-    of the image it comes from. It is computed anew once the sum of errors exceeds eight times the
-    error of a fresh image."""
+    The error of a product of Q with k coefficients of scale S is at most
+    ``||z_i|| (gamma_k (1 + u) + u) S``, in any order of summation. The error of an updated image
+    includes the error of the image from which it is computed. If the sum of errors exceeds eight
+    times the error of a fresh image, the image is computed anew.
+    """
 
     is_whole_space = True
 
@@ -265,8 +272,8 @@ class KernelSpace(Cone):
     # ------------------------------------------------------------------ elements
 
     def scale(self, coef: NDArray, used: NDArray | slice = slice(None)) -> float:
-        """Return an upper bound of ``sum_j ||z_j|| |c_j|`` over all samples, or over the used ones;
-        it is 0 only for the zero element.
+        """Return an upper bound of ``sum_j ||z_j|| |c_j|`` over all samples, or over the samples
+        `used`. The bound is 0 only for the zero element.
         """
         total = float(self.norms[used] @ np.abs(coef))
         return upper(total, coef.size + 4) if total != 0.0 or coef.any() else 0.0
@@ -281,8 +288,10 @@ class KernelSpace(Cone):
         """Return ``sum_j coef_j z_j``. It is computed from the nearest known expansion if that is
         cheaper and accurate enough; `coef` is copied.
 
-        Cost: O(n) times the number of coefficients that are not 0, or that differ from the known
-        ones. If the matrix is not in memory, the image is computed at the samples `at` only."""
+        Cost: O(n) times the number of coefficients that are not 0, or that differ from the
+        coefficients of the known expansion. If the matrix is not in memory, the image is computed
+        at the samples `at` only.
+        """
         coef = np.array(coef, dtype=np.float64)
         used = np.flatnonzero(coef)
         if used.size == 0:
@@ -299,7 +308,8 @@ class KernelSpace(Cone):
     def updated(
         self, known: Expansion, coef: ArrayLike, at: NDArray | None = None
     ) -> Expansion | None:
-        """Return the same, computed from a known expansion; None if its error would be too large.
+        """Return the result of :meth:`expansion`, computed from a known expansion. Return None if
+        its error would be too large.
 
         Cost: O(n) times the number of coefficients that differ."""
         coef = np.array(coef, dtype=np.float64)
@@ -324,14 +334,14 @@ class KernelSpace(Cone):
         return DRIFT * self.product_error(np.count_nonzero(x.coef), x.scale)
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than
-        `at` it may be NaN.
+        """Return ``Q c``, where c has the coefficients `values` at the samples `used`. Entries at
+        other samples than `at` may be NaN.
         """
         return self.signs * self.matrix.product(used, self.signs[used] * values, at)
 
     def product_error(self, n_used: int | np.integer, scale: float) -> float:
-        """Return the error of a product with this number of coefficients and this scale, per unit
-        of norm.
+        """Return a bound of the error of a product, divided by the norm of the sample. `n_used` is
+        the number of coefficients, and `scale` their scale.
         """
         u = self.relative_error
         return upper((gamma(n_used + 4) * (1.0 + u) + u) * scale + self.underflow, 8)
@@ -348,8 +358,9 @@ class KernelSpace(Cone):
         return upper(error + gamma(x.size + 4) * float(np.abs(coef) @ np.abs(image)), 8)
 
     def _paired(self, x, y):
-        """Return the coefficients, the image with the smaller error there, their product, and the
-        error that the image causes in it. Coefficients that are 0 need no image.
+        """Return the coefficients of one element and the image of the other, their product, and a
+        bound of the error of the product due to the image. The choice makes this error small.
+        Coefficients that are 0 need no image.
         """
         one, other = self._ordered(x, y)
         coef = one.coef
@@ -374,8 +385,8 @@ class KernelSpace(Cone):
         return x.norm_lower()
 
     def largest(self, x: Expansion) -> float:
-        """Return the scale of an element; 0 also if the element is only the rounding of larger
-        ones.
+        """Return the scale of an element. Return 0 also if the element is only the rounding error
+        of larger elements.
         """
         return x.scale if x.scale > 1e-250 and x.error < 1e30 * x.scale else 0.0
 
@@ -388,7 +399,7 @@ class KernelSpace(Cone):
 
     def check(self, x: Any, name: str = "x") -> Expansion:
         """Return `x` if it is an expansion of this space; a vector of coefficients is expanded,
-        O(n) for each that is not 0.
+        which costs O(n) for each coefficient that is not 0.
         """
         if not isinstance(x, Expansion):
             return self.expansion(check_element(x, self.shape, name))
@@ -402,11 +413,13 @@ class KernelSpace(Cone):
         return x
 
     def with_sum(self, x: Expansion, total: Expansion) -> Expansion:
-        """Return x, near which sums are computed from `total`."""
+        """Return x with the information that sums near x are computed from `total`."""
         return replace(x, near=total.sum_near)
 
     def split(self, H: Expansion) -> tuple[Expansion, Expansion]:
-        """Return ``(H, 0)``; the image is computed anew if its error has become too large."""
+        """Return ``(H, 0)``. If the error of the image of H has become too large, the image is
+        computed anew.
+        """
         if H.error > WORN * self.product_error(np.count_nonzero(H.coef), H.scale):
             H = self.expansion(H.coef, np.flatnonzero(~np.isnan(H.image)))
         return H, self.zeros()
@@ -418,5 +431,5 @@ def lengths(squares: NDArray, relative_error: float) -> NDArray:
 
 
 def n_changes(coef: NDArray, known: Expansion) -> int:
-    """Return the number of coefficients in which a sum differs from a known one."""
+    """Return the number of coefficients in which a sum differs from a known expansion."""
     return int(np.count_nonzero(coef != known.coef))

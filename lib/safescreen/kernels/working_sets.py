@@ -1,15 +1,16 @@
 """Dual coordinate descent over samples with a kernel, in working sets in which two coordinates move
 at a time.
 
-A step takes the thousand or more coordinates that promise the largest gain. It solves for them with
-their block of the kernel matrix, and then adds the rows of the coordinates that have moved to the
-products of all others. Most coordinates move from one bound to the other and stay there: their rows
-are computed, added and forgotten. The row of a coordinate that moves again is kept. Slopes are as
-in :mod:`safescreen.terms._sample_kernels`.
+A step takes the thousand or more coordinates that promise the largest gain. It solves for these
+coordinates with their block of the kernel matrix. Then it updates the products of all other
+coordinates with the rows of the coordinates that have moved. Most coordinates move from one bound
+to the other only once: their rows are computed, added and forgotten. The row of a coordinate that
+moves again is kept. Slopes are as in :mod:`safescreen.terms._sample_kernels`.
 
-A step in a single coordinate is a poor one: if the samples have something in common, such as a
+Steps in a single coordinate converge slowly: if the samples have something in common, such as a
 constant added to the kernel, the step changes the products of all others. Two coordinates that move
-together leave most of these products as they are."""
+together hardly change most of these products.
+"""
 
 from __future__ import annotations
 
@@ -26,35 +27,35 @@ from safescreen.terms._intercepts import best_intercept
 from safescreen.terms._sample_kernels import DualObjective, UpdateLimits, best_value
 
 WORKING_SET = 1024
-"""Number of coordinates of a step; all of them if there are no more."""
+"""Number of coordinates of a step, if there are more."""
 
 LARGEST_SET = 4096
 """Largest number of coordinates of a step if more than half of :data:`WORKING_SET` are free."""
 
 KEPT = 0.75
-"""Largest part of a working set for free coordinates, whether they gain or not. They would move
-back later if the others moved without them.
+"""Largest fraction of a working set that is reserved for free coordinates, whether they gain or
+not. If the other coordinates moved without the free ones, the free ones would have to move later.
 """
 
 INNER = 0.1
-"""A working set is solved until no coordinate gains more than this part of the average gain at its
-start.
+"""A working set is solved until no coordinate gains more than this fraction of the average gain at
+its start.
 """
 
 INNER_UPDATES = 20
-"""Largest number of updates of a working set, for each of its coordinates."""
+"""Largest number of updates of a working set, per coordinate."""
 
 SLACK = 8.0
-"""Largest rounding error of a slope, in units of roundoff of its parts."""
+"""Largest rounding error of a slope, in units of roundoff of ``|tau_t| + |<z_t, H>|/lam``."""
 
 SHRINK = 0.5
-"""Coordinates firmly at a bound are left out once they are more than this part of the active
-ones.
+"""Coordinates firmly at a bound are left out once they are more than this fraction of the active
+coordinates.
 """
 
 
 class WorkingPoint(NamedTuple):
-    """A dual point with its samples and products.
+    """A dual point, its samples and its products.
 
     Attributes
     ----------
@@ -67,11 +68,11 @@ class WorkingPoint(NamedTuple):
         The inner products ``<z_t, H>``.
     norms, alpha : arrays
     has_moved : boolean array
-        Which coordinates have moved; none at the start.
+        Which coordinates have moved since the start.
     objective : DualObjective
     is_balanced : bool
-        Whether the sum of ``w_t y_t alpha_t`` stays as it is. Slopes and gap then belong to the
-        intercept for which that sum is the best one.
+        Whether the sum of ``w_t y_t alpha_t`` stays as it is. Slopes and gap are then computed with
+        the intercept that is best for this sum.
     """
 
     matrix: Any
@@ -85,13 +86,14 @@ class WorkingPoint(NamedTuple):
     is_balanced: bool
 
     def forces(self, numbers):
-        """Return the slope of the dual objective in each coordinate."""
+        """Return the slope of the dual objective in each coordinate of `numbers`."""
         tau, _, smoothing, _, lam = self.objective
         return tau[numbers] - self.products[numbers] / lam - smoothing * self.alpha[numbers]
 
     def around_intercept(self, active):
         """Return the objective. For a balanced point its thresholds are ``tau_t - y_t b``, where b
-        is the best intercept for the sum that the `active` coordinates have.
+        is the intercept that is best for the present sum of ``w_t y_t alpha_t`` over the `active`
+        coordinates.
         """
         if not self.is_balanced:
             return self.objective
@@ -104,12 +106,13 @@ class WorkingPoint(NamedTuple):
         return self.objective._replace(tau=tau - signs * b)
 
     def solve_for(self, chosen, active, enough, updates):
-        """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the
-        products of the `active` ones up to date. Return the number of updates, 0 if no coordinate
-        moved, and the increase of the dual value.
+        """Solve for the coordinates `chosen` until none gains more than `enough`, and update the
+        products of the `active` coordinates. Return the number of updates, or 0 if no coordinate
+        has moved, and the increase of the dual value.
 
-        The working set is solved in the coefficients ``v_t = y_t w_t alpha_t``. In these, lam times
-        the dual objective has the kernel matrix itself as its curvature."""
+        The working set is solved in the coefficients ``v_t = y_t w_t alpha_t``. In these
+        coefficients the curvature of lam times the dual objective is the kernel matrix itself.
+        """
         _, w, smoothing, cap, lam = self.objective
         rows = self.ids[chosen]
         signs = self.signs[rows]
@@ -151,13 +154,14 @@ class WorkingPoint(NamedTuple):
 
 
 def improve(point: WorkingPoint, limits: UpdateLimits, dual: float, shrinking: bool, is_over=None):
-    """Improve a dual point, whose dual value is `dual`, until a limit is reached. The objective is
-    at least the dual value.
+    """Improve a dual point until a limit is reached. `dual` is its dual value, a lower bound of the
+    objective.
 
-    alpha and the products of the point are overwritten. The products of coordinates that are left
-    out are out of date at the end. `is_over` is called after each working set, and the work ends
-    once it returns true. Return the violation among the coordinates that were scanned last, and the
-    number of updates."""
+    alpha and the products of the point are overwritten. At the end the products of coordinates that
+    were left out are out of date. `is_over` is called after each working set, and the function
+    returns once `is_over` returns true. Return the spread of the slopes of the coordinates that
+    were scanned last, and the number of updates.
+    """
     ids = point.ids
     done = 0
     rest = 0.0
@@ -196,11 +200,12 @@ def improve(point: WorkingPoint, limits: UpdateLimits, dual: float, shrinking: b
 def _choose(active, gains, firm, point, rng):
     """Return the working set: free coordinates, other coordinates that gain, and coordinates of
     both classes that would gain if a constant were added to all products of one class and
-    subtracted from those of the other. They are drawn at random, with a probability that grows with
-    their gain.
+    subtracted from those of the other. Coordinates are drawn at random, with a probability that
+    grows with their gain.
 
-    Without the last kind all coordinates that gain may belong to one class. A few steps, which move
-    the intercept, then reverse that."""
+    Without the coordinates of both classes, all coordinates that gain may belong to one class. Then
+    a few steps move the intercept too far, and later steps have to reverse this move.
+    """
     is_below = (point.alpha < point.objective.cap)[active]
     is_above = (point.alpha > 0.0)[active]
     free = np.flatnonzero(is_below & is_above)
@@ -218,7 +223,7 @@ def _choose(active, gains, firm, point, rng):
     above = forces - balance(forces, can_rise, can_fall)
     luck = rng.random(active.size)
     sets = [kept]
-    if point.is_balanced:  # a pair that gains, if there is one
+    if point.is_balanced:  # a pair that gains, if such a pair exists
         sets.append([np.argmax(np.where(can_rise, forces, -np.inf))])
         sets.append([np.argmin(np.where(can_fall, forces, np.inf))])
     for score, count in (
@@ -233,7 +238,9 @@ def _choose(active, gains, firm, point, rng):
 
 @njit
 def balance(forces, can_rise, can_fall):
-    """Return a level to which about as many coordinates would rise as would fall."""
+    """Return a level such that about as many coordinates with larger forces can rise as coordinates
+    with smaller forces can fall.
+    """
     low = forces.min()
     high = forces.max()
     for _ in range(10):
@@ -264,7 +271,7 @@ def _step(slope, a, weight, norm, lam, g, cap):
 @njit
 def scan(products, norms, alpha, objective, active, gains, firm):
     """Write the gain of a step in each coordinate alone, and whether the coordinate is firmly at a
-    bound. Return the violation, the gap and the loss.
+    bound. Return the spread of the slopes, the gap and the loss.
     """
     tau, w, g, cap, lam = objective
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
