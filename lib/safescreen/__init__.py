@@ -1,5 +1,5 @@
-"""Safe screening: prove, before solving, that a term of a learning problem cannot matter, and
-leave it out.
+"""Safe screening: prove before a problem is solved that a term cannot matter, and leave the term
+out.
 """
 
 from typing import TYPE_CHECKING
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Import scikit-learn with the estimators only when one of them is asked for."""
+        """Import the estimators, and with them scikit-learn, only when one of them is used."""
         if name in __all__:
             from safescreen import estimators
 

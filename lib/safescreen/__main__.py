@@ -1,11 +1,11 @@
-"""The command ``safescreen``: the book's, where the book is installed."""
+"""The command ``safescreen``, which runs the command line of the book if the book is installed."""
 
 import importlib.util
 import sys
 
 
 def main():
-    """Run the book's command line, or say how to get the book; return the exit code."""
+    """Run the command line of the book, or say how to get the book. Return the exit code."""
     if importlib.util.find_spec("safescreen_book") is None:
         text = (
             "safescreen: the experiments are not part of this package; they come with its "

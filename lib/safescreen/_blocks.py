@@ -1,15 +1,16 @@
-"""Inner products of long rows, summed in blocks in a fixed order: the bound of their rounding
-errors hardly grows with the length.
+"""Inner products of long rows, summed in blocks in a fixed order, so that the bound of their
+rounding errors hardly grows with the length.
 
 In a sum of n products that is taken in an unknown order, as by BLAS, or one after the other, a
-product may be rounded n times. Here the products of a block of :data:`BLOCK` go to :data:`LANES`
-sums in turn. Those sums are added two by two, and so are the blocks, so that a product is rounded
-by itself once, in its lane at most ``BLOCK/LANES - 1`` times (a lane starts at 0), among the lanes
-``log2(LANES)`` times, and among m blocks ``log2(m)`` times, rounded up: :func:`roundings`.
+product may be rounded n times. Here the products of a block of :data:`BLOCK` numbers go to
+:data:`LANES` sums (lanes) in turn. The lanes are added two by two, and so are the blocks. So a
+product is rounded once by itself, at most ``BLOCK/LANES - 1`` times in its lane (which starts at
+0), ``log2(LANES)`` times among the lanes, and ``log2(m)`` times, rounded up, among m blocks.
+:func:`roundings` adds these numbers.
 
-Products of matrices are left to BLAS, in blocks of :data:`COLUMNS` columns, whose sums may have any
-order; the blocks are added one after the other. Rows of up to :data:`LONG` numbers are not summed
-in blocks. Notebook 24 counts the roundings by running the kernels with numbers that count.
+BLAS multiplies matrices in blocks of :data:`COLUMNS` columns, and may sum a block in any order. The
+blocks are added one after the other. Rows of up to :data:`LONG` numbers are not summed in blocks.
+Notebook 24 runs the kernels with numbers that count their own roundings.
 """
 
 from __future__ import annotations
@@ -26,19 +27,21 @@ LONG = 1024
 """Rows of more numbers are summed in blocks."""
 
 BLOCK = 1024
-"""Numbers of a block of a row."""
+"""Number of entries in a block of a row."""
 
 LANES = 128
-"""Sums to which the numbers of a block go; a power of two that divides :data:`BLOCK`."""
+"""Number of sums among which the products of a block are distributed; a power of two that divides
+:data:`BLOCK`.
+"""
 
 COLUMNS = 256
-"""Columns of a block of a product of matrices."""
+"""Number of columns in a block of a product of matrices."""
 
 
 class CsrRows(NamedTuple):
-    """The rows of a sparse matrix, as kernels take them: row i has ``values[q]`` in the column
-    ``columns[q]`` for q from ``starts[i]`` to ``starts[i + 1] - 1``. `starts` has one entry more
-    than there are rows, the other arrays have one for each number that is stored.
+    """Rows of a sparse matrix in the form that kernels take. Row i has ``values[q]`` in the column
+    ``columns[q]`` for q from ``starts[i]`` to ``starts[i + 1] - 1``. `starts` has one entry for
+    each row and one more; the other arrays have one entry for each stored number.
     """
 
     starts: NDArray
@@ -47,8 +50,8 @@ class CsrRows(NamedTuple):
 
 
 def roundings(length: int) -> int:
-    """Return how often a product is rounded at most in :func:`row_products`, for rows that store up
-    to `length` numbers.
+    """Return the largest number of roundings of a product in :func:`row_products`, for rows that
+    store up to `length` numbers.
 
     >>> roundings(1000), roundings(20_000), roundings(1_000_000)
     (1000, 20, 25)
@@ -60,7 +63,7 @@ def roundings(length: int) -> int:
 
 
 def matrix_roundings(d: int) -> int:
-    """Return how often a product is rounded at most in :func:`matrix_products` of d columns.
+    """Return the largest number of roundings of a product in :func:`matrix_products` of d columns.
 
     >>> matrix_roundings(1000), matrix_roundings(20_000)
     (1000, 334)
@@ -69,8 +72,8 @@ def matrix_roundings(d: int) -> int:
 
 
 def row_length(A: Any) -> int:
-    """Return the most numbers that a row stores; no more are summed in an inner product with it,
-    for zeros bring no rounding.
+    """Return the largest number of entries that a row stores. An inner product with a row sums no
+    more numbers, because zeros bring no rounding.
     """
     return int(np.diff(A.indptr).max(initial=0)) if sparse.issparse(A) else A.shape[1]
 
@@ -119,8 +122,8 @@ def matrix_products(A: NDArray, B: NDArray, out: NDArray) -> NDArray:
 
 @njit
 def _total(sums, m):
-    """Return the sum of the first m of some sums: the second half is added to the first half again
-    and again.
+    """Return the sum of the first m entries of `sums`: the second half is added to the first half
+    again and again.
     """
     while m > 1:
         half = (m + 1) // 2

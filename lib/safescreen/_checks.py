@@ -1,5 +1,5 @@
-"""Checks of what users pass in: each raises a ValueError or TypeError that names the argument
-and what was found.
+"""Checks of arguments that users pass. Each check raises a ValueError or TypeError that names the
+argument and says what was found.
 """
 
 import math
@@ -14,13 +14,15 @@ from scipy import sparse
 from safescreen.rounding import Element, ElementLike
 
 PointsLike: TypeAlias = Any
-"""What makes an array of points, one per row, or a sparse matrix of them."""
+"""Anything that can be made into an array of points, one per row, or into a sparse matrix of
+points.
+"""
 
 LARGEST_INT = 2**63 - 1
-"""Of the counts of kernels."""
+"""Largest number that compiled kernels can count to."""
 
 NO_NUMBERS = bool | np.bool_ | np.timedelta64
-"""What Python or NumPy takes for a number, and the library does not."""
+"""Types that Python or NumPy takes for numbers, and the library does not."""
 
 
 def check_scalar(
@@ -69,7 +71,7 @@ def check_kernel_parameters(gamma: Any, degree: Any, coef0: Any) -> tuple[float 
 
 
 def check_count(value: Any, name: str, *, optional: bool = False) -> Any:
-    """Return `value` as a positive int; `optional` lets None pass."""
+    """Return `value` as a positive int. With `optional` None is returned as None."""
     if value is None and optional:
         return None
     wanted = "a positive int or None" if optional else "a positive int"
@@ -91,7 +93,9 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_kind(value: Any, kind: type, name: str, what: str | None = None) -> Any:
-    """Return `value` if it is of a kind; TypeError otherwise, which says `what` was expected."""
+    """Return `value` if it is of a kind. Otherwise raise a TypeError that says `what` was
+    expected.
+    """
     if not isinstance(value, kind):
         expected = f"a {kind.__name__}" if what is None else what
         raise TypeError(f"{name} must be {expected}, got {_named(value)}")
@@ -107,7 +111,7 @@ def check_choice(value: Any, choices: Iterable[str], name: str) -> str:
 
 
 def check_seed(seed: Any, name: str = "random_state") -> np.random.Generator:
-    """Return the random generator that a seed, or a generator, stands for."""
+    """Return the random generator of a seed, or a given generator itself."""
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
@@ -163,8 +167,8 @@ def check_points(
     X: PointsLike, name: str = "X", *, allow_sparse: bool
 ) -> Any: ...  # numpydoc ignore=GL08
 def check_points(X: PointsLike, name: str = "X", *, allow_sparse: bool = False) -> Any:
-    """Return points as a C-contiguous float64 array of shape (n, d), or as CSR where that is
-    allowed.
+    """Return points as a C-contiguous float64 array of shape (n, d), or as a CSR array if
+    `allow_sparse` is true and X is sparse.
     """
     if sparse.issparse(X):
         if not allow_sparse:
@@ -236,8 +240,8 @@ def check_mask(mask: ArrayLike, n: int, name: str) -> NDArray:
 
 
 def check_element(x: Any, shape: tuple | None, name: str = "x") -> ElementLike:
-    """Return an element of the space: a finite float64 array of the given shape (None: of any),
-    or what knows its space itself.
+    """Return an element of the space: a finite float64 array of the given shape (None allows any
+    shape), or an :class:`Element`, which its own space checks.
     """
     if isinstance(x, Element):
         if shape is not None:
@@ -257,7 +261,9 @@ def check_element(x: Any, shape: tuple | None, name: str = "x") -> ElementLike:
 
 
 def free_memory() -> float:
-    """Return how many bytes Linux says are available without swapping; infinity elsewhere."""
+    """Return the bytes of memory that Linux can give without swapping; infinity on other
+    systems.
+    """
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             return next(
@@ -268,8 +274,8 @@ def free_memory() -> float:
 
 
 def need_memory(n_bytes: float, what: str, instead: str) -> None:
-    """Raise a MemoryError that says what to do instead where something needs more memory than is
-    free.
+    """Raise a MemoryError if `what` needs more memory than is free. The error says what to do
+    `instead`.
     """
     free = free_memory()
     if n_bytes > free:
@@ -284,7 +290,7 @@ def _named(value) -> str:
 
 
 def _shown(value) -> str:
-    """Return a number as text; of an int with hundreds of digits how large it is."""
+    """Return a number as text. An int of more than 128 bits is shown as a power of 2."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1} or more"
     return str(value)

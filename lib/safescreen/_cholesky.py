@@ -1,4 +1,4 @@
-"""Cholesky factors of matrices that are positive definite but for rounding."""
+"""Cholesky factors of matrices that are positive definite up to rounding."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 from scipy.linalg import lapack
 
 RAISES = (0.0, 1e-14, 1e-11, 1e-8)
-"""What is added to the diagonal of a matrix that rounding has made indefinite, in parts of its
-largest entry: one after the other, until the matrix is definite.
+"""Numbers that are added to the diagonal of a matrix that rounding has made indefinite, as
+fractions of its largest entry. They are tried one after the other, until the matrix is definite.
 """
 
 
 def cholesky(matrix, lower=True):
     """Return the Cholesky factor of a positive definite matrix in Fortran order; cost d^3/3.
 
-    The lower or the upper triangle is read, and the diagonal is overwritten. What the other
-    triangle of the factor holds is not defined. LinAlgError where the matrix is far from definite;
-    a factor of NaN is NaN.
+    The lower or the upper triangle is read, and the diagonal is overwritten. The content of the
+    other triangle of the factor is undefined. A LinAlgError is raised if the matrix is far from
+    definite. The factor of a matrix with NaN is NaN.
     """
     n = len(matrix)
     if n == 0:
@@ -31,5 +31,7 @@ def cholesky(matrix, lower=True):
 
 
 def solve_with(factor, b, lower=True):
-    """Return the solution for the matrix whose factor :func:`cholesky` returned."""
+    """Return the solution of a linear system with the matrix whose factor :func:`cholesky` has
+    returned.
+    """
     return lapack.dpotrs(factor, b, lower=int(lower))[0]

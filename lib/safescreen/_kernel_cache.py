@@ -1,15 +1,17 @@
-"""Where compiled kernels are kept, and which of them may be loaded.
+"""Cache of compiled kernels: the folder that keeps them, and the test whether a kernel may be
+loaded.
 
-numba finds a compiled kernel by the content of the file in which it is written. After a change of a
-constant or a kernel of another file it would load the old code. Here a kernel is found by a hash of
-everything that its compiled form depends on: its bytecode and options, the constants that it names,
-and the functions that it calls, described in the same way. So a loaded kernel is never out of date,
-and a change elsewhere compiles nothing.
+numba itself finds a compiled kernel by the content of the file in which the kernel is written.
+After a change of a constant or a kernel in another file, numba would load the old code. Here a
+kernel is found by a hash of everything that its compiled form depends on: its bytecode and options,
+the constants that it names, and the functions that it calls, described in the same way. So a loaded
+kernel is never out of date, and a change elsewhere compiles nothing.
 
-The folder is the one that ``NUMBA_CACHE_DIR`` names, and otherwise the user's cache folder. Where
-there is none, or where it cannot be written, kernels are compiled in memory, and one warning says
-so. Processes that start together, as the workers of a grid search do, share the folder. One of them
-compiles a kernel while the others that need it wait, and load it."""
+``NUMBA_CACHE_DIR`` names the folder; without this variable it lies in the user's cache folder. If
+there is no folder, or if it cannot be written, kernels are compiled in memory, and one warning says
+so. Processes that start together, such as the workers of a grid search, share the folder. One
+process compiles a kernel; the other processes that need the kernel wait, and load it.
+"""
 
 import contextlib
 import functools
@@ -36,17 +38,19 @@ except ImportError:  # Windows: every process compiles
     fcntl = None
 
 PATIENCE = 60.0
-"""Seconds that a process waits for another one to compile a kernel, before it compiles it too."""
+"""Seconds that a process waits for another process to compile a kernel, before it compiles the
+kernel itself.
+"""
 
 _SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
-"""What numba.config says about the code that is made, apart from the processor."""
+"""Settings of numba.config that change the compiled code, apart from the processor."""
 
 _FIXED = {"builtins", "math", "numba", "numpy"}
-"""Modules whose contents their versions tell."""
+"""Modules whose versions determine their contents."""
 
 _NAMED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
 _NAMED += (np.ufunc, np.dtype, np.generic, numba.types.Type)
-"""What these modules hold that its name or its text tells."""
+"""Types of objects in these modules that a name or a text identifies."""
 
 
 def source_hash():
@@ -76,10 +80,11 @@ def _fingerprint(kernel):
 
 
 def _describe(value, names, seen):
-    """Describe what a kernel names: equal descriptions make the same code.
+    """Describe a value that a kernel names. Equal descriptions give the same compiled code.
 
-    `names` are the attributes that the kernel may ask a module for, `seen` numbers the functions
-    that are described already."""
+    `names` are the attributes that the kernel may read from a module. `seen` numbers the functions
+    that have been described already.
+    """
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return repr(value)
     if isinstance(value, tuple):
@@ -155,7 +160,7 @@ def cache_of(kernel):
 
 
 def _folder():
-    """Return the folder of compiled kernels; None where the user has none."""
+    """Return the folder of compiled kernels, or None if the user has no home folder."""
     if numba.config.CACHE_DIR:
         return Path(numba.config.CACHE_DIR)
     try:
@@ -173,7 +178,7 @@ def _folder():
 
 
 class _Locator(_CacheLocator):
-    """Tells numba where a kernel is kept, and under which name."""
+    """Locator that tells numba the folder and the name of the files of a kernel."""
 
     def __init__(self, kernel, folder):
         self._py_file = kernel.py_func.__code__.co_filename
@@ -199,8 +204,8 @@ class _Implementation(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """numba's cache of one kernel. What cannot be read is compiled; what cannot be written is kept
-    in memory.
+    """Cache of one kernel by numba. A kernel that cannot be read is compiled, and a kernel that
+    cannot be written is kept in memory.
     """
 
     def __init__(self, kernel, folder):
@@ -263,8 +268,8 @@ def _warn_once(reason):
 
 @contextlib.contextmanager
 def lock_of(function):
-    """Hold the lock of a kernel among processes; go on without it after :data:`PATIENCE` seconds,
-    or where files cannot be locked.
+    """Hold the lock of a kernel among processes. Go on without the lock after :data:`PATIENCE`
+    seconds, or if files cannot be locked.
     """
     folder = None if fcntl is None else _folder()
     file = None
@@ -283,7 +288,7 @@ def lock_of(function):
 
 
 def _lock_file(path):
-    """Open the file that stands for a kernel; None where that cannot be done."""
+    """Open the lock file of a kernel. Return None if it cannot be opened."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("ab")
@@ -291,7 +296,7 @@ def _lock_file(path):
 
 
 def _wait_for(file):
-    """Lock a file; return whether it worked."""
+    """Lock a file, and return whether this has succeeded."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

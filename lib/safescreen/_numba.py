@@ -1,4 +1,4 @@
-"""Set-up of numba: a compiler of our own kernels that can be trusted, and the place of ``njit``.
+"""Set-up of numba: a compiler target for our own kernels, and ``njit`` for this target.
 
 AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and
 ``znver5`` kind, a loop that stores to two arrays under a condition on one of them loses some of the
@@ -8,9 +8,10 @@ loop. ``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule t
 
 numba makes one code generator per target and process, when the first function is declared for the
 target, and compiles everything with it. So our kernels have a target of their own: the CPU, with a
-code generator of less. What numba itself brings (sorting, norms) is compiled for each target apart.
-Kernels of other packages, numba's settings and the environment stay as they are, and it does not
-matter who is imported or compiled first."""
+code generator that leaves out AVX-512. The functions of numba itself (sorting, norms) are compiled
+separately for each target. Kernels of other packages, the settings of numba and the environment
+stay unchanged, and the order of imports and compilations does not matter.
+"""
 
 import functools
 import os
@@ -46,7 +47,7 @@ TARGET = "safescreen"
 
 
 class _Target(CPU):
-    """The target's place among numba's: whatever numba has for the CPU is ours, too."""
+    """Target for our kernels, which inherits everything that numba has for the CPU."""
 
 
 class _Codegen(JITCPUCodegen):
@@ -74,16 +75,16 @@ target_registry[TARGET] = _Target
 
 
 class _Kernel(CPUDispatcher):
-    """A compiled function; one process at a time compiles or loads it, and the next one finds it in
-    the cache.
+    """Compiled function. One process at a time compiles or loads it, and the next process finds it
+    in the cache.
     """
 
     targetdescr = _TargetDescriptor(TARGET)
     is_kept = False
 
     def enable_caching(self):
-        """Keep what is compiled. The cache is chosen when there is something to keep, because a
-        kernel may call another one that is declared after it.
+        """Keep compiled code in the cache. The cache is chosen at the first compilation, because a
+        kernel may call another kernel that is declared after it.
         """
         self.is_kept = True
 
@@ -105,8 +106,8 @@ jit_registry[_Target] = functools.partial(numba.jit, _target=TARGET)
 
 
 def njit(*args, **options) -> Any:
-    """``numba.njit`` for our target, with the cache on; ``fastmath`` is refused because safety is
-    decided in kernels.
+    """Compile a function with ``numba.njit`` for our target, with the cache on. ``fastmath`` is
+    refused because kernels decide safety.
     """
     if options.get("fastmath"):
         raise ValueError("fastmath=True is not allowed: kernels decide safety in IEEE arithmetic")
@@ -117,20 +118,21 @@ def njit(*args, **options) -> Any:
 
 
 class Shared:
-    """A kernel whose ``prange`` loops are shared among threads, and the same one without:
+    """Kernel whose ``prange`` loops are shared among threads, and the same kernel without threads,
     :attr:`alone`.
 
-    Of the threads of a process one at a time shares its loops, others run alone meanwhile. So does
-    a fork of a process in which numba has started its threads, for whatever kernel: they are not
-    there, and the most common library of them (OpenMP of GCC) ends such a process. A kernel must
-    have the same result either way."""
+    One thread of a process at a time shares its loops. Meanwhile other threads run :attr:`alone`. A
+    fork of a process in which numba has started threads, for any kernel, runs :attr:`alone` too:
+    the threads do not exist in the fork, and the most common library of threads (OpenMP of GCC)
+    would end the fork. A kernel must have the same result in both cases.
+    """
 
     lock = threading.Lock()
     forked = False
 
     def __init__(self, function):
         copy = types.FunctionType(function.__code__, function.__globals__, function.__name__)
-        # numba's cache goes by that name
+        # numba's cache uses this name
         copy.__module__ = function.__module__
         copy.__qualname__ = f"{function.__qualname__}_alone"
         self.together = njit(parallel=True)(function)

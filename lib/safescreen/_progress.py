@@ -1,4 +1,6 @@
-"""Progress bars: tqdm's where it is installed, else a line on standard error now and then."""
+"""Progress bars: a bar of tqdm if it is installed, else a line on standard error every few
+seconds.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ EVERY = 5.0
 
 
 def progress_bar(shown: bool, desc: str, *, total: int | None = None, unit: str = "it") -> Any:
-    """Return a context with ``update``: on a terminal a bar if `shown`, or lines without tqdm,
-    else a silent one.
+    """Return a context with ``update``. It shows a bar on a terminal, or lines without tqdm, if
+    `shown` is true; otherwise it is silent.
     """
     if not shown:
         return nullcontext(SimpleNamespace(update=lambda n=1: None))
@@ -26,8 +28,8 @@ def progress_bar(shown: bool, desc: str, *, total: int | None = None, unit: str 
 
 
 class Lines:
-    """What takes the place of tqdm's bar: how far the work is, in a line each few seconds and
-    one at its end.
+    """Progress in lines, for use without tqdm: a line every few seconds, and one line at
+    the end.
     """
 
     def __init__(self, desc: str, total: int | None, unit: str):
@@ -46,7 +48,7 @@ class Lines:
         self._write()
 
     def set_postfix(self, **facts: object) -> None:
-        """Set what is shown behind the count."""
+        """Set the facts that are shown behind the count."""
         self.facts = "".join(f", {name}={fact}" for name, fact in facts.items())
 
     def update(self, n: int = 1) -> None:

@@ -1,5 +1,5 @@
-"""How records are shown: of arrays the shape, of long sequences the length, so that each fits on
-a few lines.
+"""Short texts of records, which fit on a few lines: an array is shown by its shape, and a long
+sequence by its length.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import numpy as np
 from scipy import sparse
 
 FEW = 3
-"""Sequences of at most so many items are shown item by item."""
+"""Sequences of at most this many items are shown item by item."""
 
 
 def brief(value: Any) -> str:
-    """Return a short text for a value: of a mask how many are true, of other arrays the shape.
+    """Return a short text for a value. A mask is shown by its number of true entries, and any other
+    array by its shape.
 
     >>> brief(np.zeros((30, 30))), brief(np.arange(5) > 3), brief(0.1 + 0.2), brief([1.5] * 20)
     ('<array (30, 30)>', '<1 of 5>', '0.3', '<20 float>')
@@ -32,8 +33,8 @@ def brief(value: Any) -> str:
 
 
 def _sequence(values):
-    """Return the items of a short list or tuple, of a long one how many there are and of what
-    kind.
+    """Return the items of a short list or tuple, or the number and the type of the items of a long
+    one.
     """
     if len(values) > FEW:
         return f"<{len(values)} {type(values[0]).__name__}>"
@@ -42,7 +43,7 @@ def _sequence(values):
 
 
 def brief_repr(self: Any) -> str:
-    """Return the text of a dataclass with short values; it stands in the body of the class as
+    """Return the text of a dataclass with short values. A class takes this function as its
     ``__repr__``.
 
     >>> from dataclasses import dataclass

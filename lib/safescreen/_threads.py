@@ -1,9 +1,10 @@
-"""How many threads the linear algebra takes: one for small matrices, where waiting threads cost
-more than they bring, all for large ones.
+"""Threads of the linear algebra: one for small matrices, for which waiting threads cost more time
+than they save, and all for large matrices.
 
-A solve runs in :func:`small_blas`. What is large enough for more than one thread says so:
-:func:`matmul` hands fixed tiles of rows to threads of its own, each with one of BLAS, so that the
-result is the same to the last bit for any number of them; factorizations run in :func:`large_blas`.
+A solve runs in :func:`small_blas`. Operations on large matrices use more threads explicitly.
+:func:`matmul` gives fixed tiles of rows to threads of its own, each with one thread of BLAS, so
+that the result is the same to the last bit for any number of threads. Factorizations run in
+:func:`large_blas`.
 """
 
 import os
@@ -19,13 +20,13 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 LARGE_PRODUCT = 2e8
-"""Multiplications from which a product is shared among threads."""
+"""Number of multiplications from which a product is shared among threads."""
 
 TILE = 5e7
-"""Multiplications of a tile of such a product."""
+"""Number of multiplications in a tile of a product that is shared among threads."""
 
 LARGE_ORDER = 512
-"""Order of the matrices whose factorizations keep the threads of BLAS."""
+"""Smallest order of a matrix whose factorization uses all threads of BLAS."""
 
 _lock = threading.Lock()
 if hasattr(os, "register_at_fork"):
@@ -35,8 +36,8 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Libraries:
-    """The BLAS libraries of the process, how many threads each had, and how many solves are
-    running.
+    """BLAS libraries of the process, their numbers of threads before the solves, and the number of
+    running solves.
     """
 
     controllers: list[Any] | None = None
@@ -51,8 +52,8 @@ class _Libraries:
 
 @contextmanager
 def small_blas() -> Iterator[None]:
-    """Keep BLAS to one thread; the first to enter does so, the last to leave gives back what
-    there was.
+    """Limit BLAS to one thread. The first caller that enters sets the limit, and the last caller
+    that leaves restores the former numbers of threads.
     """
     with _lock:
         libraries = _Libraries.controllers
@@ -74,7 +75,7 @@ def small_blas() -> Iterator[None]:
 
 @contextmanager
 def large_blas(order: int) -> Iterator[None]:
-    """Inside a solve give BLAS its threads back for a matrix of that order, if it is large."""
+    """Give BLAS its threads back inside a solve, if the order of the matrix is large."""
     if order < LARGE_ORDER or _Libraries.running == 0:
         yield
         return
@@ -86,12 +87,12 @@ def large_blas(order: int) -> Iterator[None]:
 
 
 with_small_blas = small_blas()
-"""Decorates a function that is to run in :func:`small_blas`; each call enters it anew."""
+"""Decorator of functions that run in :func:`small_blas`. Each call enters the context anew."""
 
 
 def matmul(A: NDArray, B: NDArray) -> NDArray:
-    """Return ``A @ B``; a large product in tiles of rows of A, as many at a time as BLAS has
-    threads outside of the solve.
+    """Return ``A @ B``. A large product is computed in tiles of rows of A, as many at a time as
+    BLAS has threads outside of the solve.
     """
     n = A.shape[0]
     work = A.shape[0] * B.size
@@ -103,8 +104,8 @@ def matmul(A: NDArray, B: NDArray) -> NDArray:
 
 
 def share(work: Callable[[slice], Any], size: int, width: int) -> None:
-    """Call ``work(slice)`` for the slices of that width of ``range(size)``, as many at a time as
-    BLAS has threads outside of the solve.
+    """Call ``work(slice)`` for the slices of ``range(size)`` of the given width, as many at a time
+    as BLAS has threads outside of the solve.
     """
     pieces = [slice(start, min(start + width, size)) for start in range(0, size, width)]
     with small_blas():
@@ -118,10 +119,11 @@ def share(work: Callable[[slice], Any], size: int, width: int) -> None:
 
 
 class Stop:
-    """Lets one thread end the work of others, as after Ctrl-C, which only the main thread gets.
+    """Signal with which one thread ends the work of other threads, for instance after Ctrl-C, which
+    only the main thread receives.
 
     Once :meth:`set` is called, :func:`stop_if_asked` raises KeyboardInterrupt in each thread that
-    works in :meth:`run`. Processes have copies, which nobody sets.
+    works in :meth:`run`. Other processes have copies, which are never set.
     """
 
     _here = threading.local()
@@ -160,8 +162,8 @@ def stop_if_asked() -> None:
 
 @contextmanager
 def later_interrupts() -> Iterator[None]:
-    """Put off Ctrl-C to the end of a block that it would break. Processes that begin in the block
-    never get it, where signals can be blocked.
+    """Delay Ctrl-C until the end of a block that it would break. Processes that start in the block
+    never receive Ctrl-C, if the system can block signals.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:

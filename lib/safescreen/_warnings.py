@@ -1,4 +1,4 @@
-"""Warnings that point at the line of whoever called the library."""
+"""Warnings that point at the line that called the library."""
 
 import contextlib
 import os
@@ -12,12 +12,13 @@ _OWN = (
     os.path.dirname(numba.__file__) + os.sep,
     contextlib.__file__,
 )
-"""Files that are passed over: the library's, numba's, which compiles for it, and that of decorators
-and contexts around it."""
+"""Files that a warning passes over: the files of the library, of numba, which compiles for the
+library, and of decorators and contexts.
+"""
 
 
 def warn(text: str, category: type[Warning]) -> None:
-    """Warn at the nearest line that is outside of the library."""
+    """Give a warning at the nearest line outside of the library."""
     frame = sys._getframe()
     level = 1
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):

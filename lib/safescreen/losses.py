@@ -1,9 +1,12 @@
-"""Losses with a zero region and, most of them, a linear region: what safe screening needs.
+"""Losses with a zero region and, except for the squared hinge, a linear region. Safe screening uses
+both regions.
 
-All are ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the maximiser is
-``alpha(u) = -loss'(u)``. With ``cap = 1`` it is the smoothed hinge: 0 for ``u > 1``, quadratic in
-between and linear for ``u < 1 - smoothing``. With ``cap = inf`` it is the squared hinge, which has
-no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1)``."""
+All losses have the form ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the
+maximiser is ``alpha(u) = -loss'(u)``. With ``cap = 1`` the loss is the smoothed hinge: it is 0 for
+``u > 1``, linear for ``u < 1 - smoothing``, and quadratic in between. With ``cap = inf`` the loss
+is the squared hinge, which has no linear region. A term with threshold ``tau`` has ``loss(u - tau +
+1)``.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ __all__ = ["Hinge", "Loss", "SmoothedHinge", "SquaredHinge"]
 
 
 class Loss:
-    """The formulas that all losses of the family share. They depend on `gamma` and on `cap`, the
+    """Base class with the formulas of all losses. The formulas depend on `gamma` and on `cap`, the
     largest slope, which may be infinite.
     """
 
@@ -33,14 +36,14 @@ class Loss:
 
     @property
     def width(self) -> float:
-        """Width of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost
-        linearly. It is infinite if no margin does.
+        """Width of the quadratic piece, ``smoothing cap``: the loss is linear for margins below
+        ``tau - width``. The width is infinite if there is no linear region.
         """
         return self.smoothing * self.cap
 
     @property
     def has_linear_region(self) -> bool:
-        """Whether terms can be certain to be linear, that is, whether there is a set L."""
+        """Whether the loss has a linear region, so that terms can be in L."""
         return math.isfinite(self.cap)
 
     def value(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
@@ -50,13 +53,13 @@ class Loss:
         return np.maximum(a * (slack - 0.5 * self.smoothing * a), 0.0)
 
     def alpha(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
-        """Return ``-loss'``, in [0, cap], elementwise; for the hinge 1 below the threshold and 0
-        from it on.
+        """Return ``-loss'``, in [0, cap], elementwise. For the hinge it is 1 below the threshold,
+        and 0 at and above the threshold.
         """
         slack = np.subtract(tau, u, dtype=float)
         if self.smoothing == 0.0:
             return (slack > 0.0).astype(float)
-        # a subnormal smoothing: the quotient may be infinite, its clip is 0 or 1
+        # with a subnormal smoothing the quotient may be infinite; clipping makes it 0 or cap
         with np.errstate(over="ignore"):
             return np.clip(slack / self.smoothing, 0.0, self.cap)
 
@@ -81,9 +84,9 @@ class SmoothedHinge(Loss):  # numpydoc ignore=PR02
     Attributes
     ----------
     smoothing, width : float
-        Both gamma.
+        Both are gamma.
     cap : float
-        Largest slope, here 1.
+        The largest slope, 1.
 
     Notes
     -----
@@ -109,9 +112,9 @@ class SmoothedHinge(Loss):  # numpydoc ignore=PR02
 class SquaredHinge(Loss):  # numpydoc ignore=PR02
     """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
 
-    Its quadratic part never ends, so no term is ever linear. Screening finds terms of R only,
-    ``lam_max()`` is infinite, and a path has to be given its `lams`. Dual variables are
-    ``alpha = max(0, 1 - u)/gamma``, not bounded by 1.
+    The loss has no linear region, so no term is ever in L. Screening only finds terms in R,
+    ``lam_max()`` is infinite, and a path needs its `lams`. Dual variables are ``alpha = max(0, 1 -
+    u)/gamma``, not bounded by 1.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ class SquaredHinge(Loss):  # numpydoc ignore=PR02
     smoothing : float
         Factor of ``a^2/2`` in the conjugate: gamma.
     cap, width : float
-        Both infinite.
+        Both are infinite.
 
     Notes
     -----

@@ -1,16 +1,16 @@
-"""How much memory things take: what is refused where there is less."""
+"""Memory that operations take. An operation is refused if less memory is free."""
 
 from __future__ import annotations
 
 from safescreen._checks import check_scalar, free_memory
 
 SHARE = 0.7
-"""Part of the free memory that a kernel matrix or its cache may take."""
+"""Fraction of the free memory that a kernel matrix or its cache may take."""
 
 WHOLE = 1000
-"""Largest number of points, dense or computed with densely, whose kernel matrix is computed in
-full. With more points only the rows that a solver uses are computed: support vectors have fewer
-rows than all points.
+"""Largest number of points, dense or used as dense points, whose kernel matrix is computed in full.
+With more points only the rows that a solver uses are computed, because the support vectors have
+fewer rows than all points.
 """
 
 BLOCK = 256
@@ -21,27 +21,27 @@ NEIGHBORS = 1 << 26
 
 
 def matrix_bytes(n: int) -> float:
-    """Return what a square matrix of n rows takes."""
+    """Return the bytes of a square matrix of n rows."""
     return 8.0 * n * n
 
 
 def triplets_bytes(n: float) -> float:
-    """Return what n listed triplets take on the way: two pairs, a norm, masks, and what is left of
-    them after screening.
+    """Return the bytes that n listed triplets take during a solve: two pairs, a norm, masks, and a
+    copy of the triplets that remain after screening.
     """
     return 40.0 * n
 
 
 def dense_bytes(n: int, d: int) -> float:
-    """Return what a metric of n points takes that are written out."""
+    """Return the bytes of a metric of n dense points, which are written out."""
     return 24.0 * n * d
 
 
 def problem_bytes(
     size: int, n_terms: int, *, is_whole_space: bool = False, is_kinked: bool = False
 ) -> float:
-    """Return what a solve takes at least whose elements have so many entries: those that it works
-    with, and what it knows of each of the terms that are listed.
+    """Return the bytes that a solve takes at least: for its elements, which have `size` entries
+    each, and for what it stores for each of `n_terms` listed terms.
     """
     if is_whole_space:
         elements = 10.0
@@ -53,6 +53,6 @@ def problem_bytes(
 
 
 def kernel_limit(max_gigabytes: float) -> float:
-    """Return how many bytes a kernel matrix or its cache may take now."""
+    """Return the number of bytes that a kernel matrix or its cache may take now."""
     limit = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True)
     return min(1e9 * limit, SHARE * free_memory())

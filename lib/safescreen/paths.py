@@ -1,5 +1,5 @@
-"""Regularization paths: a problem for a decreasing sequence of lam, each solution screening for
-the next.
+"""Regularization paths: a problem is solved for a decreasing sequence of lam, and each solution
+screens terms for the next lam.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from safescreen.spheres.base import PathReference
 __all__ = ["Path", "path"]
 
 KEEP_BELOW = 100_000
-"""Paths over at most so many terms keep the screened masks of every solution."""
+"""Paths over at most this many terms keep the screened masks of every solution."""
 
 FIRST_RATIO = 0.8
-"""With ranges: where the first stretch of lam ends for which terms are certified together, over the
-lam it begins at.
+"""With ``ranges=True``, terms are certified together for a stretch of lam. This is the end of the
+first stretch divided by its first lam.
 """
 
 ENOUGH = 0.8
-"""A stretch that certifies less than this fraction of the terms makes the next one shorter."""
+"""A stretch that certifies less than this fraction of the terms makes the next stretch shorter."""
 
 PLENTY = 0.92
-"""A stretch that certifies more than this fraction of the terms makes the next one longer."""
+"""A stretch that certifies more than this fraction of the terms makes the next stretch longer."""
 
 
 @dataclass(frozen=True)
 class Path(Sequence):
-    """Solutions along a path, in the order they were solved.
+    """Solutions along a path, in the order in which they were computed.
 
     Attributes
     ----------
     solutions : list of Solution
-        The last one may be short of the tolerance, see ``Solution.converged``.
+        The last solution may not have reached the tolerance, see ``Solution.converged``.
     path_rates : list of float
         For each lam the fraction of terms that was screened before its first iteration.
     reason : str
@@ -77,8 +77,8 @@ class Path(Sequence):
         return f"Path({', '.join(self._facts())}, reason={self.reason!r})"
 
     def _facts(self):
-        """Return how many solutions there are, from which lam to which, and how many have
-        converged.
+        """Return texts with the number of solutions, the first and the last lam, and the number of
+        converged solutions.
         """
         if not self.solutions:
             return ["0 solutions"]
@@ -98,7 +98,7 @@ class Path(Sequence):
         return self.solutions[item]
 
     def without_problem(self) -> Self:
-        """Return the same of solutions without their problem, and so without its data."""
+        """Return the same path with solutions that do not hold their problem and its data."""
         return replace(self, solutions=[s.without_problem() for s in self.solutions])
 
     @property
@@ -161,45 +161,46 @@ def path(
     lams : array or callable, optional
         Strictly decreasing. The path solves for exactly these, whether a solve reaches its
         tolerance or not. A function gets the solutions so far and returns the next lam, or None to
-        end the path. If left out, the path begins at ``lam_max()``, multiplies by `ratio`, and ends
-        at the latest with the first solve that does not reach its tolerance.
+        end the path. Without `lams` the path begins at ``lam_max()`` and multiplies lam by `ratio`
+        each time. It ends at the latest with the first solve that does not reach its tolerance.
     ratio : float in (0, 1)
     tol, rtol : float >= 0, optional
         As in :func:`safescreen.solve`, for every lam: the gap is at most ``max(tol, rtol |P|)``. If
-        one is left out it counts as 0; if both are, ``rtol`` is 1e-6.
+        one of them is left out it counts as 0. If both are left out, ``rtol`` is 1e-6.
     screening : "auto" or tuple of str
         As for :func:`safescreen.solve`. A named sphere screens before the first iteration, with the
         last solution as its reference (RRPB is then the path bound of STS19 Theorem 6). During the
         solve it screens again, with the iterate as its reference.
     dynamic : "auto" or tuple of str, optional
-        How to screen during a solve, if that differs from `screening`; ``()`` screens only before
-        it.
+        How to screen during a solve, if this differs from `screening`; ``()`` screens only before
+        the solve.
     ranges : bool
         Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10):
-        inside, no rule is evaluated for them.
+        inside a stretch no rule is evaluated for the certified terms.
     active_set : bool
         As in :func:`safescreen.solve`.
     stop : {"paper", None}
-        Without `lams`: end when the loss changes by less than 1 % relative to the step of lam
-        (STS19 section 7), or only after `max_lams`.
+        When a path without `lams` ends: with "paper" when the loss changes by less than 1 %
+        relative to the step of lam (STS19 section 7), with None only after `max_lams`.
     freq, max_iter
         As in :func:`safescreen.solve`.
     max_lams : int
-        Length at which a path without `lams` ends in any case.
+        Largest length of a path without `lams`.
     extrapolate : bool
-        Start from the line through the last two solutions instead of the last one.
+        Start from a point on the line through the last two solutions instead of the last solution,
+        if this point has a smaller gap.
     keep_masks : bool, optional
         Keep ``Solution.screened`` of each solution, 2 bits for each term. If left out, masks are
         kept for at most 100 000 terms.
     callback : callable, optional
         ``callback(progress)`` after each lam, with a :class:`~safescreen.solvers.Progress` that
-        holds the solution; returning a true value ends the path.
+        holds the solution. A true return value ends the path.
     progress : bool
-        Show a progress bar where there is a terminal.
+        Show a progress bar on a terminal.
     method : str
         As in :func:`safescreen.solve`.
     max_seconds : float, optional
-        End the path with the first iteration after so many seconds.
+        End the path with the first iteration after this many seconds.
 
     Returns
     -------
@@ -210,8 +211,8 @@ def path(
     Warns
     -----
     ConvergenceWarning
-        Once, if a solve did not reach the tolerance. The message says at which lam the path ended,
-        or, with `lams`, for how many of them.
+        Given once if a solve did not reach the tolerance. The message says at which lam the path
+        ended or, with `lams`, how many solves did not reach it.
 
     Examples
     --------
@@ -291,10 +292,10 @@ def begin_path(
     freq: int = 10,
     **options: Any,
 ) -> _Walk:
-    """Return the walk that solves a problem for one lam after the other, each smaller than the one
-    before.
+    """Return an object that solves a problem for one lam after another. Each lam is smaller than
+    the previous lam.
 
-    The parameters are those of :func:`path`.
+    The parameters are the same as in :func:`path`.
     """
     prob = check_problem(prob)
     setup = set_up(prob, freq=freq, **options)
@@ -319,7 +320,7 @@ def begin_path(
 
 
 def _warn_if_not_converged(solved, limits):
-    """Warn once of all solutions of a path that have not reached the tolerance."""
+    """Give one warning for all solutions of a path that have not reached the tolerance."""
     short = [solution for solution in solved if not solution.converged]
     if not short:
         return
@@ -337,8 +338,8 @@ def _warn_if_not_converged(solved, limits):
 
 @dataclass
 class _Walk:
-    """One path: how it is solved, the last state of the last lam, and where the one before that
-    ended.
+    """A path that is being solved: its options, and the final states for the last lam and for the
+    lam before it.
     """
 
     prob: Problem
@@ -354,7 +355,7 @@ class _Walk:
         self.ahead = _Ahead(self.prob) if self.ranges else None
 
     def step(self, lam: float, seconds_left: float = np.inf) -> tuple[Solution, float]:
-        """Solve for the next lam; return its solution and the rate of screening before the first
+        """Solve for the next lam. Return the solution, and the screening rate before its first
         iteration.
         """
         limits = replace(self.setup.limits, max_seconds=seconds_left)
@@ -374,19 +375,19 @@ class _Walk:
 
     @property
     def evaluation(self) -> Any:
-        """The evaluation of the last solution by the problem; None if terms had left."""
+        """The evaluation of the problem at the last solution; None if terms were screened."""
         last: Any = self.state
         return last.evaluation if last.problem is self.prob else None
 
     def _following(self, last, lam, limits):
-        """Return what screening with the last solution leaves of the problem for the next lam, and
-        where to start.
+        """Return the reduction of the problem for the next lam after screening with the last
+        solution, and the start of the solve.
         """
         at_last = last.problem.assemble(last.evaluation.sums, last.evaluation.x, lam)
         reduction = self.screened_before(last, at_last)
         n_iter = last.n_iter
         solver = last.point.solver
-        if not n_iter:  # it has moved nothing, and tells nothing
+        if not n_iter:  # a solve without an iteration tells nothing about the solver
             n_iter = last.neighbour.n_iter
             solver = last.neighbour.solver
         is_same = self.before is not None and self.before == self.setup.policy
@@ -400,7 +401,9 @@ class _Walk:
         return reduction, start
 
     def screened_before(self, last: State, at_last: Evaluation) -> Reduction:
-        """Return what screening with the last solution as reference leaves of the problem."""
+        """Return the reduction of the problem after screening with the last solution as
+        reference.
+        """
         if self.ahead is None:
             linear = last.problem.linear  # with terms that were linear for the last lam
             reduction = Reduction(self.prob, () if linear is None else (linear,))
@@ -414,8 +417,8 @@ class _Walk:
         return reduction
 
     def _start(self, reduction, last, at_last):
-        """Return where to start: the line through the last two solutions, or the last one if
-        that is no better.
+        """Return the start of a solve: a point on the line through the last two solutions, or the
+        last solution if this point is not better.
         """
         alpha = None
         is_kinked = self.prob.loss.smoothing == 0.0
@@ -433,14 +436,15 @@ class _Walk:
 
 
 class _Ahead:
-    """Terms that are certain for a whole stretch of the path (STS19 Theorem 10), so that no rule
-    looks at them there.
+    """Terms that are certain for a whole stretch of the path (STS19 Theorem 10), so that no rule is
+    evaluated for them in the stretch.
 
-    The rule of RRPB, multiplied by lam, is linear in lam below lam0, and positive at lam0 wherever
-    it is positive further down: one pass with the ball of the far end certifies its terms for every
-    lam in between. The reference's accuracy is enlarged by the accuracy of the solutions to come,
-    which grows in the ball by ``lam0/lam``, and shrinks along the path as long as the objective
-    falls."""
+    The rule of RRPB, multiplied by lam, is linear in lam below lam0, and positive at lam0 if it is
+    positive at a smaller lam. So one pass with the ball for the end of the stretch certifies its
+    terms for every lam in between. The eps of the reference is enlarged by the accuracy of the
+    later solutions. The enlargement grows by ``lam0/lam`` in the ball; the accuracy shrinks along
+    the path as long as the objective falls.
+    """
 
     def __init__(self, prob):
         self.prob = prob
@@ -450,8 +454,8 @@ class _Ahead:
         self.ratio = FIRST_RATIO
 
     def reduction(self, last, lam, limits):
-        """Return the reduction for lam from what is certain on the stretch; a new stretch begins
-        where the last one ends.
+        """Return the reduction for lam by the terms that are certain on the stretch. A new stretch
+        begins where the last stretch ends.
         """
         if lam < self.end:
             enlargement = limits.accuracy(last.evaluation.primal, last.lam)
@@ -474,7 +478,7 @@ class _Ahead:
 
 
 def _called(following, solutions):
-    """Yield what a function of the solutions so far returns, until that is None."""
+    """Yield the lam that a function of the solutions so far returns, until it returns None."""
     shown = []
     while True:
         shown.extend(map(_copied, solutions[len(shown) :]))
@@ -503,7 +507,7 @@ def _grid(prob, lams, ratio, max_lams):
 
 
 def _copied(solution):
-    """Return a solution that its owner may change."""
+    """Return a copy of a solution that the user may change."""
     return replace(solution, x=copy.copy(solution.x), history=list(solution.history))
 
 

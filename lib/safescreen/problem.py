@@ -1,5 +1,4 @@
-"""The one problem of the package: losses of linear terms, a linear term, a square norm, over a
-cone.
+"""The problem of the package: losses of linear terms, a linear term and a square norm over a cone.
 
 ::
 
@@ -7,10 +6,11 @@ cone.
     D(alpha; lam) = sum_t w_t (tau_t alpha_t - gamma/2 alpha_t^2) + constant
                     - 1/(2 lam) ||[H(alpha)]_K||^2,   0 <= alpha <= 1
 
-with ``H(alpha) = c + sum_t w_t alpha_t a_t`` and weights ``w_t``, 1 unless the terms bring others.
-For the squared hinge gamma stands for its smoothing, and alpha has no upper end. Triplet metric
-learning is the case of the semidefinite or the non-negative cone, support vector machines are the
-case of the whole space."""
+with ``H(alpha) = c + sum_t w_t alpha_t a_t`` and weights ``w_t``, which are 1 unless the terms have
+other weights. For the squared hinge gamma stands for its smoothing, and alpha has no upper bound.
+Triplet metric learning is the case of the semidefinite or the non-negative cone, support vector
+machines are the case of the whole space.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +41,14 @@ from safescreen.terms.base import LossSums, Terms, check_terms
 __all__ = ["Evaluation", "Problem"]
 
 REACH = 1e100
-"""Largest size of weights, terms, solutions and objectives: products of three are numbers."""
+"""Largest size of weights, terms, solutions and objectives, at which a product of three such
+numbers does not overflow.
+"""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything spheres and solvers need to know of a problem at one pair (x, alpha).
+    """Values of a problem at one pair (x, alpha), which spheres and solvers use.
 
     Attributes
     ----------
@@ -55,7 +57,7 @@ class Evaluation:
     primal, dual : float
         Values of the two objectives.
     loss : float
-        The loss term alone, constants of screened terms included.
+        The sum of the losses, including constants of screened terms.
     gap : float
         Upper bound of the exact duality gap, rounding included.
     fenchel : float
@@ -67,12 +69,12 @@ class Evaluation:
     distance : float
         Upper bound of ``||x - x(alpha)||``.
     excess : float
-        ``gap/lam - distance^2/2``, computed without the cancellation:
-        ``(<x, minus> + fenchel)/lam`` and the rounding allowance.
+        ``gap/lam - distance^2/2``, computed without cancellation as ``(<x, minus> + fenchel)/lam``
+        plus the rounding allowance.
     x_error, H_error, x_alpha_error : float
         Bounds of the rounding errors of `x` (its distance from the cone), `H` and `x_alpha`.
     sums : LossSums
-        The sums it was made from; they serve for any lam.
+        The sums from which the evaluation was computed; they do not depend on lam.
     """
 
     x: ElementLike
@@ -114,7 +116,7 @@ class Problem:
     terms : Terms
         The elements a_t. They determine the cone.
     loss : Loss
-        Such as :class:`~safescreen.SmoothedHinge`.
+        The loss of a margin, such as :class:`~safescreen.SmoothedHinge`.
     linear : element, optional
         The fixed linear term c, such as the pull term of LMNN (:func:`safescreen.pull`). Its
         entries are taken to be exact.
@@ -125,15 +127,15 @@ class Problem:
     ----------
     cone : Cone
     linear_error : float
-        Upper bound of the rounding error of `linear`, to which screening adds the terms of L. It
-        is 0 for a problem as it was made.
+        Upper bound of the rounding error of `linear`, to which screening adds the terms of L. It is
+        0 for a problem that has not been reduced.
 
     Raises
     ------
     MemoryError
-        A solve would need more than is free. It needs at least 17 arrays of the size of x over a
-        cone (30 with the hinge, 10 over the whole space), and 2 bytes for each term (24 with the
-        hinge).
+        A solve would need more memory than is free. It needs at least 17 arrays of the size of x
+        over a cone (30 with the hinge, 10 over the whole space), and 2 bytes for each term (24 with
+        the hinge).
 
     Examples
     --------
@@ -176,10 +178,11 @@ class Problem:
         return f"Problem({self.terms!r}, {self.loss!r})"
 
     def check_reach(self, lam: float) -> float:
-        """Return lam; ValueError where squares of what solvers compute would overflow.
+        """Return lam. Raise a ValueError if squares of the numbers in a solve would overflow.
 
-        n terms by weight, of norms up to r, and c sum to an H of at most ``n r + ||c||``, an x to
-        ``H/lam``, and margins to r times that."""
+        For terms of total weight n and norms up to r, the norm of H is at most ``n r + ||c||``, the
+        norm of x at most ``||H||/lam``, and a margin at most r times the norm of x.
+        """
         weights = self.terms.weights
         r = self.terms.longest
         n = float(len(self) if weights is None else weights.sum())
@@ -202,8 +205,8 @@ class Problem:
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam)).primal
 
     def dual(self, alpha: ArrayLike, lam: float) -> float:
-        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, for the squared hinge any ``alpha >= 0``
-        (STS19 Dual2).
+        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, or at any ``alpha >= 0`` for the squared
+        hinge (STS19 Dual2).
         """
         lam = check_lam(lam)
         alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
@@ -233,8 +236,8 @@ class Problem:
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam), alpha).gap
 
     def evaluate(self, x: ElementLike, lam: float, alpha: Any = None) -> Evaluation:
-        """Return the :class:`Evaluation` at (x, alpha), `alpha` being ``alpha(x)`` if left out; x
-        is not checked.
+        """Return the :class:`Evaluation` at (x, alpha). `alpha` is ``alpha(x)`` by default. x is
+        not checked.
 
         Notes
         -----
@@ -247,16 +250,16 @@ class Problem:
         Let ``dH`` bound the rounding error of H, ``dS`` the error of its split, and ``dx`` the
         distance of x from the cone. Let D be the first norm. The gap is differentiable in H with
         gradient ``x(alpha) - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with
-        gradient ``lam (x - x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of
-        their own bound. Hence the allowance
-        ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||`` and the
-        roundings of the two products."""
+        gradient ``lam (x - x(alpha)) + H_-`` apart from the Fenchel terms, whose own bound includes
+        their change. So the allowance is ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS
+        ||x|| + dx ||H_-||`` plus the roundings of the two products.
+        """
         x = self.terms.prepared(x)
         return self.assemble(self.terms.loss_sums(x, self.loss, alpha), x, lam)
 
     def assemble(self, sums: LossSums, x: ElementLike, lam: float) -> Evaluation:
-        """Return the :class:`Evaluation` from loss sums already computed at x; they do not
-        depend on lam. O(one projection).
+        """Return the :class:`Evaluation` from loss sums that were computed at x and do not depend
+        on lam. The cost is one projection.
         """
         cone = self.cone
         H = self._H(sums.adjoint)
@@ -266,7 +269,7 @@ class Problem:
         minus_norm = 0.0 if cone.is_whole_space else cone.norm_upper(minus)
         H_error = sums.adjoint_error + self.linear_error
         plus_size = cone.magnitude(plus)
-        if self.linear is not None:  # the sum: each number of it is rounded once
+        if self.linear is not None:  # each number of the sum is rounded once
             H_error += 2.0 * UNIT * (plus_size if plus is H else cone.magnitude(H))
         split_error = cone.split_error(H)
         x_error = cone.feasible_error(x)
@@ -312,8 +315,8 @@ class Problem:
     # ------------------------------------------------------------------ reduction and range of lam
 
     def reduce(self, in_L: ArrayLike, in_R: ArrayLike) -> Problem:
-        """Return the smaller problem without screened terms; it has the same optimum (STS19 Lemma
-        1).
+        """Return the reduced problem without screened terms, which has the same optimum (STS19
+        Lemma 1).
 
         Parameters
         ----------
@@ -335,22 +338,23 @@ class Problem:
         return self.reduce_by(in_L.view(np.int8) + 2 * in_R.view(np.int8))[0]
 
     def reduce_by(self, status: NDArray, near: Iterable[Any] = ()) -> tuple[Problem, NDArray]:
-        """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1
-        linear, 2 zero; not checked. See :meth:`Terms.sum_near` for the elements `near`.
+        """Return ``(reduced problem, numbers of its terms)`` from an array of the status of each
+        term: 0 undecided, 1 linear, 2 zero. The array is not checked. See :meth:`Terms.sum_near`
+        for the elements `near`.
         """
         undecided, total, error, numbers = self.terms.partition(status, near)
         constant = linear_constant(self.terms, self.loss, status == 1)
         return self._with(undecided, total, error, constant), numbers
 
     def on_features(self, keep: ArrayLike) -> Problem:
-        """Return the problem in some of the coordinates, the others being 0.
+        """Return the problem in some of the coordinates. The other coordinates are 0.
 
-        If those are 0 at the optimum, it has the same optimum in the coordinates that are kept.
+        If the other coordinates are 0 at the optimum, the returned problem has the same optimum.
 
         Parameters
         ----------
         keep : boolean mask of shape (d,)
-            At least one coordinate. The terms must offer "features".
+            The coordinates to keep, at least one. The terms must offer "features".
         """
         keep = check_mask(keep, self.cone.d, "keep")
         if not keep.any():
@@ -367,7 +371,7 @@ class Problem:
         return self._copy(terms, loss)
 
     def _copy(self, terms, loss):
-        """Return this problem with other terms and another loss, all of which have been checked."""
+        """Return this problem with other terms and another loss, which are not checked."""
         problem = copy.copy(self)
         problem.terms = terms
         problem.loss = loss
@@ -387,13 +391,15 @@ class Problem:
 
     @with_small_blas
     def lam_max(self) -> float:
-        """Return the smallest lam at which every term lies in the linear region; there
-        ``x = [c + sum_t w_t a_t]_K/lam``.
+        """Return the smallest lam at which every term lies in the linear region. At this lam and
+        above, ``x = [c + sum_t w_t a_t]_K/lam``.
 
-        ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no
-        inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become
-        linear, as no term can with the squared hinge, or with a free intercept, which leaves terms
-        of the heavier class at their threshold for any lam."""
+        It is ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``),
+        and 0 if no inner product is positive. It is ``inf`` if a term with ``tau_t <= gamma`` can
+        never become linear, and for the squared hinge, with which no term can. It is also ``inf``
+        with a free intercept, which leaves terms of the heavier class at their threshold for any
+        lam.
+        """
         if "intercept" in self.terms.offers:
             return math.inf
         x = self.all_linear()
@@ -419,22 +425,22 @@ class Problem:
 
 
 def _linear_from(value, limit):
-    """Return from which lam on ``value/lam <= limit``."""
+    """Return the lam from which on ``value/lam <= limit`` holds; inf if there is none."""
     if limit > 0.0:
         return max(0.0, value / limit)
     return np.inf if value > 0.0 or limit < 0.0 else 0.0
 
 
 def check_problem(prob: Problem) -> Problem:
-    """Return `prob` if it is a Problem; TypeError otherwise."""
+    """Return `prob` if it is a Problem, and raise a TypeError otherwise."""
     return check_kind(prob, Problem, "prob")
 
 
 def evaluated(
     prob: Problem, x: ElementLike, lam: float, alpha: Any = None, name: str = "lam"
 ) -> Evaluation:
-    """Return the evaluation of a problem at a point and a lam that users give, which are checked;
-    `name` is what they call that lam.
+    """Return the evaluation of a problem at a point and a lam, which are checked. `name` is the
+    name of lam in errors.
     """
     x = check_problem(prob).cone.check_feasible(x)
     return prob.evaluate(copy.copy(x), check_lam(lam, name), alpha)

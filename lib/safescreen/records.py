@@ -1,4 +1,6 @@
-"""What all floors of the library show on the way: progress, iterations, and a warning."""
+"""Records that all parts of the library report during a solve: progress, iterations, and a
+warning.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,16 @@ from safescreen.rounding import ElementLike
 
 
 class ConvergenceWarning(UserWarning):
-    """The gap did not reach the tolerance."""
+    """Warning that the gap did not reach the tolerance."""
 
 
 class Iteration(NamedTuple):
-    """State of a solver at one iteration, as it is kept in a history.
+    """State of a solver at one iteration, as a history keeps it.
 
-    `primal` and `gap` say where the optimum of the whole problem lies. Once terms have left, they
-    are computed from those that are left. These have the same optimum, and elsewhere an objective
-    that is lower or the same. What the whole problem has at an iterate is in :class:`Progress`.
+    `primal` and `gap` bound the optimum of the whole problem. After terms have been screened, both
+    numbers belong to the reduced problem. It has the same optimum, and its objective is nowhere
+    larger than the objective of the whole problem. :class:`Progress` has the numbers of the whole
+    problem at an iterate.
 
     Attributes
     ----------
@@ -26,12 +29,12 @@ class Iteration(NamedTuple):
         Iterations so far.
     primal, gap : float
         The optimum lies between ``primal - gap`` and `primal`, up to the rounding of `primal`, and
-        the iterate at most ``sqrt(2 gap/lam)`` from the solution. As long as no term has left they
+        the iterate is at most ``sqrt(2 gap/lam)`` from the solution. Until a term is screened they
         are the objective and the duality gap at the iterate.
     n_terms, n_L, n_R : int
-        Terms that are left, and terms certified to be in the linear and in the zero region.
+        Terms that are not screened, and terms certified to be in the linear and in the zero region.
     seconds : float
-        Since the start.
+        Seconds since the start.
     """
 
     iteration: int
@@ -44,7 +47,7 @@ class Iteration(NamedTuple):
 
 
 class Deferred:
-    """A field of a record that may be given as a function of no arguments. The function is called
+    """Field of a record that may be given as a function without arguments. The function is called
     when the field is first read.
     """
 
@@ -65,32 +68,33 @@ class Deferred:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """The record that a callback gets from :func:`safescreen.solve`, paths, Frank-Wolfe and the
+    """Record that a callback gets from :func:`safescreen.solve`, paths, Frank-Wolfe and the
     estimators.
 
-    If the callback returns a true value, the work ends, and its result so far is kept. What it
-    writes to the arrays of the record changes nothing: they are copies.
+    If the callback returns a true value, the solve ends, and its result so far is kept. The arrays
+    of the record are copies, so writing to them changes nothing.
 
     Attributes
     ----------
     iteration : int
-        Iterations so far; along a path, how many parameters are solved.
+        Number of iterations so far; along a path, the number of lam solved so far.
     x : element
         The iterate: M, w, or the similarity of Frank-Wolfe.
     primal, gap : float
-        Objective of the whole problem and certified duality gap there. Once terms have left, an
-        evaluation of all terms computes both when one of them is first read. For Frank-Wolfe they
-        are the mean loss and its gap; with the exact direction the optimum is at most `gap` lower.
+        Objective of the whole problem at x, and its certified duality gap. After terms have been
+        screened, an evaluation of all terms computes both numbers when one of them is first read.
+        For Frank-Wolfe they are the mean loss and its gap; with the exact direction the optimum is
+        at most `gap` lower.
     n_terms, n_L, n_R : int
-        Terms that are left, and terms certified to be in the linear and in the zero region.
+        Terms that are not screened, and terms certified to be in the linear and in the zero region.
     seconds : float
-        Since the start.
+        Seconds since the start.
     lam : float or None
         Regularization parameter.
     solution : Solution or None
-        Along a path: the one just found.
+        Along a path, the solution that was just computed.
     error : float or None
-        What the monitor of Frank-Wolfe said.
+        The error that the monitor of Frank-Wolfe returned.
 
     Examples
     --------

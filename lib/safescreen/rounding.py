@@ -6,9 +6,10 @@ with ``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability o
 Algorithms*, Lemma 3.1), and a dot product of length ``n``, summed in any order, is off by at most
 ``gamma_n |x|'|y|``.
 
-The functions below are themselves evaluated in floating point, so every bound is taken a little too
-large (:data:`SAFETY`): it covers the handful of operations that evaluate the bound, not the
-quantity it bounds."""
+The functions below are themselves evaluated in floating point, so every bound is made a little too
+large (:data:`SAFETY`). This factor covers the few operations that evaluate the bound, not the
+errors of the bounded quantity.
+"""
 
 import math
 from typing import Any, TypeAlias
@@ -44,12 +45,12 @@ SAFETY = 1.0 + 64 * UNIT
 
 
 class Element:
-    """An element of a space that is not an array, and is asked for its own norms; no ABC, whose
-    instance checks are slow.
+    """Element of a space that is not an array, and computes its own norms. The class is no ABC,
+    because instance checks of an ABC are slow.
     """
 
     space: Any
-    """What it is an element of; its ``check(x, name)`` judges it."""
+    """The space of the element; its method ``check(x, name)`` checks the element."""
 
     def norm(self) -> float:
         """Return the norm, as computed."""
@@ -60,8 +61,8 @@ class Element:
         raise NotImplementedError
 
     def magnitude(self) -> float:
-        """Return what, times the unit roundoff, bounds its change when each of its numbers is
-        rounded once.
+        """Return a number that, times the unit roundoff, bounds the change of the element when each
+        of its numbers is rounded once.
         """
         raise NotImplementedError
 
@@ -99,7 +100,7 @@ def upper(value: Any, n_ops: int = 4) -> Any:
 def sqrt_upper(value: float) -> float:
     """Return an upper bound of the square root of a number known to be at most ``value``.
 
-    A negative or NaN ``value`` is a broken bound, not a zero: NaN is returned, and a NaN radius
+    A ``value`` that is negative or NaN is no valid bound: NaN is returned, and a radius of NaN
     screens nothing.
 
     >>> sqrt_upper(4.0) >= 2.0
@@ -115,8 +116,8 @@ def sqrt_upper(value: float) -> float:
 def norm_upper(x: ElementLike) -> float:
     """Return an upper bound of the Euclidean (Frobenius) norm of the array `x`; O(size).
 
-    Where squares would overflow or underflow the entries are scaled by their largest magnitude. An
-    :class:`Element` is asked itself.
+    If squares would overflow or underflow, the entries are scaled by their largest magnitude. An
+    :class:`Element` computes its bound itself.
 
     >>> norm_upper(np.array([3.0, 4.0])) >= 5.0
     True
@@ -126,7 +127,7 @@ def norm_upper(x: ElementLike) -> float:
             return x.norm_upper()
         x = np.asarray(x)
     square = float(np.vdot(x, x))
-    # no overflow, and squares that underflow are far below the rounding of the others
+    # no overflow; squares that underflow are far below the rounding of the other squares
     if 1e-250 < square < 1e280:
         return upper(math.sqrt(square), x.size + 2)
     scale = float(np.max(np.abs(x), initial=0.0))
@@ -136,11 +137,11 @@ def norm_upper(x: ElementLike) -> float:
 
 
 def magnitude(x: ElementLike) -> float:
-    """Return what, times the unit roundoff, bounds the change of `x` in the norm of its space when
-    each of its numbers is rounded once.
+    """Return a number that, times the unit roundoff, bounds the change of `x` in the norm of its
+    space when each of its numbers is rounded once.
 
-    For an array that is its norm; where the numbers are coefficients of elements that are not
-    orthogonal it can be much more.
+    For an array the number is its norm. If the numbers are coefficients of elements that are not
+    orthogonal, it can be much larger.
 
     >>> magnitude(np.array([3.0, 4.0])) >= 5.0
     True

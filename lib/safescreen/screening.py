@@ -1,4 +1,6 @@
-"""Screening from anybody's approximate solution: masks, and the certificate they rest on."""
+"""Screening from an approximate solution of any solver: masks, and the certificate that proves
+them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
 
 @dataclass(frozen=True, repr=False)
 class Certificate(Screened):
-    """Which terms are certain, and what proves it.
+    """Masks of the terms that are certain, and the balls that prove them.
 
     Attributes
     ----------
@@ -46,16 +48,17 @@ class Certificate(Screened):
         Terms that are certainly linear (dual variable 1), and certainly zero (dual variable 0), at
         the exact solution for `lam`.
     lam : float
-        What the masks are for.
+        The lam for which the masks hold.
     gap : float
-        Upper bound of the duality gap of the point passed in, for `lam`; roundings included.
+        Upper bound of the duality gap of the given point for `lam`, including rounding.
     gap_rounding : float
-        How much of it is allowance for rounding.
+        The allowance for rounding that is included in `gap`.
     balls : tuple of Sphere
-        The balls used, in order; each contains the exact solution, in the coordinates that were
-        left.
+        The balls that were used, in order. Each contains the exact solution, in the coordinates
+        that were not screened before.
     zero_features : boolean array of shape (d,) or None
-        Coordinates that are certainly 0 at the exact solution; None where `screening` did not ask.
+        Coordinates that are certainly 0 at the exact solution; None without "features" in
+        `screening`.
     """
 
     lam: float
@@ -75,7 +78,7 @@ def screen(
     lam0: float | None = None,
     screening: tuple[str, ...] = ("MGB",),
 ) -> Certificate:
-    """Return which terms are certain, given any point x: from any solver, however rough.
+    """Return which terms are certain, from any point x of any solver, however inaccurate.
 
     Parameters
     ----------
@@ -83,17 +86,17 @@ def screen(
     x : element of the cone
         For instance an approximate solution, for `lam` or for another regularization parameter.
     lam : float > 0
-        What the answer is for.
+        The lam for which terms are screened.
     alpha : array of shape (T,), optional
         Dual point that belongs to x, in [0, 1]; ``alpha(x)`` if left out. For the hinge, pass the
-        solver's own if it has one: at the kink, x does not determine the slope.
+        dual point of the solver if it has one, because x does not determine the slope at the kink.
     lam0 : float > 0, optional
-        What x was computed for, if that is not `lam`; used by "RRPB".
+        The lam for which x was computed, if it is not `lam`. "RRPB" uses it.
     screening : tuple of str
-        Spheres and rules as in :func:`safescreen.solve`. Each screens the terms that those before
-        it left undecided. With "features" among them, features and terms are screened in turn,
-        until neither test decides more: fewer undecided terms shorten the norms of the features,
-        and fewer features shorten the norms of the terms.
+        Spheres and rules as in :func:`safescreen.solve`. Each screens the terms that are still
+        undecided. With "features" among them, features and terms are screened in turn, until
+        neither test decides more: fewer undecided terms shorten the norms of the features, and
+        fewer features shorten the norms of the terms.
 
     Returns
     -------
@@ -103,13 +106,13 @@ def screen(
     Raises
     ------
     ValueError, TypeError
-        x is not in the cone, alpha not a dual point, a name is unknown, or the terms have no
-        number each, as products of lists.
+        x is not in the cone, alpha not a dual point, a name is unknown, or the terms are not
+        numbered singly, such as products of lists.
 
     Notes
     -----
-    Cost: one evaluation, and for each ball one margin of its center for each term. A good x screens
-    much, a bad one little. No x makes a wrong decision.
+    Cost: one evaluation, and for each ball one margin of its center for each term. An accurate x
+    screens many terms, and an inaccurate x few. No x leads to a wrong decision.
 
     Examples
     --------
@@ -163,7 +166,7 @@ def _screen_terms(reduction, tests, e):
 
 
 class _Recording(Reduction):
-    """A reduction that remembers the balls it was screened with."""
+    """Reduction that records the balls with which it was screened."""
 
     def __init__(self, whole):
         super().__init__(whole)
@@ -171,7 +174,7 @@ class _Recording(Reduction):
 
     @property
     def n_decided(self):
-        """How many terms and features are certain."""
+        """Number of terms and features that are certain."""
         n_zero = 0 if self.zero_features is None else int(np.count_nonzero(self.zero_features))
         return self.n_L + self.n_R + n_zero
 
@@ -206,14 +209,14 @@ def screen_samples(
         Two classes; the larger label is the positive one.
     w : array of shape (d,)
     C : float > 0
-        What the answer is for.
+        The C for which samples are screened.
     alpha : array of shape (n,), optional
-        Dual point in [0, 1]: the solver's dual variables divided by C. If it is left out for the
-        hinge, one is computed from w and `C0`.
+        Dual point in [0, 1]: the dual variables of the solver divided by C. By default a dual point
+        is computed from w and `C0`.
     C0 : float > 0, optional
-        What w was computed for; C if left out.
+        The C for which w was computed; by default C.
     intercept : float, optional
-        The intercept that goes with w. If left out, there is none.
+        The intercept that belongs to w. By default there is no intercept.
     intercept_scaling : float > 0
         Value of the constant feature.
     sample_weight : array of shape (n,), optional

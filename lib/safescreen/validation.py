@@ -1,4 +1,4 @@
-"""What a few solutions prove of held-out terms, for every lam of an interval."""
+"""Bounds of the margins of held-out terms from a few solutions, for every lam of an interval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MarginBounds:
     Attributes
     ----------
     low, high : arrays of shape (T,)
-        Lower and upper bounds, rounding included; -inf, inf or NaN where nothing is known.
+        Lower and upper bounds, rounding included; they are -inf, inf or NaN if nothing is known.
 
     Examples
     --------
@@ -57,9 +57,10 @@ class MarginBounds:
         return self.high < 0.0
 
     def error(self, weights: ArrayLike | None = None) -> tuple[float, float]:
-        """Return bounds ``(low, high)`` of the share of errors, by weight.
+        """Return bounds ``(low, high)`` of the weighted share of errors.
 
-        A margin that is exactly 0 may count as an error, as none, or as half of one.
+        The bounds hold whether a margin of exactly 0 counts as an error, as no error, or as half an
+        error.
 
         Parameters
         ----------
@@ -68,15 +69,15 @@ class MarginBounds:
         """
         n = self.low.size
         w = np.ones(n) if weights is None else check_vector(weights, n, "weights", low=0.0)
-        # the same sum with more summands: rounding keeps the order
+        # the second sum has the same and more summands: rounding keeps the order
         return _share(w, self.are_errors), _share(w, ~self.are_right)
 
     def __and__(self, other: MarginBounds) -> MarginBounds:
-        """Return what both together prove of the same margins."""
+        """Return the bounds that both prove together for the same margins."""
         return MarginBounds(np.fmax(self.low, other.low), np.fmin(self.high, other.high))
 
     def __or__(self, other: MarginBounds) -> MarginBounds:
-        """Return what holds if one of the two does, not known which."""
+        """Return bounds that hold if at least one of the two holds."""
         return MarginBounds(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
 
@@ -85,7 +86,7 @@ def _share(weights, mask):
 
 
 class _Known(NamedTuple):
-    """A solution: x and its loss sums, its evaluation, and itself."""
+    """A solution with its x, its loss sums and its evaluation."""
 
     x: ElementLike
     sums: LossSums
@@ -98,9 +99,9 @@ class _Known(NamedTuple):
 
 
 def keep_next(held_out: HeldOut, solution: Solution, evaluation: Evaluation | None) -> None:
-    """Keep the next solution of a path and the one before it, which is all that an interval
-    between two neighbours needs. Nothing is checked if the evaluation of the solution by the
-    problem is given.
+    """Keep the next solution of a path and the previous solution. An interval between two
+    neighbours needs no other solution. Nothing is checked if the evaluation of the problem at the
+    solution is given.
     """
     if evaluation is None:
         held_out.keep(solution)
@@ -111,19 +112,19 @@ def keep_next(held_out: HeldOut, solution: Solution, evaluation: Evaluation | No
 
 
 class HeldOut:
-    """Held-out terms, such as validation samples or judgements, and the solutions that bound their
+    """Held-out terms, such as validation samples or judgements, with the solutions that bound their
     margins.
 
     Parameters
     ----------
     prob : Problem
-        Of the training terms.
+        The problem of the training terms.
     terms : Terms
         The held-out terms, over the same space; their thresholds and weights are not used. With a
         kernel, select both from one family of samples. With a free intercept, both are
         :class:`FreeIntercept`.
     weights : array of shape (T,), optional
-        How much each held-out term counts in the error. Not negative, not all 0; 1 if left out.
+        Weight of each held-out term in the error. Not negative, not all 0; 1 if left out.
 
     Raises
     ------
@@ -133,14 +134,15 @@ class HeldOut:
     Notes
     -----
     Take one point x of the cone and one dual point, computed for any lam. The midpoint gap bound
-    that they give for another lam is the ball of all z with
-    ``||z||^2 - <z, x> <= (<z, w> - <x, w> + e)/lam``, where w and e do not depend on lam. For a
-    given z the inequality is linear in ``1/lam``. So a z that lies in the ball of a lam between
-    ``lam1`` and ``lam2`` lies in the ball of one of these two: the two balls hold the solutions of
-    the *whole interval*. What both decide is decided everywhere in between.
+    that they give for another lam is the ball of all z with ``||z||^2 - <z, x> <= (<z, w> - <x, w>
+    + e)/lam``, where w and e do not depend on lam. For a given z the inequality is linear in
+    ``1/lam``. So a z that lies in the ball of a lam between ``lam1`` and ``lam2`` lies in the ball
+    of one of these two: the two balls together contain the solutions of the *whole interval*. If
+    both balls prove that a margin is positive, it is positive everywhere in between; the same holds
+    for negative margins.
 
-    Between two solutions there is a third pair, linear in ``1/lam`` between them. It is as good as
-    a solution where no term changes its region, and costs one evaluation.
+    Between two solutions a third pair is interpolated, linearly in ``1/lam``. It is as good as a
+    solution if no term changes its region, and costs one evaluation.
 
     Examples
     --------
@@ -174,12 +176,13 @@ class HeldOut:
         return f"HeldOut({self.problem!r}, {self.terms!r})"
 
     def keep(self, solution: Solution) -> None:
-        """Use a solution of the problem, for any lam and of any accuracy; one evaluation.
+        """Add a solution of the problem, for any lam and of any accuracy. The cost is one
+        evaluation.
 
         Raises
         ------
         ValueError, TypeError
-            It is the solution of another problem, as far as its shapes show.
+            The solution belongs to another problem, as far as its shapes show.
         """
         prob = self.problem
         check_kind(solution, Solution, "solution")
@@ -201,13 +204,14 @@ class HeldOut:
         Returns
         -------
         MarginBounds
-            From the solution for `low`, if `high` is the same. Else from the nearest solutions on
-            both sides, and the pair between them. Without a solution nothing is known.
+            They come from the solution for `low` if `high` is the same and this solution is kept.
+            Otherwise they come from the nearest solutions on both sides, and from the pair between
+            them. Without a solution nothing is known.
 
         Notes
         -----
-        Cost: for each reference two balls, and two inner products a held-out term; one evaluation
-        of the problem for the pair in between.
+        Cost: for each reference two balls, and two inner products for each held-out term; one
+        evaluation of the problem for the pair between two solutions.
         """
         low, high = check_interval(low, low if high is None else high)
         unknown = np.full(len(self.terms), np.inf)
@@ -225,7 +229,7 @@ class HeldOut:
         return bounds
 
     def error(self, low: float, high: float | None = None) -> tuple[float, float]:
-        """Return bounds of the held-out error, by weight, at the exact solution of *every* lam in
+        """Return bounds of the weighted held-out error at the exact solution of *every* lam in
         ``[low, high]``.
 
         Parameters
@@ -249,8 +253,9 @@ class HeldOut:
             yield self._between(below, above, middle)
 
     def _between(self, below, above, lam):
-        """Return ``(x, loss sums)`` of the pair for lam that is linear in ``C = 1/lam`` between two
-        solutions: x and ``C alpha`` are. It is feasible; rounding is clipped.
+        """Return ``(x, loss sums)`` of the pair for lam that interpolates two solutions: x and ``C
+        alpha`` are linear in ``C = 1/lam``. The pair is feasible; projection and clipping remove
+        rounding errors.
         """
         x_below, alpha_below = self._pair(below)
         x_above, alpha_above = self._pair(above)
@@ -272,8 +277,8 @@ class HeldOut:
 
 
 def ball_margins(prob: Any, terms: Any, ball: Sphere) -> MarginBounds:
-    """Return bounds of ``<a_t, x*>`` for terms of the space of a problem whose solution x* lies in
-    a ball; with a free intercept, bounds of ``<a_t, x*> + y_t b*``.
+    """Return bounds of ``<a_t, x*>`` for terms in the space of a problem whose solution x* lies in
+    a ball. With a free intercept, return bounds of ``<a_t, x*> + y_t b*``.
 
     Safe in floating point: each interval is wider by the error bound of its inner product. Cost:
     one inner product and one norm per term."""
@@ -293,7 +298,7 @@ def ball_margins(prob: Any, terms: Any, ball: Sphere) -> MarginBounds:
 
 
 def _with_intercepts(low, high, signs, intercepts):
-    """Return the bounds with ``y_t b`` for every intercept b of an interval."""
+    """Return the bounds after adding ``y_t b`` for every intercept b of an interval."""
     b_low, b_high = intercepts
     least = np.where(signs > 0.0, b_low, -b_high)
     most = np.where(signs > 0.0, b_high, -b_low)
@@ -304,7 +309,7 @@ def _with_intercepts(low, high, signs, intercepts):
 
 
 def check_interval(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of an interval of lam, which are checked."""
+    """Return the ends of an interval of lam after checking them."""
     low = check_lam(low, "low")
     high = check_lam(high, "high")
     if low > high:

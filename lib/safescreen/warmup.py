@@ -1,5 +1,5 @@
-"""Compile kernels once, so that later processes find them in the cache:
-``python -m safescreen.warmup``.
+"""Compile kernels once, so that later processes load them from the cache: ``python -m
+safescreen.warmup``.
 """
 
 import warnings
@@ -11,8 +11,8 @@ __all__ = ["warm_up"]
 
 
 def warm_up():
-    """Run each family of terms, each sphere, rule, range, solver and estimator on a tiny instance;
-    minutes when nothing is in the cache, seconds when all is.
+    """Run each family of terms, each sphere, rule, range, solver and estimator on a tiny instance.
+    This takes minutes if the cache is empty, and seconds if it is full.
     """
     import safescreen as ss
 

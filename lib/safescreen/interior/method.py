@@ -65,9 +65,9 @@ class InteriorPoint:
         How strongly the multiple of the dual point is kept if it is not ``alpha(x)``: a change of
         the slack by 1 changes its dual variables by ``1/pull``.
     losses, slack : float
-        Without such a start the method begins at the best multiple of the identity. The weighted mu
-        then sums to `losses` times the objective of this point, and the slack S is at least `slack`
-        times the norm of H for alpha = 1/2.
+        Without such a start the method begins at the best multiple of the identity. The sum of
+        ``w_t mu`` is then `losses` times the objective of this point, and the slack S is at least
+        `slack` times the norm of H for alpha = 1/2.
     hopeless : int
         A solve is given up after this many steps that did not lower the gap by a hundredth, if most
         of the gap is rounding.
