@@ -84,10 +84,10 @@ class FrankWolfe(_Before05):
         The smoothing of the two hinges. For the smoothed hinge it is the width of the quadratic
         piece, 1 in the paper. The squared hinge with smoothing 1/2 is ``max(0, 1 - u)^2``.
     batch : int, optional
-        Number of constraints from which the directions are computed. They are drawn anew in each
-        iteration, without replacement. Line searches use all constraints. Weights do not change the
-        probabilities of the draw. They multiply the terms of the batch, so the mean over the batch
-        is an unbiased estimate of the gradient.
+        Number of constraints from which the directions are computed. These constraints are drawn
+        anew in each iteration, without replacement. Line searches use all constraints. Weights do
+        not change the probabilities of the draw. They multiply the terms of the batch, so the mean
+        over the batch is an unbiased estimate of the gradient.
     max_iter : int
         Largest number of iterations.
     max_seconds : float, optional

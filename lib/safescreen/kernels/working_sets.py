@@ -27,7 +27,7 @@ from safescreen.terms._intercepts import best_intercept
 from safescreen.terms._sample_kernels import DualObjective, UpdateLimits, best_value
 
 WORKING_SET = 1024
-"""Number of coordinates of a step, if there are more."""
+"""Number of coordinates of a step. If there are fewer coordinates, a step takes all of them."""
 
 LARGEST_SET = 4096
 """Largest number of coordinates of a step if more than half of :data:`WORKING_SET` are free."""

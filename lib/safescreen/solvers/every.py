@@ -1,4 +1,4 @@
-"""Screen with the same tests every so many iterations."""
+"""Screen with the same tests after a fixed number of iterations."""
 
 from __future__ import annotations
 

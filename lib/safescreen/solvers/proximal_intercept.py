@@ -29,7 +29,7 @@ class Freed(Protocol):
         ...
 
     def residual(self, alpha: NDArray) -> tuple[float, float]:
-        """Return ``sum_t w_t y_t alpha_t``, and a bound of its rounding error."""
+        """Return ``sum_t w_t y_t alpha_t``, and the sum of the absolute values of its summands."""
         ...
 
 
@@ -108,11 +108,11 @@ class ProximalIntercept:
     pace = 1.0
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Centre]:
-        """Return the first point. A start with a dual point may be a solution, so it is the first
-        point itself, unless it comes from a neighbouring lam. From any other start, solve the
-        problem around its best intercept. If the objective of the start is above the objective of x
-        = 0, its intercept would be far from the solution, and the best intercept of x = 0 is used
-        instead.
+        """Return the first point. A start with a dual point may be a solution. So it is the first
+        point, unless it comes from a neighbouring lam. For any other start, the first point solves
+        the problem around the best intercept of the start. If the objective at the start is above
+        the objective at 0, this intercept would be far from the solution, and the best intercept at
+        0 is used instead.
         """
         start = state.point
         own = self._around(problem, start.x, start.alpha)

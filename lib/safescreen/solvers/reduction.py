@@ -129,8 +129,8 @@ class Reduction:
         return self
 
     def copy(self) -> Self:
-        """Return a reduction with the same decisions. Later decisions of one do not change the
-        other.
+        """Return a reduction with the same decisions. Its later decisions do not change this
+        reduction.
         """
         twin = copy.copy(self)
         twin.status = self.status.copy()
@@ -188,8 +188,8 @@ class Reduction:
                 self._merged(RULES["sphere"](self.problem, ball))
 
     def _merged(self, masks):
-        """Add masks over the remaining terms to the decisions; return the status of these terms,
-        and the number of decided ones.
+        """Add masks over the remaining terms to the decisions. Return the status of these terms,
+        and the number of decided terms among them.
         """
         status = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(status, masks.in_L, masks.in_R)
@@ -276,8 +276,8 @@ def reference(
 
 @njit
 def _merge(status, in_L, in_R):
-    """Write new decisions into `status`; return the number of new ones in L and in R, and the
-    number of decided terms.
+    """Write new decisions into `status`; return the number of new decisions for L and for R, and
+    the number of decided terms.
     """
     new_L, new_R, decided = 0, 0, 0
     for t in range(status.size):  # without branches, so that it vectorizes

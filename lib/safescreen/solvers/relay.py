@@ -25,12 +25,12 @@ class Relay:
     """A cheap solver until it gives up, then an expensive solver from the best point. The expensive
     solver does not start if the gap of the best point is an allowance for rounding.
 
-    With `early` the cheap solver also hands over if it is slow. Suppose that it has taken n steps,
-    that the gap has fallen by the factor ``exp(f)``, and that the gap still has to fall by the
-    factor ``exp(g)``. At this pace the cheap solver takes ``n g/f`` more steps. Suppose that a
-    solve by the expensive solver costs as much as N steps of the cheap solver. The expensive solver
-    takes over when n is at least ``first N`` and ``n g/f`` exceeds ``half N``. The cheap solver
-    takes over again if the expensive solver can make no more progress.
+    With `early` the cheap solver also hands over if it is slow. Suppose that the cheap solver has
+    taken n steps, that the gap has fallen by the factor ``exp(f)``, and that the gap still has to
+    fall by the factor ``exp(g)``. At this pace the cheap solver takes ``n g/f`` more steps. Suppose
+    that a solve by the expensive solver costs as much as N steps of the cheap solver. The expensive
+    solver takes over when n is at least ``first N`` and ``n g/f`` exceeds ``half N``. The cheap
+    solver takes over again if the expensive solver can make no more progress.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Relay:
         return point._replace(solver=name), Leg(number, own)
 
     def _goes_over(self, problem, state):
-        """Return whether the expensive solver takes over before the cheap one gives up."""
+        """Return whether the expensive solver takes over now, before the cheap solver gives up."""
         if not self.early or not self.dear.is_able(problem):
             return False
         worth = self.dear.worth(problem)

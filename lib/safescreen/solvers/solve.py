@@ -60,7 +60,7 @@ def solve(
         are left out, ``rtol`` is 1e-6. The gap is an upper bound that includes rounding. It is the
         gap of `prob` itself, screened terms included.
     x0 : element of the cone, optional
-        Where to start; zero if left out.
+        The start; zero if left out.
     screening : "auto" or tuple of str
         "auto" screens listed triplets, pairs and quadruplets with "MGB" each time the gap has
         fallen to a tenth, at the earliest ten iterations after the last time. It screens no other
@@ -83,10 +83,11 @@ def solve(
     method : str
         For terms over a cone: "gradient"; "semismooth", projected gradient with Newton steps in
         between; "interior", an interior-point method that takes some tens of steps whatever lam is;
-        "handover", gradient steps, then interior-point steps if they are slow. "auto" means
-        "handover" there. For terms over the whole space, such as samples: "newton"; "coordinate"
-        and "unshrunk", coordinate descent with and without shrinking; "hybrid", coordinate descent
-        that hands over to Newton's method if it is slow. "auto" means "hybrid" there.
+        "handover", gradient steps, then interior-point steps if they are slow. For terms over a
+        cone "auto" means "handover". For terms over the whole space, such as samples: "newton";
+        "coordinate" and "unshrunk", coordinate descent with and without shrinking; "hybrid",
+        coordinate descent that hands over to Newton's method if it is slow. For terms over the
+        whole space "auto" means "hybrid".
     max_seconds : float, optional
         End with the first iteration after this number of seconds. If it is left out, no clock is
         read, and the same input gives the same solution. Exception: if kernel values are computed
@@ -183,7 +184,7 @@ def solve_screened(
     screened : Screened
         The terms that are certain for lam.
     x0 : element, optional
-        Where to start.
+        The start.
     alpha0 : array of shape (T,), optional
         The dual point that goes with `x0`, as in :func:`solve`.
     screening : tuple of str

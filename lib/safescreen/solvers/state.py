@@ -40,10 +40,10 @@ class Fall(NamedTuple):
     ----------
     halved_at, to_halve : int, float
         The last iteration at which the gap had fallen below half of the previous `to_halve`, and
-        the gap there.
+        the gap at that iteration.
     fell_at, lowest : int, float
         The last iteration at which the gap had fallen by a hundredth of the previous `lowest`, and
-        the gap there.
+        the gap at that iteration.
     """
 
     halved_at: int = 0
@@ -67,7 +67,7 @@ class Neighbour(NamedTuple):
     Attributes
     ----------
     lam : float
-        0 if there was none.
+        The last lam; 0 for the first lam of a path.
     dual : float
         The dual value, for the next lam, of the last dual point.
     n_iter : int

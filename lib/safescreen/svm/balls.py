@@ -123,7 +123,7 @@ def ball_2(
     Raises
     ------
     ValueError, TypeError
-        `C` is not positive, `feasible` is no element of the space, or `s` is not in [0, 1]^n.
+        `C` is not positive, `feasible` is not an element of the space, or `s` is not in [0, 1]^n.
 
     Notes
     -----

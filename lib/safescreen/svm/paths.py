@@ -54,11 +54,11 @@ def path(
         The hinge if left out.
     tol, rtol : float >= 0, optional
         A solve stops when its duality gap on all samples is at most ``max(tol, rtol |P|)``, where P
-        is the objective divided by C. If one is left out it counts as 0; if both are, `rtol` is
-        1e-6.
+        is the objective divided by C. If only one is given, the other is 0; if both are left out,
+        `rtol` is 1e-6.
     screening : "auto" or tuple of str
         How a solve screens during its iterations. The papers do not screen during a solve; ``()``
-        does as the papers.
+        does not either.
     **options
         ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and other options
         of :func:`safescreen.path`.
@@ -107,8 +107,8 @@ def eps_path(
     max_solutions: int = 10_000,
     **options: Any,
 ) -> paths.Path:
-    """Solve for values of C from ``C_min`` up to `C_max`, so close to each other that a scaled
-    solution is optimal to a relative error `eps` up to the next value.
+    """Solve for values of C from ``C_min`` to `C_max`. Up to the next value, each solution, scaled,
+    is optimal to a relative error `eps`.
 
     SSS14 Algorithm 1, with the next C of :func:`eps_next_C`.
 

@@ -94,7 +94,7 @@ def s_bounds(
     Raises
     ------
     ValueError, TypeError
-        `C` is not positive, or there is no reference.
+        `C` is not positive, or no reference is given.
 
     Notes
     -----

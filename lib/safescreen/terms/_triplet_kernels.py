@@ -16,8 +16,9 @@ from safescreen.rounding import UNIT
 
 
 class PairNumbers(NamedTuple):
-    """Terms over the points X, shape (n, d): the two points of each pair, shapes (P, 2) and (Q, 2),
-    and the two pairs of each term, both of shape (T,).
+    """Terms over the points X, shape (n, d): the two points of each same pair and of each other
+    pair, shapes (P, 2) and (Q, 2), and the numbers of the two pairs of each term, both of shape
+    (T,).
     """
 
     X: NDArray
@@ -29,7 +30,7 @@ class PairNumbers(NamedTuple):
 
 class OtherPairs(NamedTuple):
     """The number of the other pair of each term, shape (T,), and the value and the weight of each
-    of these pairs, shape (Q,).
+    other pair, shape (Q,).
     """
 
     numbers: NDArray
@@ -38,8 +39,8 @@ class OtherPairs(NamedTuple):
 
 
 class UndecidedTerms(NamedTuple):
-    """The two pairs of each undecided term, its norm, and its number among all terms; all of shape
-    (U,).
+    """The numbers of the two pairs of each undecided term, the norm of the term, and its number
+    among all terms. All arrays have the shape (U,).
     """
 
     same: NDArray

@@ -1,8 +1,8 @@
 """The interface of every family of loss terms.
 
-Problems, spheres, rules, ranges and solvers see terms only through this interface. What only some
-families can do is a named capability (:data:`CAPABILITIES`). A family lists its capabilities in
-``Terms.offers``. A rule, sphere or solver lists the ones it needs in ``needs``.
+Problems, spheres, rules, ranges and solvers use terms only through this interface. An operation
+that only some families have is a named capability (:data:`CAPABILITIES`). A family lists its
+capabilities in ``Terms.offers``. A rule, sphere or solver lists the ones it needs in ``needs``.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class Terms(ABC):
     @abstractmethod
     def select(self, keep: NDArray) -> Terms:
         """Return the terms of the boolean mask `keep`, in order. They share data with this object
-        where they can.
+        where possible.
         """
 
     def prepared(self, x: ElementLike) -> ElementLike:
@@ -315,8 +315,8 @@ class Terms(ABC):
         """Yield the :meth:`regions` that hold for a solution that lies in several balls.
 
         `views` are the inner products with the centers Q, and
-        ``|<a_t, x*> - <a_t, Q>| <= radius norms_t`` for each of them. Only a free intercept makes
-        the thresholds depend on the balls.
+        ``|<a_t, x*> - <a_t, Q>| <= radius norms_t`` for each of them. The thresholds depend on the
+        balls only for a free intercept.
         """
         return self.regions(loss)
 

@@ -69,12 +69,12 @@ class FreeIntercept(Terms):
         `terms`.
     offset : float
         ``sum_t w_t y_t`` over the terms that have been screened into L. The sum
-        ``sum_t w_t y_t alpha_t`` over the others has to be ``-offset``.
+        ``sum_t w_t y_t alpha_t`` over the remaining terms has to be ``-offset``.
 
     Raises
     ------
     ValueError, TypeError
-        `terms` are no samples, `y` holds other values than -1 and +1 or one of them only, or
+        `terms` are not samples, `y` holds other values than -1 and +1 or only one of the two, or
         `constant` is not positive.
 
     Notes
@@ -195,8 +195,8 @@ class FreeIntercept(Terms):
         ``||a_t||^2 - 2 y_t <a_t, m> + ||m||^2``.
 
         Any m will do, so the rounding error of the computed mean does not matter. 16 units of the
-        three summands cover their rounding errors and those of the sum. All terms must use the same
-        m: taking the smaller of this distance and the norm, term by term, would be wrong.
+        three summands cover the rounding errors of the summands and of the sum. All terms must use
+        the same m: taking the smaller of this distance and the norm, term by term, would be wrong.
         """
         if not len(self):
             return np.zeros(0)
@@ -248,8 +248,8 @@ class FreeIntercept(Terms):
         return balanced_sum(self.signs, w, alpha, self.offset)
 
     def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
-        """Return a dual point near `alpha` that balances the classes up to rounding. The entries
-        that move are those whose move worsens the gap at x the least.
+        """Return a dual point near `alpha` that balances the classes up to rounding. It moves the
+        entries whose move worsens the gap at x the least.
         """
         alpha = np.asarray(alpha, dtype=float)
         if self._is_balanced(*self.residual(alpha)):
@@ -293,8 +293,9 @@ class FreeIntercept(Terms):
     def _balanced(self, alpha, slack, loss):
         """Return a dual point that balances the classes, given the slacks at the best intercept.
 
-        Variables are moved to their bounds until the sum is 0, those with the lowest cost of a unit
-        move, ``|slack - g alpha|``, first. The last variable is moved only as far as needed.
+        Variables are moved to their bounds until the sum is 0. The order is by the cost of a unit
+        move, ``|slack - g alpha|``, with the lowest cost first. The last variable is moved only as
+        far as needed.
         """
         _, w = levels(self)
         for _ in range(REPAIRS):

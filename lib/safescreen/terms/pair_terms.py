@@ -41,16 +41,16 @@ class Pairs(PairDifferences):
     Raises
     ------
     ValueError, TypeError
-        There is no pair, an index is out of range or no integer, a pair holds one point twice, a
-        threshold is negative, or a weight is not positive.
+        There is no pair, an index is out of range or not an integer, a pair holds one point twice,
+        a threshold is negative, or a weight is not positive.
 
     Notes
     -----
-    Each term has its own threshold. The loss of a similar pair is zero under a small metric, so no
-    lam makes all terms linear. With similar pairs ``lam_max()`` is therefore infinite, and a path
-    needs its `lams`. Memory, cost and rounding errors are as for
-    :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term holds one
-    point twice.
+    Each term has its own threshold. The loss of a similar pair is zero for a small metric, so no
+    lam makes all terms linear. Therefore ``lam_max()`` is infinite with similar pairs, and the
+    `lams` of a path have to be given. Memory, cost and rounding errors are as for
+    :class:`safescreen.terms.differences.PairDifferences`. The second pair of a term holds one point
+    twice.
 
     Examples
     --------
@@ -129,8 +129,8 @@ def pull(
     Raises
     ------
     ValueError, TypeError
-        There is no pair, an index is out of range or no integer, a pair holds one point twice, or a
-        weight is not positive.
+        There is no pair, an index is out of range or not an integer, a pair holds one point twice,
+        or a weight is not positive.
 
     Notes
     -----

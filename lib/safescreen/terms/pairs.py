@@ -15,7 +15,8 @@ from safescreen.terms import _triplet_kernels as kernels
 
 
 class Points:
-    """Points that all tables share. They are centred at their mean, which changes no difference.
+    """Points that all tables share. Their mean is subtracted, which changes no difference of
+    points.
 
     Attributes
     ----------
@@ -133,10 +134,10 @@ class PairTable:
     their rounding errors.
 
     With centred points, ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` and the unit roundoff u,
-    the computed value is off by at most ``gamma_{2d+10} g ||M||``, where ``g = s (w + 4 u s)``. The
-    error of a difference of centred points is at most ``2 u s``, the error of the rows of ``X M``
-    at most ``gamma_d ||M|| s``, and the relative error of the last dot product at most ``gamma_d``.
-    The error of the adjoint is proportional to the same `g`.
+    the error of the computed value is at most ``gamma_{2d+10} g ||M||``, where
+    ``g = s (w + 4 u s)``. The error of a difference of centred points is at most ``2 u s``, the
+    error of the rows of ``X M`` at most ``gamma_d ||M|| s``, and the relative error of the last dot
+    product at most ``gamma_d``. The error of the adjoint is proportional to the same `g`.
     """
 
     def __init__(self, points: Points, pairs: NDArray, scales: NDArray | None = None):

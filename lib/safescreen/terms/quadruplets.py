@@ -31,7 +31,7 @@ class Quadruplets(PairDifferences):
     Raises
     ------
     ValueError, TypeError
-        There is no quadruplet, an index is out of range or no integer, a pair holds one point
+        There is no quadruplet, an index is out of range or not an integer, a pair holds one point
         twice, the two pairs of a row are the same, or a weight is not positive.
 
     Notes

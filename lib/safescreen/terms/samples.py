@@ -51,8 +51,8 @@ class Samples(Terms):
     Raises
     ------
     ValueError, TypeError
-        `X` is not finite or has no row, `y` holds other values than -1 and +1 or one of them only,
-        or a weight is not positive.
+        `X` is not finite or has no row, `y` holds other values than -1 and +1 or only one of the
+        two, or a weight is not positive.
 
     Notes
     -----
@@ -145,8 +145,8 @@ class Samples(Terms):
         )
 
     def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
-        """Return ``(z, errors)``: some samples as dense rows, shape (B, d). They are exact, so the
-        errors are 0.
+        """Return ``(z, errors)``: some samples as dense rows, shape (B, d), and their errors. The
+        rows are exact, so the errors are 0.
         """
         rows = self._Z[numbers]
         rows = rows.toarray() if sparse.issparse(rows) else rows

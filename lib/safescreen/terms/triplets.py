@@ -38,8 +38,8 @@ class Triplets(PairDifferences):
     Raises
     ------
     ValueError, TypeError
-        There is no triplet, an index is out of range or no integer, the three points of a triplet
-        are not different, or a weight is not positive.
+        There is no triplet, an index is out of range or not an integer, the three points of a
+        triplet are not different, or a weight is not positive.
 
     Notes
     -----
@@ -47,8 +47,8 @@ class Triplets(PairDifferences):
     repetition.
 
     Cost: O(n d^2 + pairs d + T) for each pass over the terms, where the pairs are the distinct
-    pairs of points. Memory: 16 bytes per triplet, and O(pairs + n d). The rounding errors are those
-    of :class:`safescreen.terms.differences.PairDifferences`.
+    pairs of points. Memory: 16 bytes per triplet, and O(pairs + n d). Rounding errors are as for
+    :class:`safescreen.terms.differences.PairDifferences`.
 
     Examples
     --------
