@@ -197,7 +197,7 @@ figures.show(
 # margin per term at their centers. DGB and RRPB do not: the center of DGB is the iterate and the center of RRPB is a multiple of the
 # previous solution, and the margins at these points are known.
 #
-# The next cell prints medians of 15 times in milliseconds; they belong to one machine. In the column "build" MGB
+# The next cell prints the median time of 15 runs in milliseconds, measured on one machine. In the column "build" MGB
 # takes a fraction of the time of PGB. In the column "build + rule" the difference matters less with more triplets, because the margins
 # take most of the time.
 

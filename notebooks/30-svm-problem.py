@@ -414,7 +414,7 @@ print(f"{'free':>21} {free.intercept_[0]:13.3f} {np.sum(y != free.predict(moved)
 # build a ball from the strong convexity in $w$. The objective is not strongly convex in $b$, so no ball contains $b$. Notebook
 # [`39b-free-intercept`](39b-free-intercept.ipynb) solves both problems.
 #
-# Not only the proof fails: the decisions are wrong. The next cell computes ball test 1 on the moved points without an intercept,
+# It is not only the proof that fails: the decisions are wrong too. The next cell computes ball test 1 on the moved points without an intercept,
 # and compares its decisions with the solution of LIBSVM, which has a free intercept:
 
 # %%

@@ -174,7 +174,7 @@ assert sp.expand(first + second - (C_b - C_a) * (xi_a - xi_b)) == 0
 # * $w - 0.8\,C$ for $1 < w < 1.25$, so $w = 0.8\,C$ for $C > 1.25$ until $w = 1.25$;
 # * $w$ for $w > 1.25$, which is never zero.
 #
-# For all other $C$ the solution $w$ is constant, at the kinks $1$ and $1.25$. The slow version is one line without a
+# On the two remaining intervals of $C$ the solution $w$ stays at a kink: at $1$ on one of them and at $1.25$ on the other. The slow version is one line without a
 # solver.
 
 

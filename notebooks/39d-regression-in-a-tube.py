@@ -39,7 +39,7 @@ from safescreen_book import figures
 # The sum of the two brackets is $-2\varepsilon \le 0$, so at most one bracket is positive. This proves the first equation. The hinge with threshold $\tau$ is $\max(0, \tau - u)$, and the margins are $u = f_i$ and $u = -f_i$, because the label $-1$ changes the sign
 # of the intercept too. If the two terms are in R, then $f_i > y_i - \varepsilon$ and $f_i < y_i + \varepsilon$. If the first term is in L, then $f_i < y_i - \varepsilon$, and the second term is in R.
 #
-# Let $f$ be the prediction at the center of a ball. Over the ball $f_i$ differs from $f$ by at most $r\|x_i\|$. If the ball does not put the first term in R, then $f - r\|x_i\| \le y_i - \varepsilon$. Hence
+# Let $f$ be the prediction at the center of a ball. On the ball, $f_i$ differs from its value $f$ at the center by at most $r\|x_i\|$. If the ball does not put the first term in R, then $f - r\|x_i\| \le y_i - \varepsilon$. Hence
 # $f + r\|x_i\| \le y_i - \varepsilon + 2r\|x_i\| < y_i + \varepsilon$, so the ball puts the second term in R.
 #
 # In the same way two smoothed hinges make a smoothed tube.

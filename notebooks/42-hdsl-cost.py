@@ -118,7 +118,7 @@ figures.show(
 # ## The paper's directions, with counts
 #
 # The exact search sums $G$ over the triplets, in a dictionary of entries. The heuristic computes
-# the diagonal and two rows. For a row it needs only the triplets that have its feature.
+# the diagonal and two rows. To compute the row of a feature, the heuristic needs only the triplets that contain this feature.
 # `visits` counts the multiplications and the entries that a search reads. Every triplet has the slope 1.
 
 # %%

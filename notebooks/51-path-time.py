@@ -375,7 +375,7 @@ print("rates before the first iteration, from the lowest to the highest:", order
 # as much from run to run. The method that a row is compared with is the same for all draws. The paper's value
 # is the ratio of the paper's seconds. The paper says that RRPB and PGB together need the least time on four of the
 # six data sets, and that two rules can improve the rate and need more computations (section 7.2). Its figure shows that GB saves the
-# least time. Data sets that the paper does not have, and runs with another fraction or grid, have rows of our own.
+# least time. Conclusions about data sets that are not in the paper, and of runs with another fraction or grid, count as ours.
 
 # %%
 setup, setup_of_paper = (k, fraction, gamma, ratio, n_lams), (0, 0.9, 0.05, 0.9, 0)
