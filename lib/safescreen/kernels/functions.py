@@ -129,8 +129,8 @@ def centred(X, kernel):
 
 
 def roundings(X: PointsLike) -> int:
-    """Return the largest number of roundings of a product of two numbers in the inner products that
-    make the kernel matrix of these points.
+    """Return the largest number of times that a product of two entries is rounded in the inner
+    products for the kernel matrix of these points.
     """
     length = row_length(X)
     if sparse.issparse(X) and (has_few(X) or not is_dense(X)):

@@ -19,7 +19,7 @@ class OtherPoints(Terms):
     Parameters
     ----------
     terms : KernelSamples or FreeIntercept
-        The samples. If they have a free intercept, so have the points.
+        The samples. If they have a free intercept, it is part of the margins of the points too.
     values : array of shape (m, n_points)
         Kernel values of samples and points.
     rows : int array of shape (n,)

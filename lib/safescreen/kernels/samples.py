@@ -350,8 +350,8 @@ class KernelSamples(Terms):
         is_balanced: bool = False,
         is_over: Callable[[], bool] | None = None,
     ) -> tuple[Expansion, float, int, int]:
-        """Improve a dual point in working sets. Each update is one of a pair of coordinates with
-        the largest gain, and n updates count as a sweep.
+        """Improve a dual point in working sets. Each step is in the pair of coordinates with the
+        largest gain, and n updates count as a sweep.
 
         The parameters and the result are as for ``Swept.sweep`` of
         :mod:`safescreen.solvers.coordinate_descent`. `state` has no effect. With `is_balanced` the

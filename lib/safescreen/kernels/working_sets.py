@@ -71,8 +71,8 @@ class WorkingPoint(NamedTuple):
         Which coordinates have moved since the start.
     objective : DualObjective
     is_balanced : bool
-        Whether the sum of ``w_t y_t alpha_t`` stays as it is. Slopes and gap are then computed with
-        the intercept that is best for this sum.
+        Whether the sum of ``w_t y_t alpha_t`` must not change. Slopes and gap are then computed
+        with the intercept that is best for this sum.
     """
 
     matrix: Any
@@ -199,9 +199,9 @@ def improve(point: WorkingPoint, limits: UpdateLimits, dual: float, shrinking: b
 
 def _choose(active, gains, firm, point, rng):
     """Return the working set: free coordinates, other coordinates that gain, and coordinates of
-    both classes that would gain if a constant were added to all products of one class and
-    subtracted from those of the other. Coordinates are drawn at random, with a probability that
-    grows with their gain.
+    both classes that would gain if a constant were added to the products of one class and
+    subtracted from the products of the other class. Coordinates are drawn at random, with a
+    probability that grows with their gain.
 
     Without the coordinates of both classes, all coordinates that gain may belong to one class. Then
     a few steps move the intercept too far, and later steps have to reverse this move.

@@ -1,5 +1,5 @@
-"""Triplets as products of lists, summed by sorting and never stored one by one (STS19 in full: all
-triplets of a data set).
+"""Triplets as products of lists, which are summed by sorting and never stored one by one. They make
+the problem of STS19 with all triplets of a data set possible.
 """
 
 from safescreen.products.triplets import ProductTriplets

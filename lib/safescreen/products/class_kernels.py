@@ -2,9 +2,9 @@
 classes, and the classes are the lists.
 
 An array W has one row for each anchor and one column for each point. It first holds the values of
-the pairs. They are overwritten by the weights of the pairs, which are negative for pairs of one
-class. The anchor of row m is point ``rows[m]``, and its class is ``lows[m]:highs[m]``; ``place`` is
-the tuple ``(rows, lows, highs)``.
+the pairs. Then the weights of the pairs overwrite the values. The weights are negative for pairs of
+one class. The anchor of row m is point ``rows[m]``, and its class is ``lows[m]:highs[m]``;
+``place`` is the tuple ``(rows, lows, highs)``.
 """
 
 import numpy as np

@@ -123,8 +123,8 @@ class ClassProducts:
         return kernel.alone if self.serial else kernel
 
     def _close(self, products, degrees):
-        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W.
-        Each row of W sums to 0, since the weights of a triplet do.
+        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W. The
+        entries of each row of W add up to 0, because the weights of each triplet add up to 0.
         """
         XT = self._XT
         if self.points.diagonal:

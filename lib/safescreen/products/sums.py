@@ -8,8 +8,8 @@ in the *band*, where the loss is quadratic. The slacks beyond the second place a
 Differences of prefix sums give the sums over the two kinds of slacks.
 
 The numbers are rounded once, to multiples of a power of two. So counts and sums are sums of
-*integers*, which are exact in any order. The weights of both lists then belong, exactly, to one and
-the same set of dual variables ``clip(slack/gamma, 0, 1)``.
+*integers*, which are exact in any order. The weights of both lists then belong, exactly, to the
+same dual variables ``clip(slack/gamma, 0, 1)``.
 
 The steps of :func:`product_sums` are compiled into it. Calls would cost 3 to 13 % for lists of up
 to 100 numbers.
@@ -48,8 +48,9 @@ are neither all zero nor all linear. `NUMBERS` are the numbers T of these entrie
 
 
 class SlackCosts(NamedTuple):
-    """What a slack ``tau + s - t`` costs: its threshold tau, and the smoothing gamma of the loss.
-    The numbers s and t are rounded to multiples of ``2**(1 - bits)`` of their range.
+    """The parameters of the loss of a slack ``tau + s - t``: the threshold tau, and the smoothing
+    gamma of the loss. The numbers s and t are rounded to multiples of ``2**(1 - bits)`` of their
+    range.
     """
 
     tau: float

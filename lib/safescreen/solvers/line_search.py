@@ -16,7 +16,7 @@ one bound before the kink.
 """
 
 KINK = 1e-12
-"""Width of the smoothed hinge that stands for the hinge on a line."""
+"""Width of the smoothed hinge that replaces the hinge in a line search."""
 
 
 def line_search(problem: Problem, e: Evaluation, slack: NDArray, direction: ElementLike) -> float:
@@ -67,7 +67,7 @@ def past_kinks(problem: Problem, e: Evaluation, alpha: NDArray) -> tuple[Evaluat
     At the solution a term with ``0 < alpha_t < 1`` has its margin at the kink tau_t. If the
     computed margin is not certainly past the kink, the gap includes a part of the margin's error
     e_t. At ``(1 + nu) x``, ``nu >= 3 e_t/tau_t``, the gap includes ``alpha_t (nu tau_t + 2 e_t)``
-    instead. Its sum is a small fraction of the objective for every lam, since
+    instead. The sum of these numbers is a small fraction of the objective for every lam, since
     ``sum_t w_t tau_t alpha_t <= 2 P``. Cost: an evaluation, and the margins at x.
     """
     terms = problem.terms

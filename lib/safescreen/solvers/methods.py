@@ -42,12 +42,15 @@ SMOOTH: dict[str, Solver] = {
 """Solvers for losses with a slope everywhere."""
 
 NEWTON_HINGE = ProximalHinge(Newton(), width=0.003, accuracy=1e-5, pace=0.3)
-"""The solver for the hinge that uses Newton's method. Newton steps work however strongly the
-smoothed problems are curved, and the method ends after finitely many steps.
+"""Newton's method for the hinge. Its width is small because Newton steps work however strongly the
+smoothed problems are curved. Its accuracy is high because the last step of a finite method is the
+cheapest.
 """
 
 INTERIOR_HINGE = InteriorPoint(needs=("differences", "singles"))
-"""The gap of the hinge needs the dual point, term by term."""
+"""The interior-point method for the hinge. It needs "singles", because the gap of the hinge needs
+the dual point term by term.
+"""
 
 HINGE: dict[str, Solver] = {
     "gradient": ProximalHinge(),
@@ -76,7 +79,7 @@ region between the two straight pieces of the loss.
 
 LISTED = frozenset({"singles", "differences"})
 """``screening="auto"`` screens terms with these capabilities: triplets, pairs and quadruplets in a
-list. It does not screen samples, because shrinking leaves out the same samples at no cost.
+list. "auto" does not screen samples, because shrinking leaves out the same samples at no cost.
 """
 
 AUTO = (Test((SPHERES["MGB"],), "sphere"),)
@@ -148,8 +151,8 @@ def check_method(method: str, prob: Problem) -> str:
     """Return the name of a method. "auto" is "hybrid" if the terms allow it, else "handover" if
     that works, else "semismooth" for the hinge, else "gradient".
 
-    ValueError for an unknown name, TypeError if the terms lack what the method needs for the loss.
-    With a free intercept the method is the one for the problems with a penalised intercept.
+    Raise a ValueError for an unknown name, and a TypeError if the terms lack what the method needs
+    for the loss. With a free intercept the method solves the problems with a penalised intercept.
     """
     terms: Any = prob.terms
     if "intercept" in terms.offers:
@@ -214,7 +217,7 @@ def policy_of(
     """Return the policy of a user's `screening`: ``"auto"``, names as for :func:`parse_screening`,
     or a policy. Return None if no term is screened. Errors call the argument `name`.
 
-    TypeError if `screening` asks to screen terms that cannot be screened.
+    Raise a TypeError if `screening` asks to screen terms that cannot be screened.
     """
     if not can_be_screened(prob.terms):
         if screening not in ("auto", ()):
@@ -235,11 +238,11 @@ def without_features(
     screening: str | Iterable[str] | Policy, prob: Problem, name: str = "screening"
 ) -> tuple[Any, bool]:
     """Return a user's `screening` without the name "features", and whether to screen features.
-    "auto" screens them for a problem with a linear term, such as an l1 penalty, if the terms and
-    the loss allow it.
+    "auto" screens features for a problem with a linear term, such as an l1 penalty, if the terms
+    and the loss allow it.
 
-    TypeError if the user asks for features by name and the terms or the loss do not allow it, and
-    for a value that is neither text nor a collection of names.
+    Raise a TypeError if the user asks for features by name and the terms or the loss do not allow
+    it, or if the value is neither text nor a collection of names.
     """
     if not isinstance(screening, str | tuple) and isinstance(screening, Policy):
         return screening, False

@@ -20,7 +20,7 @@ class Point(NamedTuple):
     iterations : int
         Iterations since the last point.
     alpha : array, optional
-        The dual point that belongs to x, of the reduced problem; ``alpha(x)`` if it is None.
+        The dual point of the reduced problem that belongs to x; None stands for ``alpha(x)``.
     width : float
         Takes the place of `alpha` if terms are not numbered one by one: the dual point is
         ``alpha(x)`` of the smoothed hinge of this width.
@@ -29,7 +29,7 @@ class Point(NamedTuple):
     step : float, optional
         Length of the last gradient step.
     solver : str
-        The name of the solver that made the point, where several take turns.
+        The name of the solver that made the point, if several solvers take turns.
     """
 
     x: ElementLike

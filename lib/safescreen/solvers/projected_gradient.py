@@ -26,13 +26,13 @@ class Walk(NamedTuple):
     recent : tuple of float
         The last objective values.
     n_steps, n_halvings : int
-        Number of steps so far, and of halvings of the last one.
+        Number of steps so far, and number of halvings of the last step.
     is_guarded : bool
         Whether steps that raise the objective too far are halved.
     waited : int
         Number of iterations, without halvings of steps, since the gap was last halved.
     counted_at, halved_at : int
-        The iteration at which `waited` was counted, and the one at which the gap was halved.
+        The iteration at which `waited` was counted, and the iteration at which the gap was halved.
     """
 
     length: float | None

@@ -63,13 +63,13 @@ def solve(
         The start; zero if left out.
     screening : "auto" or tuple of str
         "auto" screens listed triplets, pairs and quadruplets with "MGB" each time the gap has
-        fallen to a tenth, at the earliest ten iterations after the last time. It screens no other
-        terms: shrinking leaves out the same samples at no cost. A tuple names spheres of
-        ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` uses another rule, and
-        ``"MGB&BT2"`` uses the intersection of two balls. ``()`` screens nothing, not even at the
-        end. The name "features" leaves out coordinates that are certainly 0, see
-        :func:`safescreen.rules.features`; "auto" also leaves out features for a diagonal metric and
-        a problem with a linear term, such as an l1 penalty.
+        fallen to a tenth, at the earliest ten iterations after the last time. "auto" screens no
+        other terms. In particular it screens no samples, because shrinking leaves out the same
+        samples at no cost. A tuple names spheres of ``SPHERES``, each with the sphere rule.
+        ``"GB+halfspace"`` uses another rule, and ``"MGB&BT2"`` uses the intersection of two balls.
+        ``()`` screens nothing, not even at the end. The name "features" leaves out coordinates that
+        are certainly 0, see :func:`safescreen.rules.features`; "auto" also leaves out features for
+        a diagonal metric and a problem with a linear term, such as an l1 penalty.
     freq : int
         Screen every `freq` iterations, if spheres are named.
     active_set : bool

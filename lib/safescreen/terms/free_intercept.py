@@ -113,7 +113,7 @@ class FreeIntercept(Terms):
         weights: ArrayLike | None = None,
         max_gigabytes: float = 4.0,
     ) -> Self:
-        """Return the samples of some points, with a constant feature that is as long as the points
+        """Return the samples of given points, with a constant feature that is as long as the points
         are on average.
 
         Parameters
@@ -472,7 +472,7 @@ class FreeIntercept(Terms):
     def partition(
         self, status: NDArray, near: Iterable[Any] = ()
     ) -> tuple[FreeIntercept, ElementLike, float, NDArray]:
-        """Return what :meth:`Terms.partition` returns. The samples of status 1 are added to the
+        """Return the result of :meth:`Terms.partition`. The samples of status 1 are added to the
         offset.
         """
         undecided, total, error, numbers = self.penalised_terms.partition(status, near)

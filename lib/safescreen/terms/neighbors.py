@@ -28,7 +28,9 @@ class AnchorLists:
 
     @classmethod
     def of(cls, same: list[NDArray], other: list[NDArray]) -> Self:
-        """Return the lists that hold the given points of each anchor."""
+        """Return the lists with the given points. `same` and `other` hold an array of points for
+        each anchor.
+        """
         empty = np.empty(0, dtype=np.int32)
         return cls(
             _pointers(same),
