@@ -578,16 +578,14 @@ for method in ("gradient", "semismooth"):
 assert sum(counts["semismooth"]) < sum(counts["gradient"])
 
 # %% [markdown]
-# Newton steps save iterations but hardly any seconds. A Newton step needs dozens of products over $C$, and each product costs
-# about as much as a gradient. We measured paths of 20 small $\lambda$. On the data set segment gradient steps needed 0.95
-# times the CPU seconds of Newton steps at a relative gap of $10^{-6}$, and 1.4 times at an absolute gap. On phishing the
-# ratios were 0.94 and 0.99 (`make bench BENCH="-k newton"`). So the library uses gradient steps for smoothed losses.
+# Newton steps save iterations, but not always seconds: a Newton step needs dozens of products over $C$, and each product
+# costs about as much as a gradient. `make bench BENCH="-k newton"` measures paths of 20 small $\lambda$. `method="auto"`
+# takes Newton steps only for full matrices of at most 1,000 coordinates, and only where it expects them to cost less than
+# the gradient steps that they replace. Where both kinds of steps are slow, it changes to interior-point steps.
 #
 # The **hinge** is different. The library solves its dual by a method of multipliers, and each step of this method is a
-# smoothed problem of some width. These widths are small. At small $\lambda$ gradient steps alone do not attain the
-# required gap: on the data set wine, from $10^{-4}$ to $10^{-7}$ of $\lambda_{\max}$, they fail for 8 of 20 $\lambda$.
-# With Newton steps all solves converge, in 5.1 CPU seconds. `method="auto"` starts with gradient steps and changes to
-# interior-point steps. It needs 2.2 CPU seconds. Two more settings matter: the width must grow with $1/\lambda$, and a
+# smoothed problem of some width. These widths are small. At small $\lambda$ gradient steps alone can fail to attain the
+# required gap. `method="auto"` starts with gradient steps and changes to interior-point steps. Two more settings matter: the width must grow with $1/\lambda$, and a
 # start from zero needs a hundred times larger widths, which then decrease.
 
 # %% tags=["nbval-ignore-output"]

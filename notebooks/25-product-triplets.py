@@ -10,7 +10,7 @@
 #
 # * how one sort and a few prefix sums give the loss and the gradient of $p \times q$ triplets;
 # * a proof of the cost, with operations and memory counted;
-# * all triplets of the digits evaluated in about a second;
+# * how long an evaluation of all triplets of the digits takes;
 # * data on which prefix sums of floating-point numbers lose all their digits, and sums of integers that lose none.
 
 # %%
