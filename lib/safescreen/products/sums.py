@@ -379,7 +379,7 @@ def grid_for(bottom, top, bits):
 
 @njit(inline="always")
 def band_on(grid, gamma, near):
-    """Return the :class:`Band` of a loss on a grid; On the grid `near` is enlarged by two
+    """Return the :class:`Band` of a loss on a grid. On the grid `near` is enlarged by two
     roundings.
     """
     width = gamma * grid.scale

@@ -234,15 +234,15 @@ class ProductTriplets(Terms):
 
     @property
     def index(self) -> NDArray:
-        """The triplets as an int32 array of shape (T, 3): anchor, same, other; ValueError beyond 50
-        million triplets.
+        """The triplets as an int32 array of shape (T, 3): anchor, same, other. Raises a ValueError
+        beyond 50 million triplets.
         """
         return self.to_triplets().index
 
     @property
     def norms(self) -> NDArray:
-        """Upper bounds of ``||H_t||``, shape (T,). They are computed once, in O(T d); ValueError
-        beyond 50 million triplets.
+        """Upper bounds of ``||H_t||``, shape (T,). They are computed once, in O(T d). Raises a
+        ValueError beyond 50 million triplets.
         """
         if self._norms is None:
             self._norms = self.to_triplets().norms
@@ -267,15 +267,15 @@ class ProductTriplets(Terms):
         return self.to_triplets().inner_products(x)
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
-        """Return ``(sum_t weights_t H_t, error bound)``; cost O(T + pairs d + n d^2), ValueError
-        beyond 50 million triplets.
+        """Return ``(sum_t weights_t H_t, error bound)``; cost O(T + pairs d + n d^2). Raise a
+        ValueError beyond 50 million triplets.
         """
         return self.to_triplets().weighted_sum(weights)
 
     # ------------------------------------------------------------------ pieces
 
     def _margin_errors(self, x, gamma_):
-        """Return for each anchor a bound of the distance between a margin at the exact x and the
+        """Return, for each anchor, a bound of the distance between a margin at the exact x and the
         margin on the grid.
 
         The error of a pair value is at most ``gamma_{2d+10} |M| s^2`` (see :class:`PairTable`), or

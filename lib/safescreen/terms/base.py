@@ -60,7 +60,7 @@ class LossSums:
     alpha_sum, alpha_square : float
         ``sum_t w_t tau_t alpha_t`` and ``sum_t w_t alpha_t^2``.
     intercept : float or None
-        The best intercept at x, where the terms have a free one.
+        The best intercept at x if the terms have a free intercept.
     """
 
     loss: float
@@ -84,9 +84,10 @@ class Margins(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """The pieces of the loss for some terms: a margin below `low` costs linearly, one above `high`
-    costs nothing. The entries of term t are ``low[t * step]`` and ``high[t * step]``, so the arrays
-    have the shape (1,) for ``step = 0``, and (T,) for ``step = 1``.
+    """The pieces of the loss for some terms: the loss of a margin below `low` is linear, and the
+    loss of a margin above `high` is 0. The entries of term t are ``low[t * step]`` and
+    ``high[t * step]``, so the arrays have the shape (1,) for ``step = 0``, and (T,) for
+    ``step = 1``.
     """
 
     low: NDArray
@@ -287,8 +288,8 @@ class Terms(ABC):
             yield start, min(start + CHUNK, len(self))
 
     def regions(self, loss: Loss) -> Iterator[tuple[int, int, NDArray, NDArray]]:
-        """Yield ``(start, stop, low, high)`` over all terms: a margin below `low` costs linearly,
-        one above `high` costs nothing.
+        """Yield ``(start, stop, low, high)`` over all terms: the loss of a margin below `low` is
+        linear, and the loss of a margin above `high` is 0.
 
         `low` and `high` are arrays of length 1 or of the length of the chunk. For a loss without a
         linear region `low` equals `high`, and the caller drops the terms that lie below it.
@@ -321,7 +322,7 @@ class Terms(ABC):
         return self.regions(loss)
 
     def intercept(self, x: ElementLike, loss: Loss) -> float | None:
-        """Return the best intercept at x if it is free ("intercept"), else None."""
+        """Return the best intercept at x if the intercept is free ("intercept"), else None."""
         return None
 
     def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
