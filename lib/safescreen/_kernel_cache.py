@@ -73,7 +73,7 @@ def _fingerprint(kernel):
     settings = tuple(getattr(numba.config, name, None) for name in _SETTINGS)
     try:
         described = _describe(kernel, frozenset(), {})
-    except _UnknownError:  # it may depend on any source
+    except _UnknownError:  # the kernel may depend on any source file
         written = Path(kernel.py_func.__code__.co_filename).read_bytes()
         described = (source_hash(), hashlib.sha256(written).hexdigest())
     return hashlib.sha256(repr((versions, settings, described)).encode()).hexdigest()
@@ -150,8 +150,8 @@ def cache_of(kernel):
         return _NoCache("this user has no home folder")
     file = kernel.py_func.__code__.co_filename
     module = sys.modules.get(kernel.py_func.__module__)
-    is_imported = getattr(module, "__spec__", None) is not None  # from an archive, if not a file
-    if not (os.path.exists(file) or is_imported):  # typed at a prompt
+    is_imported = getattr(module, "__spec__", None) is not None  # perhaps from an archive
+    if not (os.path.exists(file) or is_imported):  # a function that was typed at a prompt
         return NullCache()
     try:
         return _Cache(kernel, folder)
@@ -170,7 +170,7 @@ def _folder():
             base = Path.home() / "Library" / "Caches"
         else:
             base = os.environ.get("XDG_CACHE_HOME", "")
-            if not os.path.isabs(base):  # to be ignored, says its specification
+            if not os.path.isabs(base):  # its specification ignores a relative path
                 base = Path.home() / ".cache"
     except RuntimeError:  # no home
         return None

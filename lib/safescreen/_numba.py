@@ -1,10 +1,11 @@
 """Set-up of numba: a compiler target for our own kernels, and ``njit`` for this target.
 
 AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and
-``znver5`` kind, a loop that stores to two arrays under a condition on one of them loses some of the
-stores once it is vectorized (a fault of LLVM's, known from other languages too: rust-lang/rust
-issue 158622), and a lost flag here would be an unsafe decision. ``tests/test_numba.py`` runs that
-loop. ``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule this choice.
+``znver5`` kind, a loop that stores to two arrays under a condition on one of the arrays loses some
+of the stores if it is vectorized. This is a fault of LLVM, which other languages have met too
+(rust-lang/rust issue 158622). A lost flag in a kernel would be an unsafe decision.
+``tests/test_numba.py`` runs that loop. ``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the
+environment overrule this choice.
 
 numba makes one code generator per target and process, when the first function is declared for the
 target, and compiles everything with it. So our kernels have a target of their own: the CPU, with a
@@ -56,7 +57,7 @@ class _Codegen(JITCPUCodegen):
         is_chosen = numba.config.CPU_NAME is not None or numba.config.CPU_FEATURES is not None
         if is_chosen or platform.machine().lower() not in ("x86_64", "amd64"):
             return features
-        return f"{features},-avx512f" if features else "-avx512f"  # the last word counts
+        return f"{features},-avx512f" if features else "-avx512f"  # the last flag counts
 
 
 class _Context(CPUContext):
@@ -90,8 +91,8 @@ class _Kernel(CPUDispatcher):
 
     def compile(self, sig):
         """Compile or load the kernel for a signature."""
-        # first numba's lock, as it takes the threads of a process one at a time anyway
-        # an exception would be lost where LLVM calls back, and the kernel with it
+        # numba's lock is first, because it admits one thread of a process at a time anyway;
+        # Ctrl-C waits, because an exception in a callback of LLVM would be lost with the kernel
         with global_compiler_lock, target_override(TARGET), later_interrupts():
             # a kernel may be compiled for other types while it is compiled
             if not self.is_kept or self._compiling_counter:

@@ -164,6 +164,7 @@ def path(
         end the path. Without `lams` the path begins at ``lam_max()`` and multiplies lam by `ratio`
         each time. It ends at the latest with the first solve that does not reach its tolerance.
     ratio : float in (0, 1)
+        Each lam of a path without `lams` divided by the previous lam.
     tol, rtol : float >= 0, optional
         As in :func:`safescreen.solve`, for every lam: the gap is at most ``max(tol, rtol |P|)``. If
         one of them is left out it counts as 0. If both are left out, ``rtol`` is 1e-6.
@@ -405,7 +406,7 @@ class _Walk:
         reference.
         """
         if self.ahead is None:
-            linear = last.problem.linear  # with terms that were linear for the last lam
+            linear = last.problem.linear  # includes terms that were linear for the last lam
             reduction = Reduction(self.prob, () if linear is None else (linear,))
         else:
             reduction = self.ahead.reduction(last, at_last.lam, self.setup.limits)

@@ -78,7 +78,7 @@ def screen(
     lam0: float | None = None,
     screening: tuple[str, ...] = ("MGB",),
 ) -> Certificate:
-    """Return which terms are certain, from any point x of any solver, however inaccurate.
+    """Return which terms are certain, given any point x of any solver, however inaccurate it is.
 
     Parameters
     ----------

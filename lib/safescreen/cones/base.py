@@ -91,7 +91,9 @@ class Cone(ABC):
         return np.ldexp(x, exponent)
 
     def check(self, x: Any, name: str = "x") -> ElementLike:
-        """Return `x` as an element of the space. Raise a ValueError or TypeError if it is none."""
+        """Return `x` as an element of the space. Raise a ValueError or TypeError if `x` is no
+        element.
+        """
         return check_element(x, self.shape, name)
 
     def project(self, H: ElementLike) -> ElementLike:

@@ -41,7 +41,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
     `best_estimator_` is a fitted copy of the prototype.
     """
 
-    __metadata_request__fit = {"groups": metadata_routing.UNUSED}  # the splitter's
+    __metadata_request__fit = {"groups": metadata_routing.UNUSED}  # an argument of the splitter
     prototype: type
     """The class of the prototype."""
     chosen: str
@@ -232,7 +232,9 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
             tabulated(trial, [{}], self.refit, self.error_score, True)
 
     def _validate(self, model, data, splits, judge, n_cells, table):
-        """Fill the table with trials. Return whether it is complete; it is not after Ctrl-C."""
+        """Fill the table with trials. Return False if Ctrl-C ended the trials, and True
+        otherwise.
+        """
         model = copy.copy(model)
         model.set_params(callback=None, verbose=False)
         vars(model).pop("feature_names_in_", None)  # scorers get points without names
@@ -262,7 +264,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         unknown = [UNKNOWN] * n_cells
         cells = np.array([trial.between or unknown for trial in table.flat], dtype=object)
         low, high = np.moveaxis(cells.reshape(*table.shape, n_cells, 2).sum(axis=0), -1, 0)
-        own = np.arange(table.shape[1]) >= table.shape[1] // shape[0]  # not before the first value
+        # no interval ends at the first value
+        own = np.arange(table.shape[1]) >= table.shape[1] // shape[0]
         interval_bounds = np.array([low.min(axis=-1)[own], high.max(axis=-1)[own]]) / len(table)
         self.interval_bounds_ = interval_bounds.astype(float).reshape(2, -1, *shape[1:])
         if best is not None:

@@ -154,7 +154,7 @@ class SharedFeatures(Features):
     Attributes
     ----------
     numbers, test : arrays of int
-        The numbers of the training points and of the held-out ones among all points.
+        The numbers of the training points and of the held-out points among all points.
     beside : array of shape (n, n_test), or None
         The kernel values of the training points with the held-out points. If it is given, `data` is
         the kernel matrix of the training points; if it is None, `data` has all points.

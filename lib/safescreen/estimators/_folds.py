@@ -213,7 +213,7 @@ class Proof:
         self.counts = counts
         self.n_cells = n_cells
         self.votes = votes
-        self.lam: float | None = None  # the last one
+        self.lam: float | None = None  # lam of the last solutions
 
     def add(self, solutions: Sequence[Solution], evaluations: Sequence[Evaluation | None]) -> dict:
         """Return the fields `bounds` and `between` of a :class:`Trial` for the next solutions.

@@ -58,7 +58,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return L x for each of the points X, shape (n, rank).
 
-        Distances and dot products of the results are the learned ones.
+        Distances and dot products of the results are the learned distances and dot products.
         """
         check_is_fitted(self)
         return self._map(self._read_points(X))
@@ -182,8 +182,8 @@ class Metric(ClassifierMixin, LinearMap):
             Class labels, which must be given: at least two classes, one of them with at least two
             points.
         sample_weight : array of shape (n,), optional
-            Not negative. A triplet has the weight of its first point, and a point that is set aside
-            its own weight. Points of weight 0 are left out.
+            Not negative. A triplet has the weight of its first point. A point that :class:`HDSL`
+            sets aside for early stopping has its own weight. Points of weight 0 are left out.
 
         Returns
         -------

@@ -74,7 +74,7 @@ def collect(tasks, keep, n_jobs=None):
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         stop.set()
-        # joblib warns of the tasks that are not run any more
+        # joblib warns of tasks that do not run any more
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             results.close()
         return False

@@ -267,7 +267,7 @@ def _safe(model, X, codes, tasks, C, weights, numbers):
         in_pairs=model._are_pairs_,
         tasks=tasks,
     )
-    if model._are_pairs_:  # in the order of the fit
+    if model._are_pairs_:  # the fit orders samples by class
         numbers = numbers[np.argsort(codes[numbers], kind="stable")]
     own = replace(
         whole,
@@ -293,7 +293,7 @@ def _safe(model, X, codes, tasks, C, weights, numbers):
         )
     found = []
     for task, its, point in zip(tasks, own.tasks, points, strict=True):
-        at = np.isin(whole.numbers[task.places], numbers[its.places])  # the same order
+        at = np.isin(whole.numbers[task.places], numbers[its.places])  # both have one order
         alpha = np.zeros(task.signs.size)
         alpha[at] = point["alpha0"]
         x = point["x0"]
@@ -401,7 +401,7 @@ def _free_of_task(model, X, coef, k, task, C, weights):
     points = X[task.places]
     if model.kernel == "linear":
         samples = Samples(add_intercept(points, SHORT), signs, weights=weights)
-        # the constant feature has no coefficient
+        # the coefficient of the constant feature is 0
         x = np.append(_coefficients(model)[k], 0.0)
     else:
         kernel = (KERNELS[model.kernel], model._gamma, model.degree, model.coef0)

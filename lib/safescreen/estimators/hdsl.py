@@ -65,7 +65,7 @@ class HDSL(Metric):
         it. Without `tol`, a gap of 0 stops the training: the objective is then at its minimum.
     early_stopping : bool
         Set a part of the training points aside, and keep the similarity with the smallest neighbour
-        error on them.
+        error on these points.
     validation_fraction : float in (0, 1)
         The fraction of the training points that is set aside.
     patience, check_every : int
@@ -81,7 +81,7 @@ class HDSL(Metric):
         are scaled if `scale` has changed.
     callback : callable, optional
         ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every` iterations.
-        Returning a true value ends the training, and so does Ctrl-C.
+        A true return value ends the training, and so does Ctrl-C.
     verbose : bool
         Show a progress bar on a terminal.
     preprocessor : array, data frame or sparse matrix of shape (n, d), or callable, optional

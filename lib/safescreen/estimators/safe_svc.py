@@ -168,7 +168,8 @@ class SafeSVC(ClassifierMixin, Estimator):
         predicted: its decision value is 1 less than the smallest decision value of the other
         classes.
     coef_ : array of shape (n_problems, d)
-        Only for the linear kernel. It may be changed. It is a CSR matrix after :meth:`sparsify`.
+        Only for the linear kernel. It may be changed; predictions use the changed coefficients. It
+        is a CSR matrix after :meth:`sparsify`.
     intercept_ : array of shape (n_problems,)
         Two classes have one problem. Pairs of classes have one problem each, in the order of SVC:
         (0, 1), (0, 2), ..., (1, 2), .... In the problem of a pair, positive decision values stand

@@ -127,8 +127,8 @@ class TripletMetric(Mahalanobis, Metric):
     screening_ : Screened or None
         The triplets that are certain at the exact optimum. Some were screened during the fit; the
         ball of the solution decides the others at the end. It is None for products, and after a
-        path over more than 100,000 triplets; `solution_` then has only the numbers ``n_L`` and
-        ``n_R``.
+        path over more than 100,000 triplets; after such a path `solution_` only has the numbers
+        ``n_L`` and ``n_R``.
     path_ : Path or None
         The path; None without `with_path`. Ctrl-C ends the path: the finished solutions are kept,
         and the metric belongs to the last of their lam, `lam_`.
@@ -311,7 +311,8 @@ class TripletMetric(Mahalanobis, Metric):
         if l1 == 0.0:
             return problem
         at_zero = problem.evaluate(problem.cone.zeros(), 1.0)
-        self.l1_ = l1 * float(at_zero.plus.max())  # then H - l1 has no positive entry at 0
+        # with the largest entry of H at 0 as the penalty, the optimum is 0
+        self.l1_ = l1 * float(at_zero.plus.max())
         return Problem(terms, problem.loss, linear=np.full(problem.cone.d, -self.l1_))
 
     def _product(self, codes, weights):

@@ -86,7 +86,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
     Notes
     -----
-    `scores_` belong to the metrics as computed, to the `tol` of the estimator. They are not
+    `scores_` belong to the metrics as computed, with the `tol` of the estimator. They are not
     certified: the predictions of a nearest-neighbour classifier may change within `tol`. So a
     single fit for one of the lams, which has another start, may score a point or two differently.
     For judgements, `intervals` certifies the agreement with the held-out judgements, see

@@ -64,7 +64,7 @@ def part_rows(pairs, parts, dense, start, weights, full, out, local):
     """Write the rows ``C' Z`` of the parts ``dense[start:]``, as many as `out` has room for. Return
     the first part that is not written, and the number of rows.
 
-    `local`, one entry a node, holds -1 before and after.
+    `local` has one entry for each node, which is -1 before and after the call.
     """
     n_same = pairs.same_rows.shape[0]
     nodes = np.empty(LARGEST_PART, dtype=np.int64)

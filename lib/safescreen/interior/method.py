@@ -187,7 +187,8 @@ class InteriorPoint:
         return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
 
     def _least_multiple(self, parts, H, unit, lam):
-        """Return a multiple of the identity whose margins and norm are far below the expected ones.
+        """Return a multiple of the identity whose margins and norm are far below their expected
+        values.
 
         It is needed because the best multiple is 0 if the linear term pulls towards 0, and 0 does
         not lie inside the cone.

@@ -126,7 +126,7 @@ class PairSystem:
 
         ``b_t`` holds the coordinates of ``root' a_t root``, or of ``root a_t`` if `root` is a
         vector. Terms of weight 0 are left out. Each block overwrites the previous block, and takes
-        at most 8 MB, or 300 rows.
+        at most 8 MB, or at most 300 rows if 300 rows take more.
         """
         edges, dense, n_rows = self._plan(weights)
         return edges.size + n_rows, self._blocks(edges, dense, n_rows, weights, root)

@@ -1,11 +1,11 @@
 """Compiled ends of ranges: lower bounds of the first root of a quartic. The root is approached from
 the side on which the quartic is positive, and never passed.
 
-Let ``t = lam0/lam``. Every ball of :mod:`safescreen.ranges.general` has the radius
-``sqrt(q(t)) + f sqrt(t)``, where q is a quadratic, and gives the rule
-``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u = sqrt(t)``. For rising
-t put ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``. In both cases the rule is
-``g(u) > n sqrt(Q(u))``, a quadratic against the root of a quartic, and u runs from 1 down to 0.
+Let ``t = lam0/lam``. Every ball of :mod:`safescreen.ranges.general` has the radius ``sqrt(q(t)) + f
+sqrt(t)``, where q is a quadratic, and gives the rule ``A + B t - n f sqrt(t) > n sqrt(q(t))``. For
+falling t (rising lam) put ``u = sqrt(t)``. For rising t put ``u = 1/sqrt(t)`` and multiply the rule
+by ``u^2``. In both cases the rule is ``g(u) > n sqrt(Q(u))``, which compares a quadratic with the
+root of a quartic, and u runs from 1 down to 0.
 
 In ``z = 1 - u`` the rule holds from ``z = 0`` to the first root of ``p(z) = g^2 - n^2 Q``: while p
 is positive, neither ``g - n sqrt(Q)`` nor ``g + n sqrt(Q)`` can change its sign. Since ``z >= 0``,
@@ -161,7 +161,7 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
     ``g = g0 + g1 y - n f (1 - z)`` is a lower bound and ``Q = q0 + q1 y + q2 y^2`` an upper bound,
     with ``y = 1 - u^2 = 2 z - z^2``. If f is 0, everything is quadratic in y.
 
-    A larger f makes g smaller everywhere on ``[0, 1]``, so the one number ``nf >= n f`` serves in
+    A larger f makes g smaller everywhere on ``[0, 1]``, so a single number ``nf >= n f`` serves in
     both coefficients of g. Then ``n^2`` and each coefficient of g and Q are rounded once, relative
     to themselves.
     """

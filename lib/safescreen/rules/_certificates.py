@@ -227,7 +227,7 @@ class _Bracket:
     def update(self, y, value, slope):
         """Move one end to y, and keep the estimate of the secant method for :meth:`next`."""
         rising = slope > 0.0
-        # the slope's other known point: the far end if there is one, else the former lower end
+        # the other point of the secant: the far end if it is finite, else the former lower end
         use_high = np.isfinite(self.high) & rising
         other = np.where(use_high, self.high, self.low)
         other_slope = np.where(use_high, self.high_slope, self.low_slope)
@@ -240,7 +240,7 @@ class _Bracket:
                 np.copyto(getattr(self, name), value_at_y, where=new)
 
     def highest_value(self):
-        """Return an upper bound of the maximum of g: where the tangents at both ends meet."""
+        """Return an upper bound of the maximum of g, at which the tangents at both ends meet."""
         a = 2.0 * self.low_slope
         b = 2.0 * self.high_slope
         step = (self.high_value - self.low_value - b * (self.high - self.low)) / (a - b)

@@ -67,7 +67,7 @@ def _over_halfspace(q, e, s, s_error, n, r, delta, root):
 def _over_two_balls(q1, e1, q2, e2, n, balls):
     """Return a lower bound of ``<a, x>`` over the intersection of two balls.
 
-    It is the lower bound over the ball with center ``(1-t) Q1 + t Q2`` and squared radius
+    The bound is the minimum over the ball with center ``(1-t) Q1 + t Q2`` and squared radius
     ``(1-t) r1^2 + t r2^2 - t (1-t) D^2``.
 
     The best t is ``t0 + h f/(D sqrt(1 - f^2))`` with ``f = (q2 - q1)/(n D)``. If it is outside (0,

@@ -56,7 +56,7 @@ def features(
     prob : Problem
         Its terms are terms of a diagonal metric.
     x : element of the cone
-        Any point. The nearer it is to the optimum, the more coordinates are decided.
+        Any point of the cone. The nearer it is to the optimum, the more coordinates are decided.
     lam : float > 0
     alpha : array of shape (T,), optional
         Dual point in [0, 1]; ``alpha(x)`` if left out.

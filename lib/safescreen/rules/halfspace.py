@@ -17,7 +17,7 @@ from safescreen.spheres import Sphere
 
 def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over the points of a ball with ``<normal, x> >=
-    offset``. Every term that the ball screens alone is screened too.
+    offset``. The rule screens what the ball alone screens, and more.
 
     With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal,
     b the offset) the minimum is ``<a, Q> - r n`` if the minimiser over the ball is in the
@@ -31,7 +31,7 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     ----------
     prob : Problem
     ball : Sphere
-        Contains the optimum.
+        A ball that contains the optimum.
     normal : element of the space
         Normal P of a half-space that contains the optimum; 0 stands for no half-space.
     offset : float

@@ -11,7 +11,7 @@ from safescreen.spheres import Sphere
 
 
 def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
-    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls, which
+    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls. The rule
     screens what either ball screens, and more.
 
     SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. For every t in [0, 1], the
@@ -24,7 +24,7 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     ----------
     prob : Problem
     ball1, ball2 : Sphere
-        Each contains the optimum.
+        Two balls that contain the optimum.
 
     Notes
     -----

@@ -28,8 +28,8 @@ def semidefinite(
     """Screen with the extreme values of ``<a, x>`` over the points of a ball that lie in the cone.
 
     STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 11 and 12, Algorithm 3) for
-    the non-negative one. A term is certified when the points of the cone beyond its threshold C are
-    all further than r from the center Q::
+    the non-negative cone. A term is certified if all points of the cone beyond its threshold C are
+    farther than r from the center Q::
 
         max_{y >= 0} 2 y C + ||Q||^2 - ||[Q + y a]_K||^2 > r^2
 
@@ -41,7 +41,7 @@ def semidefinite(
     prob : Problem
         Its terms must offer "elements": single terms written out.
     ball : Sphere
-        Contains the optimum.
+        A ball that contains the optimum.
     max_iter : int
         Largest number of eigendecompositions per term (the diagonal case needs none).
     skip : boolean array of shape (T,), optional
