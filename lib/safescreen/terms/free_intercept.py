@@ -498,8 +498,8 @@ constant. Families with a kernel add their functions.
 
 
 def constant_for(diagonal: NDArray) -> float:
-    """Return the value of a constant feature that is as long as the points are on average, given
-    their squared lengths.
+    """Return the value of a constant feature: the root mean square of the lengths of the points,
+    whose squared lengths are given.
     """
     mean = float(np.mean(diagonal))
     return float(np.sqrt(mean)) if 1e-200 < mean < 1e200 else 1.0
