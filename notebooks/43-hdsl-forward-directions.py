@@ -40,7 +40,7 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The idea in a picture
 #
-# The data are the digits, with one atom, which couples two pixels. Its product with the gradient is a mean over all triplets (the black line).
+# The picture is about the digits and one atom, which couples two pixels. The product of this atom with the gradient is a mean over all triplets (the black line).
 # The search for the best atom needs such a mean for each atom. A random batch of $m$ triplets gives a mean that deviates a little.
 # The picture shows these means for three sizes of batches, with 2000 batches of each size. Four times as many triplets halve the width of their
 # distribution. Large deviations are rare: their share falls exponentially in $m$. A theorem bounds this share.

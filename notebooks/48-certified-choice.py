@@ -378,7 +378,7 @@ assert low_error <= error <= high_error
 # %% [markdown]
 # ## Broken on purpose
 #
-# **A radius that is 2 % too small.** On most data such a radius gives no wrong result, because the solution is rarely on the surface of the ball. In this example the solution is on the surface. There is one feature, and all terms are in the linear region, so $x^\star = H/\lambda$. The first ball is the ball of the far end of an interval, with the solution for another $\lambda$ as its reference. The second ball is the ball without a term, with a reference $x$ that is too large.
+# **A radius that is 2 % too small.** On most data such a radius gives no wrong result, because the solution is rarely on the surface of the ball. In this example the solution is on the surface. There is one feature, and all terms are in the linear region, so $x^\star = H/\lambda$. The next cell shrinks two balls. The first ball is the ball for the far end of an interval of $\lambda$; its reference is the solution for another $\lambda$. The second ball is the ball without a term, with a reference $x$ that is too large.
 
 # %% tags=["NEW-INTERVAL", "NEW-LOO"]
 line = ss.Problem(ss.Samples([[1.0], [2.0], [-1.0]], [1, 1, -1]), ss.SmoothedHinge(0.5))

@@ -455,8 +455,8 @@ class _Ahead:
         self.ratio = FIRST_RATIO
 
     def reduction(self, last, lam, limits):
-        """Return the reduction for lam by the terms that are certain on the stretch. A new stretch
-        begins where the last stretch ends.
+        """Return the reduction to use at lam: it screens the terms that are certain on the current
+        stretch of the path. A new stretch begins where the last one ends.
         """
         if lam < self.end:
             enlargement = limits.accuracy(last.evaluation.primal, last.lam)

@@ -61,8 +61,8 @@ class Element:
         raise NotImplementedError
 
     def magnitude(self) -> float:
-        """Return a number that, times the unit roundoff, bounds the change of the element when each
-        of its numbers is rounded once.
+        """Return a bound, in units of roundoff, of how far the element moves when each of its numbers
+        is rounded once.
         """
         raise NotImplementedError
 
@@ -137,11 +137,11 @@ def norm_upper(x: ElementLike) -> float:
 
 
 def magnitude(x: ElementLike) -> float:
-    """Return a number that, times the unit roundoff, bounds the change of `x` in the norm of its
-    space when each of its numbers is rounded once.
+    """Return a bound, in units of roundoff, of how far `x` moves when each of its numbers is rounded
+    once. The distance is in the norm of the space of `x`.
 
-    For an array the number is its norm. If the numbers are coefficients of elements that are not
-    orthogonal, it can be much larger.
+    For an array the bound is its norm. If the numbers are coefficients of elements that are not
+    orthogonal, the bound can be much larger than the norm.
 
     >>> magnitude(np.array([3.0, 4.0])) >= 5.0
     True
