@@ -257,8 +257,8 @@ for lam in (1.0, 2.5, lam_next, 10.0):
 # %% [markdown]
 # ## Over three cones
 #
-# This section tests all of section 6.1.2. GB, DGB or MGB at a rough iterate screens terms at $\lambda_0$, with and
-# without the enlargement (`accuracy` of the library's ranges, evaluated at $\lambda_0$). The accepted point is a point at which the
+# This section tests all of section 6.1.2. GB, DGB or MGB at a rough iterate screens terms at $\lambda_0$, once with
+# the enlargement and once without it. (The library's ranges have the argument `accuracy` for the enlargement; here they are evaluated at $\lambda_0$.) The accepted point is a point at which the
 # solver *may* stop: it lies in a random direction from the optimum, as far as the gap in the reduced problem stays within the
 # tolerance. The test asks three questions. Are the screened terms in their regions at the accepted point? Is the gap of this point the same in
 # the reduced and in the whole problem, for seven values of $\lambda$? And are the ranges of the reduced problem at the accepted point true at the

@@ -405,7 +405,7 @@ print("rows in the comparison:", len(comparison))
 # the later solutions, so that every screened triplet is in its region at these solutions and not only at the exact optimum. The radius of PGB grows by s. The
 # radius of the cap that the half-space cuts off GB, which has a large radius r, grows to $\sqrt{r_{PGB}^2 + 2 r s}$. For small $\lambda$ this is a large increase.
 #
-# The semidefinite rule costs more time than it saves. A pass over the triplets computes with pairs and not with matrices, but the rule must compute an
+# The semidefinite rule costs more time than it saves. A pass over the triplets needs one product for each pair of points and no matrix, but the semidefinite rule must compute an
 # eigenvalue for each undecided triplet. Two rows are not in the paper. MGB (known in sparse regression, see [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb)) has the rate of PGB
 # without a second eigendecomposition. The intersection of MGB and BT2 has the highest rate before the first iteration, but it needs
 # a second product for each pair, and this product costs more time than the higher rate saves.

@@ -61,8 +61,8 @@ class Element:
         raise NotImplementedError
 
     def magnitude(self) -> float:
-        """Return a bound, in units of roundoff, of how far the element moves when each of its numbers
-        is rounded once.
+        """Return a bound, in units of roundoff, of how far the element moves when each of its
+        numbers is rounded once.
         """
         raise NotImplementedError
 
@@ -137,8 +137,8 @@ def norm_upper(x: ElementLike) -> float:
 
 
 def magnitude(x: ElementLike) -> float:
-    """Return a bound, in units of roundoff, of how far `x` moves when each of its numbers is rounded
-    once. The distance is in the norm of the space of `x`.
+    """Return a bound, in units of roundoff, of how far `x` moves when each of its numbers is
+    rounded once. The distance is in the norm of the space of `x`.
 
     For an array the bound is its norm. If the numbers are coefficients of elements that are not
     orthogonal, the bound can be much larger than the norm.
