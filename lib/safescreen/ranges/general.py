@@ -56,7 +56,9 @@ def gradient(
 
     Notes
     -----
-    Cost and safety in floating point are as for :func:`duality_gap`. STS19 appendix L.
+    Cost: the same as :func:`duality_gap`. STS19 appendix L.
+
+    Safe in floating point, because :func:`duality_gap` is.
 
     Examples
     --------
@@ -162,7 +164,7 @@ def midpoint_gap(
 
     Notes
     -----
-    Cost and safety in floating point are as for :func:`duality_gap`.
+    Cost: the same as :func:`duality_gap`. Safe in floating point, because :func:`duality_gap` is.
     """
     e = evaluated(prob, x, lam0, alpha, "lam0")
     return _ranges(

@@ -102,7 +102,7 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
 
     Notes
     -----
-    Cost and safety in floating point are as for :func:`halfspace`.
+    Cost: the same as :func:`halfspace`. Safe in floating point, because :func:`halfspace` is.
     """
     center, radius = parts_of(prob, ball)
     if ball.normal is None or not ball.decides:

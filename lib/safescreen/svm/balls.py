@@ -78,8 +78,8 @@ def ball_1(
 
     Notes
     -----
-    Cost: one product with the data and one with their transpose. The ball is a case of
-    :func:`~safescreen.spheres.midpoint_gap_bound`, and as safe in floating point.
+    Cost: one product with the data and one with their transpose. Safe in floating
+    point, because :func:`~safescreen.spheres.midpoint_gap_bound` makes the ball.
 
     Examples
     --------
@@ -127,8 +127,8 @@ def ball_2(
 
     Notes
     -----
-    Cost: one product with the data and one with their transpose. The ball is a case of
-    :func:`~safescreen.spheres.midpoint_gap_bound`, and as safe in floating point.
+    Cost: one product with the data and one with their transpose. Safe in floating
+    point, because :func:`~safescreen.spheres.midpoint_gap_bound` makes the ball.
 
     Examples
     --------
@@ -198,8 +198,8 @@ def ball_test_1(
 
     Notes
     -----
-    Cost: one product with the data more than :func:`ball_1`. The test is as safe in floating point
-    as the rule :func:`~safescreen.rules.sphere`.
+    Cost: one product with the data more than :func:`ball_1`. Safe in floating point, because the
+    rule :func:`~safescreen.rules.sphere` is.
 
     Examples
     --------
@@ -229,8 +229,8 @@ def ball_test_2(
 
     Notes
     -----
-    Cost: one product with the data more than :func:`ball_2`. The test is as safe in floating point
-    as the rule :func:`~safescreen.rules.sphere`.
+    Cost: one product with the data more than :func:`ball_2`. Safe in floating point, because the
+    rule :func:`~safescreen.rules.sphere` is.
 
     Examples
     --------
@@ -267,8 +267,8 @@ def intersection_test(
 
     Notes
     -----
-    Cost: two products with the data more than :func:`ball_1` and :func:`ball_2` together. The test
-    is as safe in floating point as the rule :func:`~safescreen.rules.intersection`. The balls may
+    Cost: two products with the data more than :func:`ball_1` and :func:`ball_2` together. Safe in
+    floating point, because the rule :func:`~safescreen.rules.intersection` is. The balls may
     have the same center, and one ball may contain the other.
 
     Examples

@@ -136,8 +136,8 @@ def dome_test(
 
     Notes
     -----
-    Cost: one product with the data more than :func:`dome`. The test is as safe in floating point as
-    the rule :func:`~safescreen.rules.halfspace`.
+    Cost: one product with the data more than :func:`dome`. Safe in floating point, because the rule
+    :func:`~safescreen.rules.halfspace` is.
 
     Let ``A = ||w_a||^2`` and ``B = ||w_b||^2``. For an exact reference the minimum of ``<z_i, w>``
     is ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``. Otherwise it is
@@ -189,7 +189,9 @@ def safe_screening(
 
     Notes
     -----
-    The test is as safe in floating point as :func:`dome_test`, and costs as much. Algorithm 1 tests
+    Cost: the same as :func:`dome_test`. Safe in floating point, because :func:`dome_test` is.
+
+    Algorithm 1 tests
     only samples with ``<z_i, w_a> > 1`` for R. This restriction makes no difference, because
     ``w_a`` lies in the dome.
 
