@@ -419,12 +419,11 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     figures.lines(
         radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True
     )
+left, right = (figures.ends(radii[title], "{:.1g}") for title in titles)
 figures.show(
     "Curves show the radii of the balls against the iteration, on a logarithmic axis. With an "
-    f"active constraint (left) the radii change as follows: "
-    f"{figures.ends(radii[titles[0]], '{:.1g}')}. "
-    "Without a constraint (right) the balls are equal: "
-    f"{figures.ends(radii[titles[1]], '{:.1g}')}."
+    f"active constraint (left) the radii change as follows: {left}. "
+    f"Without a constraint (right) the balls are equal: {right}."
 )
 
 # %%
