@@ -85,7 +85,7 @@ figures.show(
 # > **RPB in DGB** (STS19 Theorem 8; STS18 Theorem 3.9). Take the solutions $x_0^\star, \alpha_0^\star$ for $\lambda_0$
 # > as the references of DGB for $\lambda_1$. Then $r_{\text{DGB}} = 2\, r_{\text{RPB}}$, and the ball of RPB lies in the ball of DGB.
 #
-# > **Summary** (STS19 section 3.6 and Table 1). With this reference $r_{\text{GB}} \ge r_{\text{PGB}}$ and DGB $\supseteq$ PGB = RPB = RRPB. With an inexact reference "only" $r_{\text{GB}} \ge r_{\text{PGB}}$ is true. In dynamic screening RRPB = DGB. At the solution all radii except the radius of GB are zero; for the hinge this requires a suitable subgradient.
+# > **Summary** (STS19 section 3.6 and Table 1). With this reference $r_{\text{GB}} \ge r_{\text{PGB}}$ and DGB $\supseteq$ PGB = RPB = RRPB. For an inexact reference the paper states only $r_{\text{GB}} \ge r_{\text{PGB}}$. In dynamic screening RRPB = DGB. At the solution all radii except the radius of GB are zero; for the hinge this requires a suitable subgradient.
 
 # %% [markdown]
 # ### The balls

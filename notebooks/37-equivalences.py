@@ -350,7 +350,7 @@ for name, (one, other) in pairs.items():
 
 # %% [markdown]
 # The masks of the rules are compared too. The next cell has the printed bounds of IT (SSS14 Theorem 8, three cases) and of
-# the linear rule (STS19 Theorem 9, with a level), in plain numpy:
+# the linear rule (STS19 Theorem 9, for a half-space at any offset), in plain numpy:
 
 # %%
 def theorem_8(Z, m1, r1, m2, r2):

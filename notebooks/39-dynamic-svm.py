@@ -92,8 +92,8 @@ figures.show(
 #
 # > **Screening of samples without an exact reference.** Let $\alpha \in [0,1]^n$ and $w$ be *any* dual and primal point of
 # > a support vector machine, at any moment of any solver. (a) The balls DGB, CDGB and MGB of this pair contain the
-# > solution, so their decisions remain valid until the solve ends. As the gap goes to 0, every sample gets decided whose
-# > margin at the solution is outside of $[1-\gamma, 1]$. (b) One pair $(w_0, \alpha_0)$ gives each decided sample an
+# > solution, so their decisions remain valid until the solve ends. As the gap goes to 0, every sample whose
+# > margin at the solution is outside of $[1-\gamma, 1]$ is decided in the end. (b) One pair $(w_0, \alpha_0)$ gives each decided sample an
 # > interval of $C$ around $C_0$ in which it is certain. (c) Statements (a) and (b) are true for the hinge and the smoothed
 # > hinge, for dense, sparse and kernel samples.
 #

@@ -431,8 +431,8 @@ for change in changes:
 assert max(shown) < 20.0 and shown[2] < 1.3 * shown[0]
 
 # %% [markdown]
-# The memory is at most a constant times $T + \mathrm{nnz}(X)$, for every $d$. The library needs no $T s^2$ numbers, because it
-# computes the rows of the gradient when it needs them, and does not store them.
+# The memory is at most a constant times $T + \mathrm{nnz}(X)$, for every $d$. The library does not store $T s^2$ numbers: it
+# computes each row of the gradient when it needs this row, and then discards it.
 #
 # ## Seconds
 #

@@ -18,7 +18,7 @@ library, and of decorators and contexts.
 
 
 def warn(text: str, category: type[Warning]) -> None:
-    """Give a warning at the nearest line outside of the library."""
+    """Issue a warning that points at the innermost caller outside of the library."""
     frame = sys._getframe()
     level = 1
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):

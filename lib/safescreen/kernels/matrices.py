@@ -57,8 +57,8 @@ class GivenMatrix:
 
     def parts(self) -> tuple[NDArray, NDArray, tuple, NDArray]:
         """Return the matrix, the number in the matrix of each sample, two runs, and the diagonal.
-        The samples of a run ``(start, stop, shift)`` have the numbers ``start + shift`` to
-        ``stop + shift``.
+        In a run ``(start, stop, shift)`` sample i, from ``start`` to ``stop - 1``, is row
+        ``i + shift`` of the matrix.
         """
         n = self.most_rows
         return self.K, np.arange(n), ((0, n, 0), (n, n, 0)), self.diagonal().copy()
