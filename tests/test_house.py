@@ -206,7 +206,7 @@ def test_changelog_dates_every_version():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.findall(r"^## \[(.+)\] - (\d{4}-\d\d-\d\d)$", text, flags=re.M)
     numbers = [number for number, _ in versions]
-    assert numbers == [PROJECT["version"], "0.3.0", "0.2.0", "0.1.0"]
+    assert numbers == [PROJECT["version"], "0.4.0", "0.3.0", "0.2.0", "0.1.0"]
     assert sorted(day for _, day in versions)[::-1] == [day for _, day in versions]
 
 

@@ -30,7 +30,7 @@ from safescreen.validation import (
     MarginBounds,
 )
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "HDSL",
