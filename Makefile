@@ -38,7 +38,7 @@ install: ## make .venv and install everything in it (the other targets do this b
 	    echo "safescreen needs Python 3.11 or newer; none of these is: $(PYTHON). Name one: make PYTHON=/path/to/python" >&2; \
 	    exit 1; \
 	fi; \
-	echo "Installing into $$PWD/.venv with $$("$$found" --version), about a minute ..."; \
+	echo "Installing into $$PWD/.venv with $$("$$found" --version), about two minutes ..."; \
 	"$$found" -m venv --clear .venv || { echo "No venv module: on Debian or Ubuntu, apt install python3-venv" >&2; exit 1; }; \
 	$(PY) -m pip install --quiet --disable-pip-version-check 'pip>=25.1'; \
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,cluster]' --group dev; \
@@ -63,7 +63,7 @@ experiments: install ## run the notebooks of all experiments, each at its small 
 elsewhere: install ## run notebooks, tests and experiments in the rounding of other machines, and print a table (ELSEWHERE='--kinds "Haswell; Prescott" --parts notebooks,solvers'; hours)
 	@$(IN) $(PY) tests/elsewhere.py $(ELSEWHERE)
 
-nightly: exhaustive elsewhere nojit boundscheck mutants operators peers bench ## what takes hours: these eight, one after the other
+nightly: exhaustive elsewhere nojit boundscheck mutants operators peers bench ## what takes hours: exhaustive, elsewhere, nojit, boundscheck, mutants, operators, peers and bench, one after the other
 
 nojit: install ## the marked tests without the compiler
 	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q -n 2 tests -m nojit

@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = r"[\w.-]+/[\w.-]+?"
+_CLONE = rf"(`git clone https://github\.com/){NAME}(`)"
 PLACES = {
     "pyproject.toml": [
         (rf'^(Repository = "https://github\.com/){NAME}(")', "{repository}"),
@@ -21,8 +22,11 @@ PLACES = {
     ],
     "README.md": [
         (rf"(https://mybinder\.org/v2/gh/){NAME}(/main\?)", "{repository}"),
+        (rf"^(git clone https://github\.com/){NAME}( safescreen )", "{repository}"),
         (rf"^(  url += \{{https://github\.com/){NAME}(\}}$)", "{repository}"),
     ],
+    "docs/source/commands.md": [(_CLONE, "{repository}")],
+    "docs/commands.md": [(_CLONE, "{repository}")],
     "CITATION.cff": [
         (rf'^(repository-code: "https://github\.com/){NAME}(")', "{repository}"),
         (r'^(doi: ")[^"]*(")', "{doi}"),

@@ -70,8 +70,9 @@ def _gains() -> str:
         f"**Screening makes a path of solutions {known['screening gains least']} to "
         f"{known['screening gains most']} times faster** on {known['data sets of screening']} data "
         "sets of the papers. These paths learn metrics from listed triplets, screen with "
-        "[RRPB](docs/glossary.md#ball), and stop each solve at an absolute duality gap of 1e-6, as "
-        "the papers do ([the records](outputs/paper/51-path-time)). Screening gains less where a "
+        "[RRPB](docs/glossary.md#ball), and stop each solve at an absolute duality "
+        "[gap](docs/glossary.md#gap) of 1e-6, as the papers do ([the records]"
+        "(outputs/paper/51-path-time)). Screening gains less where a "
         "solve may stop sooner, and it does not make a machine that is trained once faster: "
         "[should I use this?](docs/should-i-use-this.md) has the numbers.\n"
     )

@@ -78,7 +78,7 @@ def draw(frame: Frame, X: np.ndarray, y: np.ndarray):
     n_left = int(frame.is_left.sum())
     sides = (
         (panels[0], np.ones(len(y), dtype=bool), frame.whole.x, f"all {len(y)} samples"),
-        (panels[1], frame.is_left, frame.rest.x, f"the {n_left} that may matter"),
+        (panels[1], frame.is_left, frame.rest.x, f"{n_left} left, and one sum"),
     )
     for axes, is_shown, w, title in sides:
         axes.scatter(*X[~is_shown & frame.in_R, :2].T, s=7, color=WITHOUT_LOSS, linewidths=0)
@@ -90,9 +90,9 @@ def draw(frame: Frame, X: np.ndarray, y: np.ndarray):
             _line(axes, w, height, linestyle=style, linewidth=width)
         axes.set(xlim=(-4.2, 4.2), ylim=(-3.6, 3.6), xticks=[], yticks=[])
         axes.set_title(title, fontsize=21)
-    share = 1.0 - n_left / len(y)
-    text = f"λ = {frame.lam:,.0f}: {share:.0%} left out, the same line"
-    figure.text(0.5, 0.045, text, ha="center", fontsize=21)
+    n_L, n_R = int(frame.in_L.sum()), int(frame.in_R.sum())
+    text = f"λ = {frame.lam:,.0f}: {n_R} have no loss, {n_L} enter as one sum; the same line"
+    figure.text(0.5, 0.045, text, ha="center", fontsize=17)
     return figure
 
 

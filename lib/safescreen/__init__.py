@@ -1,5 +1,5 @@
-"""Safe screening: prove before a problem is solved that a term cannot matter, and leave the term
-out.
+"""Safe screening: prove before a problem is solved that the loss of a term is zero or linear at the
+optimum, and take the term out.
 """
 
 from typing import TYPE_CHECKING

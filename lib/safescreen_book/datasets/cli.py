@@ -46,6 +46,7 @@ def _list(options) -> int:
                 name, *entry.shape, entry.classes, entry.scaling, papers, where, entry.title
             )
         )
+    print("to fetch: `safescreen data fetch NAME` downloads it; missing: it has no public address")
     print("looked in: " + ", ".join(str(folder) for folder in store.folders()))
     return 0
 
