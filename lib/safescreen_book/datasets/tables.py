@@ -42,6 +42,11 @@ UNEVEN = 3.0
 MANY_CLASSES = 30
 """More classes that are numbers may be a quantity."""
 
+WHOLE = r"[-+]?(0|[1-9]\d*)(\.0)?"
+"""Labels that are whole numbers. Others stay as they are written: 01 may be a code, 1.000 is a
+thousand to some.
+"""
+
 EXACT = 2**53
 """From here on floating point does not tell all whole numbers apart."""
 
@@ -52,12 +57,16 @@ _DAY = r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-. ]+[^\W\d]{3,9}[-., ]+\d{2,4
 _DAY += r"|[^\W\d]{3,9} \d{1,2},? \d{4}"
 _DATE = rf"(({_DAY})([T ].*)?|\d{{1,2}}:\d{{2}}(:\d{{2}}.*)?)"
 _COMPACT = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"  # 20261231
+_CODE = re.compile(r"0\d+")
 _NAMES_ID = re.compile(r"(?:.*[\W_])?(id|uuid|guid|key|index|row|no|nr)", re.IGNORECASE)
 _BETWEEN = " '\u2019\u00a0\u202f"  # between thousands, beside point and comma
-_CELL = (  # -$ 1,234.5 km/h, or (12), which is -12
+_CELL = re.compile(  # -$ 1,234.5 km/h, or (12), which is -12
     r"^([-+(]?)\s*([$€£¥₹]?)\s*([-+]?[\d.,](?:[\d.,'\u2019\s]*[\d.,])?(?:[eE][-+]?\d+)?)"
     r"\s*((?:[^\W\d_]|[%$€£¥₹°])[^\d(),;:+]{0,11}[23]?)?(\)?)$"
 )
+
+
+_GROUPED = {mark: re.compile(rf"[1-9]\d{{0,2}}([{mark}]\d{{3}})+") for mark in ".,"}
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,8 @@ class Table:
         Whole numbers if all labels are, else words.
     names : list of str
         Of the columns of X.
+    rows : pandas.Index
+        What the frame calls the rows of X: in a file, their numbers as a spreadsheet counts them.
     notes : list of str
         What was found out and done.
     """
@@ -78,7 +89,14 @@ class Table:
     X: np.ndarray = field(repr=False)
     y: np.ndarray = field(repr=False)
     names: list[str]
+    rows: pd.Index = field(repr=False)
     notes: list[str] = field(repr=False)
+
+    @property
+    def size(self) -> str:
+        """How many rows it has, and which features."""
+        rows, columns = self.X.shape
+        return f"{rows:,} rows, {counted(columns, 'feature')}: {_named(self.names, 20)}"
 
     @property
     def is_uneven(self) -> bool:
@@ -109,7 +127,8 @@ def prepare(
         The column of classes.
     drop, keep : str
         Names of columns, with commas between them: those to leave out; those to use although they
-        look like numbers of rows, names of rows or dates, or have many words.
+        look like numbers of rows, names of rows or dates, or have many words. A name may have
+        commas itself.
     words : {"refuse", "encode", "drop"}
         What to do with columns of words: a column of 0 and 1 for each word, or none.
     gaps : {"refuse", "drop"}
@@ -134,16 +153,18 @@ def prepare(
     with also_told(frame.attrs.get("notes", [])):
         notes: list[str] = []
         sep = frame.attrs.get("sep", ",")
-        frame = _with_own_names(frame, label, _listed(drop), notes)
-        kept = _listed(keep)
+        dropped = _listed(drop, map(str, frame.columns))
+        kept = _listed(keep, map(str, frame.columns))
+        frame = _with_own_names(frame, label, dropped, notes)
         _need_columns(frame, "label", [label])
-        _need_columns(frame, "drop", _listed(drop))
+        _need_columns(frame, "drop", dropped)
         _need_columns(frame, "keep", kept)
         if len(frame) == 0:
             raise ValueError("file: it has no rows")
+        rows = frame.index
         frame = frame.reset_index(drop=True)
-        names = [name for name in frame.columns if name not in {*_listed(drop), label}]
-        if label in _listed(drop):
+        names = [name for name in frame.columns if name not in {*dropped, label}]
+        if label in dropped:
             raise ValueError(f"drop: {label!r} is the label; leave it in, or give another label")
         marks = set(_listed(missing))
         y = _labels(frame[label], label, marks, notes)
@@ -151,15 +172,17 @@ def prepare(
         cells = _Cells(frame, names, GAPS | marks, sep, decimal, thousands, notes)
         columns = _Columns(frame, names, kept, cells)
         notes += columns.notes()
-        X, used = columns.rows(words, gaps, y.isna(), notes)
+        X, used = columns.rows(words, gaps, y, notes)
         y = _classes(y[used], label, notes)
         X = _without_constants(X.loc[y.index], kept, notes)
+        rows = rows[X.index]
         if X.shape[1] == 0:
             raise ValueError(
                 f"file: beside the label {label!r} it has no column to learn from"
                 + "".join(f"; {note}" for note in notes if note.startswith("left out"))
             )
-    return Table(np.ascontiguousarray(X.to_numpy(float)), y.to_numpy(), list(X.columns), notes)
+    values = np.ascontiguousarray(X.to_numpy(float))
+    return Table(X=values, y=y.to_numpy(), names=list(X.columns), rows=rows, notes=notes)
 
 
 def split(y, share: float, seed: int = 0, most: int = 0):
@@ -227,8 +250,19 @@ def _choice(name, value, known):
         raise ValueError(f"{name}: it must be one of {', '.join(known)}, found {value!r}")
 
 
-def _listed(names):
-    return [name.strip() for name in names.split(",") if name.strip()]
+def _listed(names, columns=()):
+    """Return what has commas between it; the longest names of columns first, as names may have
+    commas.
+    """
+    known = set(columns)
+    parts = names.split(",")
+    found = []
+    while parts:
+        sizes = range(len(parts), 1, -1)
+        size = next((n for n in sizes if ",".join(parts[:n]).strip() in known), 1)
+        found.append(",".join(parts[:size]).strip())
+        parts = parts[size:]
+    return list(filter(None, found))
 
 
 def _named(names, most=10):
@@ -295,9 +329,9 @@ def _refuse_quantities(y, label, notes):
     """Raise a ValueError if labels differ as quantities and names do."""
     rows = y.value_counts()
     alone = (rows == 1).sum()
-    values = pd.to_numeric(rows.index.to_series(), errors="coerce")
-    are_many = len(rows) > MANY_CLASSES and values.notna().all()
-    has_fractions = are_many and (values != np.rint(values)).any()
+    values = _quantities(rows.index.to_series())
+    are_many = len(rows) > MANY_CLASSES and not np.isnan(values).any()
+    has_fractions = are_many and bool((values != np.rint(values)).any())
     is_quantity = has_fractions or (are_many and alone > 0.1 * len(rows))
     if is_quantity or (alone > 0.5 * y.notna().sum() and len(rows) > 2):
         raise ValueError(
@@ -309,6 +343,19 @@ def _refuse_quantities(y, label, notes):
             f"label: {label!r} has {len(rows):,} classes, all of them numbers; if it is a "
             "quantity, cut it into a few classes"
         )
+    marked = [word for word in rows.index if re.search(r"[.,]\d", word)]
+    if marked and not are_many and not np.isnan(values).any():
+        notes.append(
+            f"label: {label!r} holds numbers such as {marked[0]!r}, and each of its {len(rows):,} "
+            "values is a class; if it is a quantity, cut it into a few classes"
+        )
+
+
+def _quantities(words):
+    """Return words as numbers, whatever their decimal mark and their unit; NaN for no number."""
+    bare = _without_units(words)[0]
+    read = [form.read(bare) for form in (_Form(), _Form(",", "."), _Form(".", ","))]
+    return min(read, key=lambda values: np.isnan(values).sum())
 
 
 def _classes(y, label, notes):
@@ -329,10 +376,12 @@ def _classes(y, label, notes):
         )
         y = y[~y.isin(alone)]
     numbers = pd.to_numeric(y, errors="coerce")
-    are_whole = numbers.notna().all() and (numbers == np.rint(numbers)).all()
-    if are_whole and numbers.abs().max() < EXACT:
-        return numbers.astype(np.int64)
-    return y.astype(object)
+    is_number = y.str.fullmatch(WHOLE).all() and numbers.abs().max() < EXACT
+    same = y.groupby(numbers).unique()
+    for words in same[same.map(len) > 1]:
+        end = "one class" if is_number else "different classes; write them alike to join them"
+        notes.append(f"label: {' and '.join(map(repr, words))} are one number and {end}")
+    return numbers.astype(np.int64) if is_number else y.astype(object)
 
 
 # ------------------------------------------------------------------ numbers as they are written
@@ -381,7 +430,8 @@ class _Cells:
         is_plain = (~np.isnan(values) | self.gaps).all(axis=0)
         seen = set(self.text[:20, np.flatnonzero(is_plain)[:100]].ravel())
         seen.update(self.text[:2000, ~is_plain].ravel())
-        self.form = _form(seen, sep, decimal, thousands, notes)
+        grouped = {mark: self._grouped(mark, seen) for mark in ".,"}
+        self.form = _form(seen, grouped, sep, decimal, thousands, notes)
         if self.form != _Form():
             values = self.form.read(text).reshape(raw.shape)
             is_plain = (~np.isnan(values) | self.gaps).all(axis=0)
@@ -390,6 +440,35 @@ class _Cells:
         with np.errstate(invalid="ignore"):
             is_whole = (self.values == np.rint(self.values)) | self.gaps
         self.may_be_whole = is_whole.all(axis=0)
+
+    def _grouped(self, mark, seen):
+        """Return columns that seem to have a mark between thousands, with two cells of each: all
+        cells with the mark have three digits behind it, and all others are below 1000. Add cells
+        that tell what the mark is.
+        """
+        grouped = []
+        for name, place in self.place.items():
+            cells = self.text[~self.gaps[:, place], place]
+            if mark not in "".join(cells):
+                continue
+            marked = [cell for cell in cells if mark in cell]
+            decimal = (cell for cell in _numbers(marked) if not _GROUPED[mark].fullmatch(cell))
+            clear = next(decimal, None) or next(_numbers(marked), "")
+            seen.add(clear)
+            if not _GROUPED[mark].fullmatch(clear):
+                continue
+            others = list(_numbers(cell for cell in cells if mark not in cell))
+            if others and len(max(others, key=len)) <= 3:
+                grouped.append(f"{name} ({clear}, {others[0]})")
+        return grouped
+
+
+def _numbers(cells):
+    """Yield the numbers in cells that hold one, without sign and unit."""
+    for cell in cells:
+        match = _CELL.match(cell.replace("\u2212", "-"))
+        if match:
+            yield match[3].lstrip("+-")
 
 
 def _plain(text, gaps):
@@ -402,46 +481,78 @@ def _plain(text, gaps):
     return pd.to_numeric(pd.Series(text), errors="coerce").to_numpy(float)
 
 
-def _form(seen, sep, decimal, thousands, notes):
-    """Return the marks in numbers, those given or those that explain most texts."""
-    parts = (re.match(_CELL, text.replace("\u2212", "-")) for text in seen)
-    seen = [match[3].lstrip("+-") for match in parts if match]
-
-    def count(pattern):
-        return sum(re.fullmatch(pattern, value) is not None for value in seen)
-
-    unclear = {mark: count(rf"[1-9]\d{{0,2}}{re.escape(mark)}\d{{3}}") for mark in ".,"}
-    certain = {mark: count(rf"[1-9]\d{{0,2}}([{mark}]\d{{2,3}})+[{mark}]\d{{3}}") for mark in ".,"}
-    decimals = {
-        mark: count(rf"(\d*[{mark}]\d+|\d{{1,3}}([{other}]\d{{2,3}})+[{mark}]\d+)") - unclear[mark]
-        for mark, other in (".,", ",.")
-    }
-    grouped = {
-        mark: count(rf"\d{{1,3}}({re.escape(mark)}\d{{2,3}})*{re.escape(mark)}\d{{3}}([.,]\d+)?")
+def _form(seen, grouped, sep, decimal, thousands, notes):
+    """Return the marks in numbers, those given or those that explain most texts; `grouped` holds
+    columns that seem to have a mark between thousands.
+    """
+    seen = list(_numbers(seen))
+    between = {
+        mark: _count(
+            seen, rf"\d{{1,3}}({re.escape(mark)}\d{{2,3}})*{re.escape(mark)}\d{{3}}([.,]\d+)?"
+        )
         for mark in f".,{_BETWEEN}"
     }
+    is_given = bool(decimal)
+    if not decimal and thousands in (".", ","):
+        decimal = "," if thousands == "." else "."
     if not decimal:
-        is_comma = decimals[","] > decimals["."]
-        if not any(decimals.values()) and unclear[","] and not unclear["."]:
-            is_comma = sep != ","
-        if certain["."] != certain[","] and not any(decimals.values()):
-            is_comma = certain["."] > certain[","]
-        decimal = "," if is_comma else "."
-        if is_comma:
-            notes.append("decimal: numbers have a decimal comma")
+        decimal = _decimal_mark(seen, grouped, sep, notes)
     if not thousands:
-        marks = [mark for mark in grouped if mark != decimal and grouped[mark]]
-        thousands = max(marks, key=grouped.__getitem__, default="")
-        if thousands:
+        marks = [mark for mark in between if mark != decimal and between[mark]]
+        thousands = max(marks, key=between.__getitem__, default="")
+        if thousands and not any(note.startswith("thousands:") for note in notes):
             notes.append(f"thousands: numbers have {thousands!r} between thousands")
     if decimal == thousands:
         raise ValueError(f"decimal: it must differ from thousands, and both are {decimal!r}")
+    if not is_given and grouped.get(decimal):
+        notes.append(
+            f"decimal: {decimal!r} is read as the decimal mark, but seems to stand between "
+            f"thousands in {_named(grouped[decimal])}; if it does, set thousands to {decimal}"
+        )
     return _Form(decimal, thousands)
+
+
+def _count(seen, pattern):
+    return sum(re.fullmatch(pattern, value) is not None for value in seen)
+
+
+def _decimal_mark(seen, grouped, sep, notes):
+    """Return the decimal mark that explains most texts."""
+    unclear = {mark: _count(seen, rf"[1-9]\d{{0,2}}{re.escape(mark)}\d{{3}}") for mark in ".,"}
+    certain = {
+        mark: _count(seen, rf"[1-9]\d{{0,2}}([{mark}]\d{{2,3}})+[{mark}]\d{{3}}") for mark in ".,"
+    }
+    decimals = {
+        mark: _count(seen, rf"(\d*[{mark}]\d+|\d{{1,3}}([{other}]\d{{2,3}})+[{mark}]\d+)")
+        - unclear[mark]
+        for mark, other in (".,", ",.")
+    }
+    for mark, other in (".,", ",."):
+        if grouped[mark] and not decimals[mark] and not (mark == "." and sep == ","):
+            notes.append(
+                f"thousands: {mark!r} is read as the mark between thousands, as in "
+                f"{_named(grouped[mark])}; if it is the decimal mark, set decimal to {mark}"
+            )
+            return other
+    is_comma = decimals[","] > decimals["."]
+    if not any(decimals.values()) and unclear[","] and not unclear["."]:
+        is_comma = sep != ","
+    if certain["."] != certain[","] and not any(decimals.values()):
+        is_comma = certain["."] > certain[","]
+    if is_comma:
+        notes.append("decimal: numbers have a decimal comma")
+    elif sep != "," and unclear["."] and not decimals["."] and not certain[","]:
+        example = next(value for value in seen if _GROUPED["."].fullmatch(value))
+        notes.append(
+            f"decimal: {example} is read with a decimal point; set thousands to . if it has a "
+            "point between thousands"
+        )
+    return "," if is_comma else "."
 
 
 def _without_units(cells):
     """Return cells without the one unit that most of them have, and it; (12) becomes -12."""
-    parts = cells.str.replace("\u2212", "-").str.extract(_CELL).fillna("")
+    parts = cells.str.replace("\u2212", "-").str.extract(_CELL.pattern).fillna("")
     lead, sign, number, unit, end = (parts[place] for place in range(5))
     units = sign + unit.str.strip()
     counts = units[units != ""].value_counts()
@@ -469,6 +580,7 @@ class _Columns:
         self.words = {}
         self.strays = {}
         self.among_numbers = {}
+        self.bare = {}  # columns written in digits alone, and whether 0 begins some of them
         self.left = {"columns without a value": [], "numbers of the rows": []}
         self.left |= {"names of rows": [], "dates": [], "words that differ in every row": []}
         self.read = {"true and false are read as 1 and 0": []}
@@ -507,8 +619,10 @@ class _Columns:
             kind = "columns without a value"
         if kind:
             self.left[kind].append(name)
-        else:
-            self.numbers[name] = values
+            return
+        self.numbers[name] = values
+        if is_whole:
+            self.bare[name] = False
 
     def _add_text(self, name, place):
         """Put a column of text where it belongs."""
@@ -519,11 +633,14 @@ class _Columns:
             self._add_dates(name, pd.to_datetime(pd.Series(text), format="%Y%m%d", errors="coerce"))
         elif self.cells.is_plain[place]:
             values = self.cells.values[:, place]
-            kind = self._kind_of_ids(name, values) if self.cells.may_be_whole[place] else ""
-            if kind and all(map(str.isdecimal, text[~gaps])):
+            is_bare = self.cells.may_be_whole[place] and all(map(str.isdecimal, text[~gaps]))
+            kind = self._kind_of_ids(name, values) if is_bare else ""
+            if kind:
                 self.left[kind].append(name)
-            else:
-                self.numbers[name] = values
+                return
+            self.numbers[name] = values
+            if is_bare:
+                self.bare[name] = any(map(_CODE.fullmatch, text[~gaps]))
         elif gaps.all():
             self.left["columns without a value"].append(name)
         else:
@@ -652,8 +769,9 @@ class _Columns:
             if text.nunique() <= MOST_VALUES or name in self.kept
         }
 
-    def rows(self, words, gaps, unlabelled, notes):
+    def rows(self, words, gaps, y, notes):
         """Return a frame of numbers, and which rows are used."""
+        unlabelled = y.isna()
         numbers = np.array(list(self.numbers.values())).reshape(-1, self.size).T
         encoded = self._encoded() if words == "encode" else {}
         X = pd.DataFrame(numbers, columns=list(self.numbers)).assign(**encoded)
@@ -682,11 +800,46 @@ class _Columns:
                 f"left out, columns with more than {MOST_VALUES} words: {many}; join "
                 "words in the file, or name them in keep to encode them all the same"
             )
+        notes += _suspects(X, y[~incomplete], self.kept, self.bare)
         if encoded:
             several = ", ".join(f"{name} ({X[name].nunique()})" for name in encoded)
             notes.append(f"words: {several}")
             X = pd.get_dummies(X, columns=list(encoded), dtype=float)
         return X, ~incomplete
+
+
+def _suspects(X, y, kept, bare):
+    """Return notes on columns that tell the label, that are equal, or that may be names."""
+    classes = pd.factorize(y)[0]
+    tell, names, equal = [], [], {}
+    for name, column in X.items():
+        is_number = pd.api.types.is_numeric_dtype(column)
+        values = column.to_numpy(float) + 0.0 if is_number else pd.factorize(column)[0]
+        order = np.argsort(values, kind="stable")
+        is_new = np.diff(values[order]) != 0.0
+        n_values = 1 + is_new.sum()
+        if n_values == 1:
+            continue
+        equal.setdefault((is_number, values.tobytes()), []).append(name)
+        if 2 * n_values <= len(values) and not np.diff(classes[order])[~is_new].any():
+            tell.append(name)
+        if name in bare and name not in kept and (bare[name] or n_values == len(values)):
+            names.append(name)
+    notes = []
+    if tell:
+        notes.append(
+            f"rows with the same value have the same label in these columns: {_named(tell)}; if "
+            "they are copies or codes of the label, name them in drop"
+        )
+    twins = [" = ".join(map(str, group)) for group in equal.values() if len(group) > 1]
+    if twins:
+        notes.append(f"these columns are equal: {_named(twins)}; name all but one of them in drop")
+    if names:
+        notes.append(
+            "whole numbers that all differ or begin with 0 are used as quantities: "
+            f"{_named(names)}; if they are names or codes, name them in drop"
+        )
+    return notes
 
 
 def _without_constants(X, kept, notes):

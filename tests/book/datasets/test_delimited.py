@@ -47,6 +47,28 @@ def test_a_title_above_the_names_and_a_line_of_excel(tmp_path):
     assert list(read(tmp_path, "sep=;\n" + text)[0]) == list(WINE)
 
 
+def test_titles_filled_up_with_separators(tmp_path):
+    """As a spreadsheet writes them."""
+    text = WINE.to_csv(sep=";", decimal=",", index=False)
+    fill = ";" * (WINE.shape[1] - 1)
+    frame, notes = read(tmp_path, f"Wines of 1991{fill}\n{fill}\nAll of them{fill}\n{text}")
+    assert list(frame) == list(WINE) and len(frame) == 178
+    assert "left out, 2 lines above the one that names the columns" in notes
+    assert list(read(tmp_path, ";kind\n1,5;x\n2,5;y\n")[0])[1] == "kind"
+
+
+@pytest.mark.parametrize("sep", [";", "blanks"])
+def test_rows_are_numbered_as_in_a_spreadsheet(tmp_path, sep):
+    """Blank lines count, and a line break within a value does not."""
+    mark = " " if sep == "blanks" else sep
+    value = "1" if sep == "blanks" else '"1\n2"'
+    lines = ["title", "", "a b kind", f"{value} 2 x", "", "3 4 y"]
+    frame, _ = read(tmp_path, "\n".join(line.replace(" ", mark) for line in lines), sep=sep)
+    assert list(frame.index) == [4, 6] and list(frame["kind"]) == ["x", "y"]
+    with pytest.raises(ValueError, match="row 6 has 4 values"):
+        read(tmp_path, "\n".join([*lines[:-1], "3 4 y z"]).replace(" ", mark), sep=sep)
+
+
 def test_blanks_in_values_stand_between_none(tmp_path):
     frame, _ = read(tmp_path, "the name,kind of,wine made\n" + "red one,a b,in May\n" * 9)
     assert list(frame) == ["the name", "kind of", "wine made"] and frame.iloc[0, 1] == "a b"

@@ -58,10 +58,34 @@ def test_labels_of_numbers_and_capitals():
     )
 
 
+def test_labels_that_are_one_number():
+    """2 and 2.0 are one class; 01 may be a code, and 1.000 a thousand."""
+    assert (
+        "label: '2' and '2.0' are one number and one class"
+        in told(GOOD.assign(kind=["2", "2.0", "9", "9"] * 20))[1]
+    )
+    found, notes = told(GOOD.assign(kind=["01", "1", "02", "02"] * 20))
+    assert sorted(set(found.y)) == ["01", "02", "1"]
+    assert "label: '01' and '1' are one number and different classes; write them alike" in notes
+    assert set(told(GOOD.assign(kind=["1.000", "2.000"] * 40))[0].y) == {"1.000", "2.000"}
+
+
 def test_classes_of_one_row_are_left_out():
     found, notes = told(GOOD.assign(kind=["z"] + ["x", "y"] * 39 + ["w"]))
     assert len(found.y) == 78 and "left out, classes of one row: 'z', 'w'; join them" in notes
     np.testing.assert_array_equal(found.X, FEATURES[1:-1])
+    assert list(found.rows) == list(range(1, 79))
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_rows_keep_the_names_that_the_frame_gives_them(first):
+    """Also those behind a row that is left out."""
+    table = GOOD.set_axis(range(first, first + 80))
+    table.loc[[first + 3, first + 70], ["b", "kind"]] = np.nan
+    found, _ = told(table, gaps="drop")
+    assert len(found.X) == 78
+    np.testing.assert_array_equal(table.loc[found.rows, list("abcd")], found.X)
+    assert list(table.loc[found.rows, "kind"]) == list(found.y)
 
 
 def test_uneven_classes():
@@ -147,6 +171,39 @@ def test_three_digits_behind_a_comma():
         told(table, decimal=",", thousands=",")
 
 
+@pytest.mark.parametrize("unit", ["", " \u20ac"])
+@pytest.mark.parametrize(("mark", "sep"), [(".", ";"), (".", "\t"), (",", ";"), (",", ",")])
+def test_groups_of_three_digits_beside_small_whole_numbers(mark, sep, unit):
+    """All cells with a point have three digits behind it, and all others are below 1000: it stands
+    between thousands, though no column has a decimal comma.
+    """
+    values = RNG.integers(200, 5000, 80)
+    table = GOOD[["kind"]].assign(
+        n=[f"{value:,}{unit}".replace(",", mark) for value in values], age=np.arange(80) // 3
+    )
+    found, notes = told(table, sep=sep)
+    np.testing.assert_array_equal(found.X[:, 0], values)
+    assert f"thousands: '{mark}' is read as the mark between thousands, as in n (" in notes
+    assert f"set decimal to {mark}" in notes
+    assert told(table, sep=sep, decimal=mark)[0].X[:, 0].min() < 10.0
+    given, notes = told(table, sep=sep, thousands=mark)
+    np.testing.assert_array_equal(given.X, found.X)
+    assert "thousands" not in notes
+
+
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_a_point_that_seems_to_stand_between_thousands_is_told(sep):
+    """Where another column has decimal points, or commas stand between values."""
+    table = GOOD[["kind"]].assign(n=["4.282", "396"] * 40, share=np.arange(80) / 100)
+    found, notes = told(table, sep=sep)
+    assert set(found.X[:, 0]) == {4.282, 396.0}
+    assert "seems to stand between thousands in n (4.282, 396); if it does, set thousands" in notes
+    assert told(table, sep=sep, decimal=".")[1] == ""
+    every, notes = told(GOOD[["kind"]].assign(n=["4.282", "1.396"] * 40), sep=sep)
+    assert set(every.X[:, 0]) == {4.282, 1.396}
+    assert ("is read with a decimal point; set thousands to ." in notes) == (sep == ";")
+
+
 def test_true_false_and_marks_of_gaps():
     table = GOOD.assign(t=["True", "FALSE"] * 40, n=["-999", "1.5", "2", "NA"] * 20)
     found, notes = told(table, missing="-999", gaps="drop")
@@ -204,6 +261,8 @@ def test_many_classes_that_are_numbers_are_told():
     table = GOOD.assign(kind=np.arange(80) % 40)
     assert "has 40 classes, all of them numbers; if it is a quantity, cut it" in told(table)[1]
     assert "quantity" not in told(GOOD.assign(kind=np.arange(80) % 10))[1]
+    prices = GOOD.assign(kind=["3.000,00 \u20ac", "500,00 \u20ac"] * 40)
+    assert "holds numbers such as '3.000,00 \u20ac', and each of its 2 values" in told(prices)[1]
 
 
 def test_a_wide_table_costs_no_more_than_its_values():
@@ -233,6 +292,35 @@ def test_a_wide_table_costs_no_more_than_its_values():
 
 
 # ------------------------------------------------------------------ other columns
+
+
+def test_columns_that_tell_the_label_or_are_equal():
+    codes = (GOOD["kind"] == "y").astype(int)
+    table = GOOD.assign(code=codes, again=GOOD["kind"], copied=GOOD["b"], word=["p", "q"] * 40)
+    _, notes = told(table, words="encode")
+    assert "same label in these columns: code, again; if they are copies" in notes
+    assert "these columns are equal: b = copied; name all but one of them in drop" in notes
+    assert told(GOOD.assign(code=np.where(np.arange(80) == 5, 1, codes)))[1] == ""
+
+
+def test_whole_numbers_that_may_be_names():
+    """Customer numbers in any order or with gaps between them, and postal codes."""
+    numbers = {"KdNr": RNG.permutation(80) + 10_001, "order": np.cumsum(np.arange(80) % 3 + 1)}
+    table = GOOD.assign(**numbers, zip=["01067", "99998"] * 40, age=np.arange(80) % 40)
+    found, notes = told(table)
+    assert found.names == [*"abcd", "KdNr", "order", "zip", "age"]
+    assert "are used as quantities: KdNr, order, zip; if they are names or codes, name" in notes
+    assert told(table, keep="KdNr,order,zip")[1] == ""
+    assert found.size == "80 rows, 8 features: a, b, c, d, KdNr, order, zip, age"
+
+
+def test_names_with_commas():
+    table = GOOD.set_axis(["net, gross", "net", "c", "x, y,z", "kind"], axis=1)
+    assert told(table, drop="net, gross")[0].names == ["net", "c", "x, y,z"]
+    assert told(table, drop="c,x, y,z,net, gross")[0].names == ["net"]
+    assert told(table, drop="net")[0].names == ["net, gross", "c", "x, y,z"]
+    same = table.assign(**{"net, gross": 7})
+    assert told(same, keep="net, gross")[0].names[0] == "net, gross"
 
 
 def test_what_is_no_feature_is_left_out_and_kept_when_asked():
@@ -384,6 +472,11 @@ def test_columns_with_one_name():
         ),
         (
             GOOD.assign(kind=np.arange(80) % 40 + 0.5, a=["x", "y"] * 40),
+            {},
+            "label: 'kind' has 40 values in 80 rows, so it is a quantity",
+        ),
+        (
+            GOOD.assign(kind=[f"{i % 40},5 \u20ac" for i in range(80)]),
             {},
             "label: 'kind' has 40 values in 80 rows, so it is a quantity",
         ),

@@ -55,8 +55,9 @@ def read_any(file, *, sep: str = "", encoding: str = ""):
     Returns
     -------
     frame : pandas.DataFrame
-        Of text, as it is written in the file. ``attrs["sep"]`` is the separator, and
-        ``attrs["notes"]`` what is said of the encoding. A .parquet file has its own types.
+        Of text, as it is written in the file. Its index numbers the rows as a spreadsheet does: 1
+        is the first line of the file. ``attrs["sep"]`` is the separator, and ``attrs["notes"]``
+        what is said of the encoding. A .parquet file has its own types and index.
     notes : list of str
 
     Raises
@@ -84,8 +85,8 @@ def read_any(file, *, sep: str = "", encoding: str = ""):
                 raise ValueError(f"file: {path.name} is {what}, not a table; save it as CSV")
         if not text.strip():
             raise ValueError(f"file: {path.name} is empty")
-        rows, sep, said = _parted(text, path, sep)
-        frame, named = _framed(rows, path)
+        rows, numbers, sep, said = _parted(text, path, sep)
+        frame, named = _framed(rows, numbers, path)
     frame.attrs.update(sep=sep, notes=notes)
     return frame, [*notes, *said, *named]
 
@@ -148,18 +149,26 @@ def _decoded(raw, path, encoding):
 
 
 def _rows(text, sep):
-    """Return the values of each line with a value, as lists of text."""
+    """Return the values of each line with a value, as lists of text, and numbers of these lines; a
+    line break within quotation marks begins no line.
+    """
     if sep == BLANKS:
-        return [line.split() for line in text.splitlines() if line.strip()]
-    blank = re.search(rf'{re.escape(sep)} +"', text) is not None
-    lines = csv.reader(
-        io.StringIO(text, newline=""), delimiter=sep, skipinitialspace=blank, strict=True
-    )
-    return [row for row in lines if any(value.strip() for value in row)]
+        lines = map(str.split, text.splitlines())
+    else:
+        blank = re.search(rf'{re.escape(sep)} +"', text) is not None
+        lines = csv.reader(
+            io.StringIO(text, newline=""), delimiter=sep, skipinitialspace=blank, strict=True
+        )
+    rows, numbers = [], []
+    for number, row in enumerate(lines, start=1):
+        if any(value.strip() for value in row):
+            rows.append(row)
+            numbers.append(number)
+    return rows, numbers
 
 
 def _parted(text, path, sep):
-    """Return rows, separator and notes."""
+    """Return rows, their numbers, the separator and notes."""
     first = re.match(r"sep=(.)\r?\n", text)  # a line that Excel writes
     if first:
         text = text[first.end() :]
@@ -170,7 +179,7 @@ def _parted(text, path, sep):
     sample = "\n".join(lines[: max(10, SAMPLE_SIZE // max(map(len, lines)))])
     found = given or max(SEPARATORS, key=lambda each: _fit(sample, each))
     try:
-        rows = _rows(text, found)
+        rows, numbers = _rows(text, found)
     except csv.Error as error:
         where = "a quotation mark opens a value and none closes it"
         if "limit" not in str(error) and "end of data" not in str(error):
@@ -180,8 +189,8 @@ def _parted(text, path, sep):
             "of them twice"
         ) from None
     if given is not None or found == ",":
-        return rows, found, []
-    return rows, found, [f"sep: the values have {SEPARATORS[found]} between them"]
+        return rows, numbers, found, []
+    return rows, numbers, found, [f"sep: the values have {SEPARATORS[found]} between them"]
 
 
 def _fit(sample, sep):
@@ -190,7 +199,7 @@ def _fit(sample, sep):
     decimal commas), whether it is no blank, and that number of values.
     """
     try:
-        rows = _rows(sample, sep)
+        rows = _rows(sample, sep)[0]
     except csv.Error:
         # a quotation mark in a line that the sample cuts
         rows = [line.split(sep) for line in sample.splitlines() if line.strip()]
@@ -206,7 +215,8 @@ def _layout(rows):
     sizes = Counter(len(row) for row in rows[1 : SAMPLE + 1]) or Counter([len(rows[0])])
     width = max(sizes, key=lambda size: (sizes[size], size == len(rows[0]), size))
     for top, row in enumerate(rows[:HEADINGS]):
-        if len(_trimmed(row, width)) in (width - 1, width) and len(row) > 1:
+        is_title = width > 2 and sum(map(bool, map(str.strip, row))) == 1
+        if len(_trimmed(row, width)) in (width - 1, width) and len(row) > 1 and not is_title:
             return top, width
     return 0, width
 
@@ -241,7 +251,7 @@ def _votes(header, body):
     return alike, words, unlike
 
 
-def _framed(rows, path):
+def _framed(rows, numbers, path):
     """Return a frame of rows of text, and notes."""
     top, width = _layout(rows)
     notes = []
@@ -270,7 +280,8 @@ def _framed(rows, path):
             f"the names {shown} look like the values below them; if their line is a row, put a "
             "line of names above it"
         )
-    for number, row in enumerate(body, start=top + 2):
+    numbers = numbers[top + 1 :]
+    for number, row in zip(numbers, body, strict=True):
         if len(row) > len(header):
             raise ValueError(
                 f"file: {path.name} is no table: row {number} has {len(row)} values and the row of "
@@ -287,6 +298,7 @@ def _framed(rows, path):
         np.array([row + [""] * (len(header) - len(row)) for row in body], dtype=object).reshape(
             -1, len(header)
         ),
+        index=numbers,
         columns=[name or f"Unnamed: {place}" for place, name in enumerate(header)],
         dtype=object,
     )
