@@ -243,6 +243,22 @@ def test_gammas_of_a_linear_machine():
         SafeSVCCV(gammas=gammas).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("gammas", "error", "text"),
+    [
+        ([0.1, 1.0, 0.1], ValueError, "gammas must hold each value once, holds 0.1 twice"),
+        (["scale", 0.1], TypeError, r"found a name: .* write 1 / \(X.shape\[1\] \* X.var\(\)\)"),
+        ("auto", TypeError, r"found a name: .* for 'auto' 1 / X.shape\[1\]"),
+        ({"gamma": [0.1]}, TypeError, r"got dict: write gammas=\[...\]"),
+        ([0.1, None], TypeError, "gammas must hold real numbers"),
+    ],
+)
+def test_gammas_that_are_refused(gammas, error, text):
+    X, y = made(0)
+    with pytest.raises(error, match=text):
+        SafeSVCCV(SafeSVC(kernel="rbf"), gammas=gammas).fit(X, y)
+
+
 # ------------------------------------------------------------------ data of all kinds
 
 
@@ -321,7 +337,8 @@ def test_in_a_pipeline():
     [
         ({"Cs": 1}, ValueError, "Cs must stand for at least 2 values, got 1"),
         ({"Cs": 0.5}, TypeError, "for one value use SafeSVC"),
-        ({"Cs": [1.0, 0.1, 1.0]}, ValueError, "Cs must be strictly increasing"),
+        ({"Cs": [1.0, 0.1, 1.0]}, ValueError, "Cs must hold each value once, holds 1 twice"),
+        ({"Cs": {"C": [1.0, 0.1]}}, TypeError, r"got dict: write Cs=\[...\]"),
         ({"cv": StratifiedKFold(300)}, ValueError, "n_splits=300"),
         ({"cv": []}, ValueError, "cv must make at least one split, got none"),
         ({"cv": [([0, 1, 200], [3])]}, ValueError, "cv must hold numbers of the 150 rows: .*200"),

@@ -75,6 +75,16 @@ def test_the_choice_is_that_of_the_finished_part(
     np.testing.assert_array_equal(model.best_estimator_.coef_, SafeSVC(model.C_).fit(X, y).coef_)
 
 
+def test_a_search_over_gammas_says_how_many_it_tried(monkeypatch, points):
+    interrupt(monkeypatch, paths._Walk, "step", 20)
+    search = SafeSVCCV(SafeSVC(kernel="rbf"), CS, gammas=[0.1, 1.0, 10.0], cv=3)
+    with pytest.warns(RuntimeWarning) as seen:
+        search.fit(*points)
+    text = "5 of 15 values (5 of 5 C, 1 of 3 gamma) in 3 of 3 folds"
+    assert [str(w.message).split(" is the best of ")[1] for w in seen] == [text]
+    assert seen[0].filename == __file__ and search.gamma_ == 0.1
+
+
 @pytest.mark.parametrize("where", ["folds", "refit"])
 def test_nothing_usable_leaves_the_search_of_before(monkeypatch, points, where):
     """Neither a value in all folds nor a fold with all values; or all of them, and no last fit."""

@@ -29,6 +29,8 @@ from safescreen import SafeSVC, screen_fitted
         (ss.SafeSVCCV, "kernel", "SafeSVCCV(SafeSVC(kernel=...))"),
         (ss.SafeSVCCV, "C", "give its values as Cs"),
         (ss.SafeSVCCV, "gama", "take 'gammas'"),
+        (ss.SafeSVCCV, "return_train_score", "it is not there, as held-out rows alone are scored"),
+        (ss.TripletMetricCV, "pre_dispatch", "it is not there: leave it out"),
         (ss.TripletMetricCV, "k", "TripletMetricCV(TripletMetric(k=...))"),
         (ss.TripletMetric, "n_neighbor", "take 'n_neighbors'"),
         (ss.HDSL, "scales", "take 'scale'"),

@@ -6,7 +6,6 @@ fold is one path. Scores and choice are the same as in
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from time import perf_counter
@@ -27,12 +26,19 @@ from sklearn.utils.validation import check_is_fitted
 from safescreen._checks import NO_NUMBERS, check_count
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
+from safescreen._warnings import warn
 from safescreen.estimators._atomic import atomic
 from safescreen.estimators._data import naming
 from safescreen.estimators._folds import UNKNOWN, Fold, Judge, Trial, is_best, missed
 from safescreen.estimators._grid import tabulated
 from safescreen.estimators._parameters import Estimator
 from safescreen.estimators._training import collect, quiet
+
+ABSENT = {
+    "return_train_score": "it is not there, as held-out rows alone are scored; GridSearchCV has it",
+    "pre_dispatch": "it is not there: leave it out",
+}
+"""Keywords of scikit-learn's search that are absent here, and what to do instead."""
 
 
 class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
@@ -51,6 +57,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     @classmethod
     def _instead(cls, name):
+        if name in ABSENT:
+            return ABSENT[name]
         if name == cls.chosen:
             return f"give its values as {name}s"
         kind = cls.prototype.__name__
@@ -180,7 +188,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         is_complete = self._validate(model, data, splits, judge, n_cells, table)
         compared = ""
         if not is_complete:
-            table, compared = finished(table, judge)
+            table, compared = finished(table, judge, candidates)
         type(self)._warn(model, [trial.short for trial in table.flat if trial.short], X)
 
         search = tabulated(table, candidates, self.refit, self.error_score, is_complete)
@@ -208,7 +216,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
             named = [f"{name}={value:.6g}" for name, value in candidates[best or 0].items()]
             chosen = "" if best is None else f"{', '.join(named)} is the best of "
             text = f"cross-validation interrupted: {chosen}{compared}"
-            warnings.warn(text, RuntimeWarning, stacklevel=4)
+            warn(text, RuntimeWarning)
         for known in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
@@ -336,8 +344,9 @@ def checked_splits(splits: Iterable, n: int) -> list[tuple]:
     return checked
 
 
-def finished(table: np.ndarray, judge: Judge) -> tuple[np.ndarray, str]:
-    """Return the trials of a table that are compared after Ctrl-C, and a text about them.
+def finished(table: np.ndarray, judge: Judge, candidates: list[dict]) -> tuple[np.ndarray, str]:
+    """Return the trials of a table that are compared after Ctrl-C, and a text about them. If
+    candidates differ in several parameters, the text says how many values of each are compared.
 
     Either the values with a trial in every fold are compared on all folds, or all values are
     compared on the finished folds, whichever comparison has more trials. If neither is possible, a
@@ -356,7 +365,23 @@ def finished(table: np.ndarray, judge: Judge) -> tuple[np.ndarray, str]:
     missing = Trial(judge.like(table[known][0].test_scores, np.nan), np.nan, np.nan)
     for place in np.argwhere(~known):
         table[*place] = missing
-    return table, f"{n_whole_values} of {n_values} values in {n_folds} of {n_folds} folds"
+    compared = [candidates[place] for place in np.flatnonzero(known.all(axis=0))]
+    values = f"{n_whole_values} of {n_values} values{_by_name(compared, candidates)}"
+    return table, f"{values} in {n_folds} of {n_folds} folds"
+
+
+def _by_name(compared, candidates):
+    """Return a text that says how many values of each parameter are compared. It is empty if the
+    candidates have one parameter only.
+    """
+    if len(candidates[0]) == 1:
+        return ""
+    counts = []
+    for name in candidates[0]:
+        tried = {its[name] for its in compared}
+        every = {its[name] for its in candidates}
+        counts.append(f"{len(tried)} of {len(every)} {name}")
+    return f" ({', '.join(counts)})"
 
 
 def several(scoring: Any, model: Any) -> dict[str, Any]:

@@ -42,8 +42,9 @@ def check_values(values, name, spaced, single, *, falling=False):
     between the two numbers `spaced`.
     """
     if as_array(values, name).ndim:
-        values = np.sort(check_vector(values, np.size(values), name))
-        return check_grid(values[::-1] if falling else values, name, falling=falling)
+        return sorted_grid(values, name, falling=falling)
+    if isinstance(values, dict):
+        raise TypeError(f"{name} must be an int or an array, got dict: write {name}=[...]")
     if isinstance(values, NO_NUMBERS) or not isinstance(values, numbers.Integral):
         raise TypeError(
             f"{name} must be an int or an array, got {type(values).__name__}: for one value "
@@ -54,6 +55,17 @@ def check_values(values, name, spaced, single, *, falling=False):
             f"{name} must stand for at least 2 values, got {values}: for one value use {single}"
         )
     return np.geomspace(*spaced, check_count(values, name))
+
+
+def sorted_grid(values, name, *, falling=False):
+    """Return positive numbers in increasing order, or with `falling` in decreasing order. An error
+    says which value `values` holds twice.
+    """
+    values = np.sort(check_vector(values, np.size(values), name))
+    repeated = values[1:][np.diff(values) == 0.0]
+    if repeated.size:
+        raise ValueError(f"{name} must hold each value once, holds {repeated[0]:g} twice")
+    return check_grid(values[::-1] if falling else values, name, falling=falling)
 
 
 def read(model, X, *y, reset=False, min_features=1):

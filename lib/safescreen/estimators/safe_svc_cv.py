@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import check_grid
+from safescreen._checks import as_array
 from safescreen.estimators._cross_validation import CrossValidation, delegated
-from safescreen.estimators._data import check_values, kept
+from safescreen.estimators._data import check_values, kept, sorted_grid
 from safescreen.estimators._features import Features, SharedFeatures, coefficient
 from safescreen.estimators._folds import Fold, Proof, Votes, counted
 from safescreen.estimators._keywords import are_pairs
@@ -185,7 +185,7 @@ class SafeSVCCV(CrossValidation):
                 raise ValueError(
                     f"gammas are for the kernels 'rbf' and 'poly', got kernel={model.kernel!r}"
                 )
-            self.gammas_ = check_grid(np.sort(np.atleast_1d(self.gammas)), "gammas")
+            self.gammas_ = check_gammas(self.gammas)
             gammas = self.gammas_.tolist()
             candidates = [{**its, "gamma": gamma} for its in candidates for gamma in gammas]
         return candidates, lambda best: model.set_params(**candidates[best])._fit(*data)
@@ -214,6 +214,21 @@ class SafeSVCCV(CrossValidation):
             folds = (_MachineFold(own, data, split, features, proof, free) for split in splits)
             yield places + number, self.Cs_, folds
             features = None  # free its memory before the next kernel matrix
+
+
+def check_gammas(values):
+    """Return the values of gamma in increasing order. The error for a name or a dict says what to
+    write.
+    """
+    if isinstance(values, dict):
+        raise TypeError("gammas must be an array, got dict: write gammas=[...]")
+    values = np.atleast_1d(as_array(values, "gammas"))
+    if values.dtype.kind == "U":
+        raise TypeError(
+            "gammas must hold numbers, found a name: for 'scale' write "
+            "1 / (X.shape[1] * X.var()), and for 'auto' 1 / X.shape[1]"
+        )
+    return sorted_grid(values, "gammas")
 
 
 def _is_scaled(model):
