@@ -87,8 +87,8 @@ class SafeSVC(ClassifierMixin, Estimator):
         training points with each other, or of new points with the training points. With "rbf" dense
         points are centred first, which changes no distance and makes rounding errors smaller.
     gamma : float > 0 or {"scale", "auto"}
-        Coefficient of the kernels "rbf" and "poly". "scale" stands for ``1/(d Var(X))``, "auto" for
-        ``1/d``.
+        Coefficient of the kernels "rbf" and "poly". "scale" stands for ``1/(d Var(X))``, where X
+        has the samples of positive weight, and "auto" for ``1/d``.
     degree : int
         Degree of the polynomial kernel.
     coef0 : float >= 0
@@ -136,8 +136,10 @@ class SafeSVC(ClassifierMixin, Estimator):
         Start from the solution of the last ``fit`` if the number of samples is the same, for
         instance with another C.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, at each iteration. A true
-        return value ends the solve of the current problem.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, each time the solver has a new
+        point and its gap. That may be once in a fit: with a kernel an iteration is a whole working
+        set, and without one many iterations may pass between two points. A true return value ends
+        the solve of the current problem.
     verbose : bool
         Show a progress bar on a terminal.
     n_jobs : int, optional
@@ -332,7 +334,9 @@ class SafeSVC(ClassifierMixin, Estimator):
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Factors of C. Samples of weight 0 or less are left out, as in SVC.
+            Factors of C. Samples of weight 0 or less are left out, as in SVC. ``gamma="scale"``
+            does not count them either, and SVC counts them. With a kernel
+            ``class_weight="balanced"`` counts them, as in SVC.
 
         Returns
         -------

@@ -35,10 +35,11 @@ class SafeSVCCV(CrossValidation):
     which each solution is the start for the next C and screens samples for it.
 
     Scores and choice are the same as in ``GridSearchCV(SafeSVC(...), {"C": Cs})``, up to
-    differences that `tol` allows. With `gammas` the coefficient of the kernel is chosen together
-    with C. The kernel matrix for a gamma is computed once, for all folds, and kept for up to 10,000
-    dense points. If the score is the accuracy, the solutions also prove bounds of the scores of the
-    exact solutions, without another solve.
+    differences that `tol` allows. Of equal scores the smallest C is chosen, in whatever order `Cs`
+    is. With `gammas` the coefficient of the kernel is chosen together with C. The kernel matrix for
+    a gamma is computed once, for all folds, and kept for up to 10,000 dense points; only for
+    ``gamma="scale"`` each fold has a matrix of its own. If the score is the accuracy, the solutions
+    also prove bounds of the scores of the exact solutions, without another solve.
 
     Parameters
     ----------
@@ -128,7 +129,12 @@ class SafeSVCCV(CrossValidation):
     each cell (notebook 48). They are as tight as the solutions for the neighbouring C allow: more
     `Cs`, and more `intervals`, make `epsilon_` smaller.
 
-    Ctrl-C ends the cross-validation with a warning. C is then chosen by the scores that exist:
+    A step of a pipeline before the search sees the rows that the folds hold out. A scaler may; if
+    the step selects features, fills in missing values or encodes by the labels, use GridSearchCV
+    around the whole pipeline.
+
+    Ctrl-C ends the cross-validation with a warning. `gammas` are tried one after the other, from
+    the smallest, and the warning says how many. C is then chosen by the scores that exist:
     among the values with a score in all folds, or by the folds with all scores, whichever has more
     scores. All samples are fitted with this C. If there is no such value and no such fold, or if
     Ctrl-C comes during the last fit, a KeyboardInterrupt is raised and the search stays as it was
