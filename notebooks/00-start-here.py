@@ -12,7 +12,7 @@
 #
 # $$\langle H_{ijl}, M\rangle = d_M(x_i, x_l)^2 - d_M(x_i, x_j)^2 .$$
 #
-# A triplet with a margin above 1 has zero loss. For smaller margins the smoothed hinge $\ell$ is positive. We minimise the sum of the losses and a regularizer over all positive semidefinite matrices $M$:
+# A triplet with a margin above 1 has zero loss. For smaller margins the smoothed hinge $\ell$ is positive: $\ell(u) = 0$ for $u > 1$, the line $\ell(u) = 1 - u - \gamma/2$ for $u < 1 - \gamma$, and the parabola $\ell(u) = (1 - u)^2/(2\gamma)$ in between. So $\gamma$ is the width of the curved part. We minimise the sum of the losses and a regularizer over all positive semidefinite matrices $M$:
 #
 # $$\min_{M \succeq 0} \; \sum_{(i,j,l)} \ell(\langle H_{ijl}, M\rangle) + \tfrac{\lambda}{2} \|M\|_F^2 .$$
 
@@ -33,7 +33,7 @@ problem = ss.Problem(triplets, loss)
 print(triplets)
 
 # %% [markdown]
-# Suppose that we have solved the problem for some $\lambda_0$, and now want to solve it for a $\lambda$ that is 10 % smaller. From the old solution $M_0$ and the numbers $\lambda_0$ and $\lambda$ we compute a ball that contains the new solution (the *path bound*). The largest and the smallest margin over a ball are
+# Suppose that we have solved the problem for some $\lambda_0$, and now want to solve it for a $\lambda$ that is 10 % smaller. From the old solution $M_0$ and the numbers $\lambda_0$ and $\lambda$ we compute a ball that contains the new solution (the *path bound*). A solver finds $M_0$ only approximately. So the code takes the *relaxed* path bound, RRPB, which also uses `old.eps`, a bound of the distance from `old.x` to the exact $M_0$. `lam_max` is the smallest $\lambda$ at which all triplets lie on the linear part of the loss. The largest and the smallest margin over a ball are
 #
 # $$\langle H, Q\rangle \pm r\,\|H\|_F \qquad (\text{center } Q, \text{ radius } r).$$
 #
@@ -49,7 +49,7 @@ found = ss.rules.sphere(problem, ball)
 print(f"proved: {found.n_L} triplets in L, {found.n_R} in R, of {len(problem)} ({found.rate:.0%})")
 
 # %% [markdown]
-# Now we solve the problem and compute the margins at the new solution. The picture shows the screened triplets in colour. It is STS19 Figure 1 with computed points.
+# Now we solve the problem and compute the margins at the new solution. The picture shows the screened triplets in colour. It is Figure 1 of the paper STS19 (Yoshida, Takeuchi and Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31, 2019) with computed points.
 
 # %% tags=["figure:overview"]
 new = ss.solve(problem, lam, rtol=1e-9)
@@ -63,8 +63,8 @@ figures.terms_on_loss(loss, margins, ax=axes[1], title=title, span=span)
 title = "after: proved, and left out"
 figures.terms_on_loss(loss, margins, found, ax=axes[2], title=title, span=span)
 figures.show(
-    "In the left panel dots show points of several classes in the plane, and an ellipse shows the "
-    "learned metric. In the middle and right panels dots show the triplets on the loss, at their "
+    "In the left panel dots show points of several classes in the plane, and an ellipse joins the "
+    "points that have one learned distance from the mean of all points. In the middle and right panels dots show the triplets on the loss, at their "
     "margins. Before screening (middle) all are grey. After screening (right) colours mark the "
     f"screened triplets: {found.n_L} on the falling line and {found.n_R} on the flat part."
 )
@@ -82,7 +82,7 @@ print(f"{len(reduced)} triplets instead of {len(problem)}, the same M:")
 print(np.round(again.x, 4))
 
 # %% [markdown]
-# On a path of decreasing $\lambda$ every solution screens triplets for the next $\lambda$. The iterates of each solve screen more triplets:
+# On a path of decreasing $\lambda$ every solution screens triplets for the next $\lambda$. The iterates of each solve screen more triplets, by the projected gradient bound, PGB, a ball around a point that is computed from the iterate and the gradient there ([glossary](../docs/glossary.md#ball)):
 
 # %%
 lams = problem.lam_max() * 0.9 ** np.arange(60)
@@ -109,7 +109,9 @@ assert solution.converged and solution.gap <= 1e-6
 print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R} in R")
 
 # %% [markdown]
-# | instead of | write |
+# Other problems differ in one of these lines. To replace what stands in the left column, write what stands in the right column:
+#
+# | to replace | write |
 # |---|---|
 # | one $\lambda$ | `ss.path(problem, ratio=0.9)`: many $\lambda$; each solution starts and screens the next solve |
 # | listed triplets | `ss.ProductTriplets(X, y)`: all triplets without a list, if they are very many |
@@ -117,8 +119,8 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | triplets | `ss.Samples(X, y)`: a linear support vector machine without intercept, labels -1 and +1 |
 # | samples without intercept | `ss.FreeIntercept.from_points(X, y)`: with an intercept that is not penalised |
 # | samples | `ss.KernelSamples.from_points(X, y, "rbf")`: the same with a kernel |
-# | a solver | `ss.TripletMetric()`, `ss.SafeSVC()`, `ss.HDSL()`: estimators with the conventions of scikit-learn |
 # | the smoothed hinge | `ss.Hinge()` |
+# | all five lines | `ss.TripletMetric()`, `ss.SafeSVC()`, or `ss.HDSL()`, which learns a sparse similarity: estimators with the conventions of scikit-learn |
 
 # %% [markdown]
 # ## Where to go next
@@ -140,4 +142,4 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # * Losses without a zero or a linear piece, such as the logistic loss. A rule cannot screen terms with such a loss.
 # * Problems without the squared norm. All balls use its strong convexity. You may add a trace norm, because it is a linear term over the semidefinite cone.
 # * Ranges of $\lambda$ for a support vector machine with a free intercept.
-# * Claims that are still `open` in `claims.yml`. `safescreen claims` prints these claims.
+# * What our runs could not judge. `safescreen claims` prints the verdict on each statement, table and figure of the papers: *verified*, *misprint* (true, printed with a slip), *corrected*, *reproduced*, *differs*, or *partial* (rows are missing, or a conclusion is undecided). [Claims](../docs/claims.md) defines these words.

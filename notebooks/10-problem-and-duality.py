@@ -42,7 +42,8 @@ alpha_star = problem.alpha(solution.x)
 parts = ss.rules.Screened(u < 1.0 - loss.gamma, u > 1.0)
 in_corner = len(u) - parts.n_L - parts.n_R
 figure, axes = figures.panels(2, height=3.2)
-figures.terms_on_loss(loss, u, parts, ax=axes[0], title="at the solution: L, C and R")
+title = "at the solution: L, C and R"
+figures.terms_on_loss(loss, u, parts, ax=axes[0], title=title, rest="curved part, C")
 grid = np.linspace(0.85, 1.1, 200)
 axes[1].plot(grid, loss.alpha(grid), color="#BBBBBB")
 axes[1].plot(u, alpha_star, "o", color="#333333", markersize=5)

@@ -572,6 +572,12 @@ def _versions(options) -> int:
     return 0
 
 
+_MEANING = """\
+verified: derived and checked; misprint: true, printed with a slip; corrected: true once corrected;
+refuted: false; reproduced: the paper's conclusions stand; differs: a main one does not; partial:
+rows are missing, or a conclusion is undecided"""
+
+
 def _claims(options) -> int:
     folder = places.notebooks_folder(options.notebooks)
     claims = ledger.load_claims(folder)
@@ -589,6 +595,7 @@ def _claims(options) -> int:
             f"{paper:{width}}  {parts}"
             + (f"; conclusions: {wording.counts(found.elements())}" if found else "")
         )
+    print(_MEANING)
     if (folder / "experiments.yml").is_file():
         print(_records(folder, options.outputs))
     wrong = list(ledger.problems(claims, folder))

@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from _ext.claims import PAPERS, link_cell, link_claim
 from _ext.stage import folded, link, paragraph, pill, put, raw, table
-from safescreen_book import verdicts, wording
+from safescreen_book import ledger, verdicts, wording
 from safescreen_book._common import MOST_BYTES, BookError, inside
 from safescreen_book.datasets import advice
 from safescreen_book.protocols import judging
@@ -433,8 +433,9 @@ class Gallery(SphinxDirective):
         words = list(verdicts.summarize(frame)["verdict"]) if len(frame) else []
         if words:
             counts = wording.counts(words) if rows is None else _decided(words)
-            ledger = f" In the ledger: {claim.status}." if rows is None else ""
-            yield paragraph(f"The paper's conclusions: {counts}.{ledger}", style="soft")
+            status = f" In the ledger: {claim.status}." if rows is None else ""
+            lacks = f" {ledger.lacking(claim)}" if status and claim.missing else ""
+            yield paragraph(f"The paper's conclusions: {counts}.{status}{lacks}", style="soft")
 
     def _told(self, row, *, small: bool):
         """Yield a finding in a sentence, and the mark and the question that it answers."""

@@ -6,7 +6,7 @@ from safescreen_book.figures.lines import logarithmic
 from safescreen_book.figures.style import COLOURS, METHODS, NAMES, canvas
 
 
-def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None):
+def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None, rest="undecided"):
     """Draw terms as dots on the loss, coloured by what screening has proved of them.
 
     Parameters
@@ -17,7 +17,10 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
     ax, title : matplotlib axes and str, optional
     span : (float, float), optional
         Margins from and to which the loss is drawn.
+    rest : str
+        Name of the terms in neither mask in the legend.
     """
+    names = NAMES | {"C": rest}
     margins = np.asarray(margins, dtype=float)
     nobody = np.zeros(margins.size, dtype=bool)
     in_L, in_R = (nobody, nobody) if screened is None else (screened.in_L, screened.in_R)
@@ -32,7 +35,7 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
             ax.scatter(
                 margins[inside],
                 loss.value(margins[inside]),
-                label=f"{NAMES[key]}: {np.count_nonzero(mask)}",
+                label=f"{names[key]}: {np.count_nonzero(mask)}",
                 zorder=order,
                 **style,
             )

@@ -33,6 +33,7 @@ def test_terms_on_loss_counts_and_places_every_term(problem):
     assert dots(ax) == {"undecided: 2": 2, "linear part, L: 1": 1, "zero part, R: 1": 1}
     assert ax.collections[1].get_offsets().tolist() == [[-0.5, 1.5 - 0.15]]
     assert dots(figures.terms_on_loss(problem.loss, margins))["undecided: 4"] == 4
+    assert dots(figures.terms_on_loss(problem.loss, margins, screened, rest="C"))["C: 2"] == 2
 
 
 def test_shares_add_up_to_one(problem):
