@@ -82,7 +82,7 @@ print(f"{len(reduced)} triplets instead of {len(problem)}, the same M:")
 print(np.round(again.x, 4))
 
 # %% [markdown]
-# On a path of decreasing $\lambda$ every solution screens triplets for the next $\lambda$. The iterates of each solve screen more triplets, by the projected gradient bound, PGB, a ball around a point that is computed from the iterate and the gradient there ([glossary](../docs/glossary.md#ball)):
+# On a path of decreasing $\lambda$ every solution screens triplets for the next $\lambda$. The iterates of each solve screen more triplets, by the projected gradient bound, PGB, a ball around a point that is computed from the iterate and the gradient there ([glossary](../docs/glossary.md)):
 
 # %%
 lams = problem.lam_max() * 0.9 ** np.arange(60)
