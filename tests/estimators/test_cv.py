@@ -383,6 +383,12 @@ def test_holds_a_prototype():
         TypeError, match="estimator must be a SafeSVC or None, got list: give values of C as Cs"
     ):
         SafeSVCCV([0.1, 1.0]).fit(X, y)
+    pipeline = make_pipeline(MinMaxScaler(), SafeSVC())
+    with pytest.raises(TypeError, match="got Pipeline: for a pipeline write GridSearchCV") as error:
+        SafeSVCCV(pipeline).fit(X, y)
+    known = {"GridSearchCV": GridSearchCV, "pipeline": pipeline}
+    code = str(error.value).partition(" write ")[2].replace("...", "[0.1, 1.0]")
+    assert eval(code, known).fit(X, y).best_params_["safesvc__C"] in (0.1, 1.0)
 
 
 def test_an_error_leaves_the_search_of_before():

@@ -19,6 +19,7 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, metadata_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -59,8 +60,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
     def _instead(cls, name):
         if name in ABSENT:
             return ABSENT[name]
-        if name == cls.chosen:
-            return f"give its values as {name}s"
+        if name in (cls.chosen, "param_grid"):
+            return f"give values of {cls.chosen} as {cls.chosen}s"
         kind = cls.prototype.__name__
         if name in cls.prototype._get_param_names():
             return f"it is one of the prototype, {cls.__name__}({kind}({name}=...))"
@@ -96,10 +97,11 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, Estimator):
         if not isinstance(self.estimator, self.prototype):
             name = self.prototype.__name__
             kind = type(self.estimator).__name__
-            raise TypeError(
-                f"estimator must be a {name} or None, got {kind}: give values of {self.chosen} "
-                f"as {self.chosen}s"
-            )
+            advice = f"give values of {self.chosen} as {self.chosen}s"
+            if isinstance(self.estimator, Pipeline):
+                grid = f"{{'{name.lower()}__{self.chosen}': ...}}"
+                advice = f"for a pipeline write GridSearchCV(pipeline, {grid})"
+            raise TypeError(f"estimator must be a {name} or None, got {kind}: {advice}")
         return self.estimator
 
     def _scorer(self):
