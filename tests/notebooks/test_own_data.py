@@ -2,6 +2,7 @@
 with them.
 """
 
+import re
 import subprocess
 import sys
 
@@ -26,6 +27,11 @@ PENGUINS = """species,island,bill_length_mm,bill_depth_mm,flipper_length_mm,body
 {}"""
 
 
+def code_cells(folder):
+    cells = read_source(folder, "01-your-own-data").cells
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
 def run(folder, table, path, cells=None, **parameters):
     """Run the first code cells of the notebook in a new namespace."""
     file = path / "own.csv"
@@ -34,9 +40,7 @@ def run(folder, table, path, cells=None, **parameters):
     elif table is not None:
         table.to_csv(file, index=False)
     names = {"file": str(file), "label": "kind", **parameters}
-    code = [
-        cell for cell in read_source(folder, "01-your-own-data").cells if cell.cell_type == "code"
-    ][:cells]
+    code = code_cells(folder)[:cells]
     space = {}
     with matplotlib.rc_context({"backend": "agg"}):
         for cell in code:
@@ -85,6 +89,7 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
     assert space["names"] == list("abcd")
     said = capsys.readouterr().out
     assert "left out, columns with one value: same" in said
+    assert "80 rows, 4 features: a, b, c, d\n" in said
     assert "60 of 80 rows are drawn; set compared to take more" in said
     assert "error on the rows set aside" in said
 
@@ -115,6 +120,9 @@ def test_a_table_in_the_format_of_penguins(folder, tmp_path, capsys):
     assert space["result"].errors["TripletMetricCV"].mean() < 0.2
     said = capsys.readouterr().out
     assert "words: island (3), sex (2)" in said and "rows are left out" in said
+    # the names of the columns are row 1 of the file
+    for row, kind in space["counts"][["row", "class"]].to_numpy():
+        assert lines[row - 2].startswith(f"{kind},")
 
 
 def test_a_table_in_the_format_of_wine_quality(folder, tmp_path, capsys):
@@ -185,7 +193,25 @@ def test_wide_tables_and_small_classes(folder, tmp_path, capsys, n, n_classes, d
     table = pd.DataFrame(X).add_prefix("f").assign(kind=kind)
     space = run(folder, table, tmp_path, seconds=3.0)
     assert space["L"].shape[1] == d and space["prob"].cone.d == min(d, len(space["A"]))
-    assert space["result"].verdict() in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert space["result"].verdict() in said
+    if d == 2:
+        assert re.search("weights, the largest first: f[01], f[01]\n", said)
+        assert "the 8 validation rows of the 8 largest of 10 classes" in said
+
+
+def test_an_estimator_that_the_clock_ends_is_told_from_the_metric(folder, tmp_path, capsys):
+    """It has another metric, and solutions that are less accurate than asked."""
+    codes = [cell.source for cell in code_cells(folder)]
+    (number,) = [i for i, source in enumerate(codes) if "sklearn.pipeline" in source]
+    space = run(folder, GOOD, tmp_path, number, seconds=10.0)
+    exec(codes[number], space)
+    assert "another metric" not in capsys.readouterr().out
+    space["seconds"] = 0.0
+    exec(codes[number], space)
+    said = capsys.readouterr().out
+    assert f"before the chosen {space['chosen'].lam:.3g}; raise seconds" in said
+    assert "less accurate than asked: 1 of 1 solutions" in said
 
 
 def test_two_rows_of_a_class(folder, tmp_path, capsys):
@@ -205,6 +231,7 @@ def test_a_rare_class(folder, tmp_path, capsys):
     }
     said = capsys.readouterr().out
     assert "balanced validation error" in said and "Neither Euclid's distance" in said
+    assert "The rarest class, leave, has 10 of the 300 rows here" in said
 
 
 @pytest.mark.parametrize(

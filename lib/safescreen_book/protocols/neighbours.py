@@ -24,6 +24,7 @@ FREQUENT = "most frequent class"
 EUCLID = "Euclid"
 OURS = "TripletMetricCV"
 ENDED = "the clock ended it early; raise seconds"
+SHORT = "it stopped before it was as accurate as asked"
 UNCHOSEN = "lambda is a hundredth of the largest, as classes have too few rows to choose it by"
 NEIGHBOURS = 3
 MOST_TRIPLETS = 5_000_000
@@ -94,20 +95,26 @@ class Compared:
         return said + [f"left out, {method}: {why}" for method, why in self.left_out.items()]
 
     def verdict(self) -> str:
-        """Return in a sentence or two whether the learned metric helps."""
+        """Return in a few sentences whether the learned metric helps, and what limits the
+        answer.
+        """
         if OURS not in self.errors:
             return f"The metric was not learned: {self.left_out[OURS]}."
-        gain, half = self.gain(OURS)
-        mean = self.errors.mean()
-        useful = [method for method in (EUCLID, OURS) if self._beats_constant(method)]
-        if not useful:
-            return (
-                "Neither Euclid's distance nor the metric is shown to do better than the answer of "
-                f"the most frequent class every time: the {self.measure} is "
-                f"{mean[OURS]:.4f} with the metric, {mean[EUCLID]:.4f} with Euclid's distance and "
-                f"{mean[FREQUENT]:.4f} without any. These columns say little about the label, or "
-                "the rows are too few."
+        if not any(map(self._beats_constant, (EUCLID, OURS))):
+            said = [self._of_no_use(), self._of_the_best_other(), self._of_the_rarest()]
+        else:
+            said = [self._of_the_metric()]
+        ended = self.said.get(f"{OURS}: {ENDED}", 0)
+        if ended:
+            said.append(
+                f"The clock ended the search for the metric early in {ended} of {len(self.errors)} "
+                "fits, so a longer search may find a better one: raise seconds."
             )
+        return " ".join(filter(None, said))
+
+    def _of_the_metric(self):
+        """Return how the metric compares with Euclid's distance."""
+        gain, half = self.gain(OURS)
         if gain - half > 0.0:
             return f"The metric helps: its {self.measure} is lower by {gain:.4f} ± {half:.4f}."
         if gain + half < 0.0:
@@ -118,11 +125,45 @@ class Compared:
         if (self.errors[OURS] == self.errors[EUCLID]).all():
             return (
                 "The metric makes as many errors as Euclid's distance in every split "
-                f"({mean[OURS]:.4f} on average). Euclid's distance is simpler."
+                f"({self.errors[OURS].mean():.4f} on average). Euclid's distance is simpler."
             )
         return (
             f"No difference can be told: {gain:+.4f} ± {half:.4f}. Unless you have more rows, "
             "Euclid's distance is simpler."
+        )
+
+    def _of_no_use(self):
+        """Return that neither distance is shown to do better than none."""
+        mean = self.errors.mean()
+        return (
+            "Neither Euclid's distance nor the metric is shown to do better than the answer of "
+            f"the most frequent class every time: the {self.measure} is "
+            f"{mean[OURS]:.4f} with the metric, {mean[EUCLID]:.4f} with Euclid's distance and "
+            f"{mean[FREQUENT]:.4f} without any."
+        )
+
+    def _of_the_best_other(self):
+        """Return what the best of the other methods gains over the answer of one class."""
+        others = [method for method in self.errors if method not in (FREQUENT, EUCLID, OURS)]
+        others = list(filter(self._beats_constant, others)) or others
+        best = max(others, key=lambda method: self.gain(method, over=FREQUENT)[0], default=None)
+        if best is None or self.gain(best, over=FREQUENT)[0] <= 0.0:
+            return ""
+        gain, half = self.gain(best, over=FREQUENT)
+        end = ", so the columns do tell something about the label"
+        if gain <= half:
+            end = ", which may be chance"
+        return (
+            f"The {self.measure} of {best} is lower than without any by {gain:.4f} ± {half:.4f}"
+            f"{end}."
+        )
+
+    def _of_the_rarest(self):
+        """Return how many rows the rarest class has."""
+        rows = self.found["rows"]
+        return (
+            f"The rarest class, {rows.idxmin()}, has {rows.min():,} of the {rows.sum():,} rows "
+            "here: with more rows the answer is surer."
         )
 
     def _beats_constant(self, method):
@@ -317,18 +358,32 @@ def ours(fit):
     counts = np.unique(fit.y, return_counts=True)[1]
     cv = int(max(2, min(3, counts.max())))
     n_inside = len(fit.y) * (cv - 1) // cv
-    metric = ss.TripletMetric(
-        k=max(1, min(fit.k, n_inside - 1)),
-        n_neighbors=min(NEIGHBOURS, n_inside),
-        max_seconds=fit.seconds / (cv + 1),
-        tol=1e-3,
-    )
+    k = max(1, min(fit.k, n_inside - 1))
+    metric = ss.TripletMetric(k=k, n_neighbors=min(NEIGHBOURS, n_inside), tol=1e-3)
     if counts.max() < 3 or np.sort(counts)[-2] < 2:
-        return fit.neighbours(metric.fit(fit.P, fit.y).transform), UNCHOSEN
-    scoring = "balanced_accuracy" if fit.is_balanced else None
-    search = ss.TripletMetricCV(metric, lams=7, cv=cv, scoring=scoring).fit(fit.P, fit.y)
-    is_ended = bool(np.isnan(search.scores_).any()) or search.best_estimator_.reason_ == "time"
-    return fit.neighbours(search.transform), ENDED if is_ended else ""
+        metric.set_params(max_seconds=fit.seconds).fit(fit.P, fit.y)
+        return fit.neighbours(metric.transform), UNCHOSEN
+    deadline = time.perf_counter() + fit.seconds
+    options = {"scoring": "balanced_accuracy" if fit.is_balanced else None, "refit": False}
+    # each lam of each fold may take so long; those of large lam take next to nothing
+    metric.set_params(max_seconds=fit.seconds / (4 * cv))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ss.ConvergenceWarning)
+        search = ss.TripletMetricCV(metric, lams=7, cv=cv, **options).fit(fit.P, fit.y)
+        seconds = max(deadline - time.perf_counter(), fit.seconds / 4)
+        metric.set_params(lam=float(search.lam_), with_path=True, path_ratio=0.2)
+        metric.set_params(max_seconds=seconds).fit(fit.P, fit.y)
+    return fit.neighbours(metric.transform), _shortfall(caught)
+
+
+def _shortfall(caught):
+    """Return what is to be said of solves that ended before they were accurate."""
+    texts = [
+        str(each.message) for each in caught if issubclass(each.category, ss.ConvergenceWarning)
+    ]
+    if any("max_seconds" in text for text in texts):
+        return ENDED
+    return SHORT if texts else ""
 
 
 def nca(fit):
@@ -364,7 +419,9 @@ def lmnn(fit):
     lam = 1e-5 * pushed.lam_max()
     solution = ss.solve(problem, lam, tol=0.0, rtol=1e-3, max_seconds=fit.seconds)
     L = factor_of(solution.x)
-    remark = ENDED if solution.reason == "time" else ""
+    remark = ""
+    if not solution.converged:
+        remark = ENDED if solution.reason == "time" else SHORT
     return fit.neighbours(lambda points: points @ L.T), remark
 
 

@@ -1,5 +1,8 @@
 """Metrics compared by their neighbours: who is compared, what an error is, and what is said."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,13 +13,13 @@ from safescreen_book.protocols.neighbours import EUCLID, FREQUENT, OURS, Compare
 RNG = np.random.default_rng(0)
 
 
-def found(errors, *, is_balanced=False, left_out=None):
+def found(errors, *, is_balanced=False, left_out=None, said=None):
     """Errors over ten splits, five folds twice."""
     frame = pd.DataFrame({name: np.broadcast_to(values, 10) for name, values in errors.items()})
     return Compared(
         errors=frame,
-        found=pd.DataFrame(),
-        said={},
+        found=pd.DataFrame({"rows": [583, 17]}, index=["stay", "go"]),
+        said=said or {},
         left_out=left_out or {},
         n_folds=5,
         is_balanced=is_balanced,
@@ -41,6 +44,33 @@ NOISE = 0.1 * np.tile([-1.0, 1.0], 5)
 def test_verdicts(frequent, euclid, ours, words):
     result = found({FREQUENT: frequent, EUCLID: euclid, OURS: ours})
     assert pd.Series([result.verdict()]).str.match(words).all(), result.verdict()
+
+
+RARE = "The rarest class, go, has 17 of the 600 rows here"
+
+
+@pytest.mark.parametrize(
+    ("nca", "lmnn", "words"),
+    [
+        (0.4, 0.3, "The error of LMNN is lower than without any by 0.2000 .* do tell something"),
+        (0.4, 0.3 + 4 * NOISE, "The error of NCA is lower than without any by 0.1000"),
+        (0.49 + 4 * NOISE, 0.5, "The error of NCA is lower than .*, which may be chance"),
+        (0.6, 0.5, RARE),
+    ],
+)
+def test_no_verdict_on_columns_that_another_method_uses(nca, lmnn, words):
+    """Neither do they say little if the clock ended the search, or if a class has few rows."""
+    errors = {FREQUENT: 0.5, EUCLID: 0.5, OURS: 0.5, "NCA": nca, "LMNN": lmnn}
+    verdict = found(errors, said={f"{OURS}: {neighbours.ENDED}": 7}).verdict()
+    assert re.search(rf"without any\. {words}", verdict) and RARE in verdict
+    assert "The clock ended the search for the metric early in 7 of 10 fits" in verdict
+    assert "say little" not in verdict and "clock" not in found(errors).verdict()
+
+
+def test_a_verdict_names_the_clock_whatever_it_is():
+    errors = {FREQUENT: 0.6, EUCLID: 0.3, OURS: 0.1}
+    said = {f"{OURS}: {neighbours.ENDED}": 2}
+    assert "early in 2 of 10 fits" in found(errors, said=said).verdict()
 
 
 def test_what_is_left_out_is_said():
@@ -113,6 +143,36 @@ def test_small_classes():
         f"in 6 of 6 fits, {OURS}: lambda is a hundredth of the largest, as classes have too few "
         "rows to choose it by"
     ]
+
+
+@pytest.mark.slow
+def test_folds_that_the_clock_ends_are_told_and_take_no_more_seconds_than_asked():
+    """Each lam of each fold has a limit of its own: together they took six times the seconds."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    fit = neighbours.Fit(rng.random((200, 60)), y, 5, 1.0, 0, False)
+    asked = []
+    search = neighbours.ss.TripletMetricCV.fit
+
+    def look(self, X, y):
+        asked.append(self.estimator.max_seconds * self.lams * self.cv)
+        return search(self, X, y)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbours.ss.TripletMetricCV, "fit", look)
+        assert neighbours.ours(fit)[1] == neighbours.ENDED
+    assert asked[0] < 2.0
+
+
+def test_what_is_said_of_solves_that_fall_short():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.warn("columns of very different sizes", stacklevel=1)
+        assert neighbours._shortfall(caught) == ""
+        warnings.warn("it stalled", neighbours.ss.ConvergenceWarning, stacklevel=1)
+        assert neighbours._shortfall(caught) == neighbours.SHORT
+        warnings.warn("max_seconds=1", neighbours.ss.ConvergenceWarning, stacklevel=1)
+        assert neighbours._shortfall(caught) == neighbours.ENDED
 
 
 @pytest.mark.slow
