@@ -117,7 +117,7 @@ class Sources:
         return printed_number(own or [line for *_, line in lines], words, int(number))
 
     def _over_sets(self, claim: str, what: str) -> str:
-        from safescreen_book.protocols.judging import TIE
+        from safescreen_book.protocols.judging import NOT_ITS
 
         if self._judged is None:
             outputs = self.folder.resolve().parent / "outputs" / "paper"
@@ -127,7 +127,7 @@ class Sources:
             words, column = what, "mean"
         rows = self._judged
         rows = rows[(rows["claim"] == claim) & (rows["conclusion"] == words)]
-        rows = rows[(rows["whose"] == "paper") | rows["note"].str.contains(TIE, regex=False)]
+        rows = rows[(rows["whose"] == "paper") | rows["note"].str.contains(NOT_ITS, regex=False)]
         if rows.empty:
             raise BookError(f"{claim} has no conclusion {words!r} of the paper")
         return str(verdicts.over_sets(rows)[column])

@@ -24,7 +24,10 @@ VERDICTS = ("stands", "does not", "undecided")
 WHOSE = {
     "paper": "the paper's conclusion",
     "program": "the paper's conclusion, at the stop of its authors' program",
-    "beside": "the paper's conclusion, on other data or settings or as a tie, which is not counted",
+    "beside": (
+        "the paper's conclusion, on other data or settings, or where the paper's own number does "
+        "not show it, which is not counted"
+    ),
     "own": "our own question, which is not counted among the paper's conclusions",
 }
 """Whose a conclusion is, in words."""

@@ -81,7 +81,7 @@ def test_a_run_says_first_what_it_found_of_the_figure_and_whether_that_counts(se
     said = text(sections["judged"])
     headline = (
         "STS19-F9 iris: RRPB made the path 2.4 times faster. (Not counted: other settings here, or "
-        "a tie in the paper.)"
+        "the paper's own number does not show it.)"
     )
     places = [said.index(part) for part in (headline, "seconds (judged)", "what was asked")]
     assert places == sorted(places)
@@ -90,7 +90,7 @@ def test_a_run_says_first_what_it_found_of_the_figure_and_whether_that_counts(se
 def test_a_small_run_ends_in_cards_with_a_mark_each(report):
     index = (report / "index.html").read_text(encoding="utf-8")
     card = index[index.index("STS19-F9") :].partition("All figures")[0]
-    said = "RRPB made the path 2.4 times faster. differs The paper says: RRPB and PGB together are"
+    said = "RRPB made the path 2.4 times faster. differs The paper, as we read it: RRPB and PGB"
     assert said in re.sub(r"\s+", " ", text(card)) and ">agrees<" not in card
     assert "The paper's conclusions: 1 stands, 1 does not." in text(card)
     assert 'loading="lazy"' in index[: index.index("STS19-F9")].rpartition("<div")[2]
@@ -99,10 +99,10 @@ def test_a_small_run_ends_in_cards_with_a_mark_each(report):
 
 
 ASKED = {
-    ("paper", "paper"): "The paper says: GB saves least.",
+    ("paper", "paper"): "The paper, as we read it: GB saves least.",
     ("paper", "own"): (
-        "The paper says: GB saves least. No run had the paper's data and settings; this one "
-        "stands in."
+        "The paper, as we read it: GB saves least. No run had the paper's data and settings; this "
+        "one stands in."
     ),
     ("own", "own"): "We also asked whether GB saves least.",
 }

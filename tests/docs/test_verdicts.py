@@ -44,7 +44,8 @@ def checked(card, rows, claim):
         for row in of_claim.to_dict("records")
         if f"{row['dataset']}: {wording.headline(row)}" in card
     ]
-    mark, asks = re.search(r"(?m)^\*\*([\w ]+)\*\* The paper says: (.*?)\.(?: |$)", card).groups()
+    asked = r"(?m)^\*\*([\w ]+)\*\* The paper, as we read it: (.*?)\.(?: |$)"
+    mark, asks = re.search(asked, card).groups()
     told = [row for row in told if row["conclusion"].startswith(asks[:30])]
     if not told:
         return "no such headline"

@@ -119,9 +119,8 @@ class Changed(SphinxDirective):
             name = [link_claim(app, rule.claim), nodes.Text(f": {rule.asks}")]
             changes += [(name, change) for change in rule.changed]
         for name, change in changes:
-            before, _, after = change["what"].partition(" -> ")
-            what = f"{before} → {after}. {_capital(change['why'])}." if after else ""
-            what = what or f"{_capital(before)}. {_capital(change['why'])}."
+            what = _capital(change["what"].replace(" -> ", " → "))
+            what = f"{what}. {_capital(change['why'])}."
             verdict = change["verdict"].replace(" -> ", " → ")
             rows.append([name, what, f"{verdict} (before: {change['commit']})"])
         head = ["conclusion", "before → after, and why", "verdict before → after"]

@@ -352,7 +352,7 @@ def _told(rows, claim: str):
 def _uncounted(row) -> str:
     """Return why a conclusion of the paper is not counted in a run, or empty."""
     why = {
-        "own": " (Not counted: other settings here, or a tie in the paper.)",
+        "own": " (Not counted: other settings here, or the paper's own number does not show it.)",
         "program": " (At the stop of its authors' program.)",
     }
     return why.get(row["whose"], "")
@@ -522,7 +522,7 @@ def _asked(row, rule, *, small: bool) -> str:
     """Return what was asked, and whether it is counted; in small runs nothing is."""
     if rule.whose == "own":
         return f"We also asked whether {rule.asks}."
-    said = f"The paper says: {rule.asks}."
+    said = f"The paper, as we read it: {rule.asks}."
     if small or row["whose"] == "paper":
         return said
     return f"{said} No run had the paper's data and settings; this one stands in."

@@ -23,7 +23,9 @@ from safescreen_book.protocols.conclusions import CLOCK, Conclusions
 
 FILE = "conclusions.yml"
 KINDS = ("ratio", "difference", "value", "fact")
-TIE = "a tie in the paper, so that it is none of its conclusions"
+NOT_ITS = "in the paper, so that it is none of its conclusions"
+"""How a note ends on a data set whose number in the paper does not show the conclusion: "a tie in
+the paper, ...", or "otherwise in the paper, ..."."""
 CHANGED = ("what", "why", "verdict", "commit")
 
 
@@ -240,8 +242,8 @@ def judge(
     """Return the conclusions of a run, a pandas.DataFrame with the columns `conclusions.COLUMNS`.
 
     A rule for which the run has no values is left out. A conclusion of the paper is our own where
-    the run has not the paper's settings (`whose`). It is also our own where the paper's value is so
-    near the bound that the rule would not decide it: a tie in the paper says nothing.
+    the run has not the paper's settings (`whose`). It is also our own on a data set whose number in
+    the paper does not show it (`against`).
 
     Parameters
     ----------
@@ -289,16 +291,18 @@ def judge(
     return pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
 
 
-def tied(paper: float, bound: float, margin: float, log: bool) -> bool:
-    """Return whether a paper's value is so near a bound that an interval as narrow as a point would
-    decide nothing.
+def against(paper: float, bound: float, side: str, margin: float, log: bool) -> str:
+    """Return what a paper's value is where it does not show that values are above or below a bound:
+    "a tie" if an interval as narrow as a point would decide nothing, or "otherwise".
 
-    >>> tied(1.003, 1.0, 0.03, True), tied(1.2, 1.0, 0.03, True), tied(math.nan, 1.0, 0.03, True)
-    (True, False, False)
+    >>> [against(value, 1.0, "above", 0.03, True) for value in (1.2, 1.003, 0.9, math.nan)]
+    ['', 'a tie', 'otherwise', '']
     """
     if math.isnan(paper):
-        return False
-    return abs(math.log(paper / bound)) <= math.log1p(margin) if log else paper == bound
+        return ""
+    if abs(math.log(paper / bound)) <= math.log1p(margin) if log else paper == bound:
+        return "a tie"
+    return "" if (paper > bound) == (side == "above") else "otherwise"
 
 
 def _fact(found, rule, fact, whose, words) -> None:
@@ -326,9 +330,10 @@ def _number(found, rule, values, theirs, whose, words) -> None:
         return
     log = rule.log or rule.clock
     notes = [Template(rule.note).safe_substitute(words), words.get("note", "")]
-    if whose != "own" and tied(theirs, bound, CLOCK if rule.clock else 0.0, log):
+    margin = CLOCK if rule.clock else 0.0
+    if whose != "own" and (shown := against(theirs, bound, side, margin, log)):
         whose = "own"
-        notes.append(TIE)
+        notes.append(f"{shown} {NOT_ITS}")
     text = Template(rule.found).safe_substitute(words)
     if rule.found.startswith("$"):
         text = text[:1].upper() + text[1:]

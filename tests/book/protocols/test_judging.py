@@ -18,6 +18,7 @@ printed:
     seconds:
       iris: {none: 10.0, GB: 8.0, PGB: 4.0, DGB: 5.0}
       wine: {none: 10.0, GB: 10.2, PGB: 10.1, DGB: 10.3}
+      segment: {none: 10.0, GB: 12.0, PGB: 13.0, DGB: 14.0}
 51-time:
   names: {GB: the ball GB}
   rules:
@@ -66,6 +67,18 @@ def test_a_tie_in_the_paper_is_none_of_its_conclusions(book):
     assert (row["whose"], row["paper"]) == ("own", pytest.approx(10.0 / 10.1, rel=1e-5))
     assert "a tie in the paper" in row["note"]
     assert one("iris", {"seconds": SECONDS})["whose"] == "paper"
+
+
+def test_a_paper_whose_own_number_says_the_contrary_does_not_conclude_it_there(book):
+    """A table with 10 for no ball and 12 for the best one does not say that a ball is faster."""
+    row = one("segment", {"seconds": SECONDS})
+    assert (row["whose"], row["note"]) == ("own", f"otherwise {judging.NOT_ITS}")
+    for paper, side, shown in (
+        (1.2, "above", ""),
+        (1.2, "below", "otherwise"),
+        (1.0, "above", "a tie"),
+    ):
+        assert judging.against(paper, 1.0, side, 0.0, log=False) == shown
 
 
 def test_what_a_run_has_no_values_for_is_not_asked(book):
