@@ -1,8 +1,8 @@
 """This version beside an earlier one, in turn: CPU seconds of one thread, both to the same gaps.
 
-    git worktree add /tmp/earlier COMMIT
-    python benchmarks/versions.py /tmp/earlier               # some forty minutes
-    python benchmarks/versions.py /tmp/earlier -k "rbf"      # works whose name contains this
+    git worktree add ../earlier COMMIT
+    python benchmarks/versions.py ../earlier               # some forty minutes
+    python benchmarks/versions.py ../earlier -k "rbf"      # works whose name contains this
 
 Each version is a process of its own. A work is done once by both, which compiles it, and then in
 turn until it has taken `ENOUGH` seconds, three to nine times. The table has the least seconds of
