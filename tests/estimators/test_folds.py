@@ -98,14 +98,18 @@ def table(*rows):
 def test_what_is_compared_after_an_interrupt():
     judge = Judge(None, {}, None, np.zeros(1), np.nan)
     nan = np.nan
-    values, text = finished(table([0.1, 0.2, nan], [0.3, 0.0, 0.9]), judge)
+    candidates = [{"C": C} for C in (1.0, 2.0, 3.0)]
+    values, text = finished(table([0.1, 0.2, nan], [0.3, 0.0, 0.9]), judge, candidates)
     assert values.shape == (2, 3) and np.isnan(values[0, 2].test_scores)
     assert text == "2 of 3 values in 2 of 2 folds"
-    folds, text = finished(table([0.1, nan, nan], [0.3, 0.0, 0.9]), judge)
+    folds, text = finished(table([0.1, nan, nan], [0.3, 0.0, 0.9]), judge, candidates)
     assert [trial.test_scores for trial in folds[0]] == [0.3, 0.0, 0.9] and len(folds) == 1
     assert text == "3 of 3 values in 1 of 2 folds"
     with pytest.raises(KeyboardInterrupt):
-        finished(table([0.1, nan], [nan, 0.3]), judge)
+        finished(table([0.1, nan], [nan, 0.3]), judge, candidates[:2])
+    candidates = [{"gamma": gamma, "C": C} for gamma in (0.1, 0.2) for C in (1.0, 2.0)]
+    _, text = finished(table([0.1, 0.2, 0.3, nan], [0.3, 0.0, nan, nan]), judge, candidates)
+    assert text == "2 of 4 values (1 of 2 gamma, 2 of 2 C) in 2 of 2 folds"
 
 
 def certified(best, *folds, n_cells=0):
