@@ -172,7 +172,7 @@ WORKS = {
     "wine, hinge, k = 5, to 3e-8": lambda: triplets("wine", 5, 50, hinge=True, ratio=0.7),
     "breast-cancer, k = 5, to 3e-8": lambda: triplets("breast-cancer", 5, 50, ratio=0.7),
     "breast-cancer, 50 C": lambda: samples("breast-cancer", 50),
-    "mushrooms, 50 C, IT": lambda: samples("mushrooms", 50, screening=("IT",)),
+    "mushrooms, 50 C, MGB": lambda: samples("mushrooms", 50, screening=("MGB",)),
     "ijcnn1, 20 C": lambda: samples("ijcnn1", 20),
     "a9a, every third, 8 C": lambda: samples("a9a", 8, 3),
     "ijcnn1, every 20th, kernel, 10 C": lambda: samples("ijcnn1", 10, 20, kernel=True),
