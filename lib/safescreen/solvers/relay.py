@@ -63,10 +63,13 @@ class Relay:
         return (*legs, self.cheap) if self.early else legs
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
-        """Begin with the cheap solver. If the cheap solver takes steps before its first point,
-        limit their number to the steps after which it may hand over.
+        """Begin with the cheap solver, or with the expensive solver if it ended the solve for the
+        neighbouring lam. If the cheap solver takes steps before its first point, limit their number
+        to the steps after which it may hand over.
         """
         if self.early and self.dear.is_able(problem):
+            if state.neighbour.solver == type(self.dear).__name__:
+                return self._on(1, self.dear.init(problem, state))
             most = state.n_iter + math.ceil(self.first * self.dear.worth(problem))
             limits = replace(state.limits, max_iter=min(most, state.limits.max_iter))
             state = state._replace(limits=limits)
