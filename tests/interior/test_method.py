@@ -4,6 +4,7 @@ whatever lam is.
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import safescreen as ss
 from naive.loop import begin, driven
 from safescreen.interior import InteriorPoint
 from safescreen.solvers.limits import Limits
+from safescreen.solvers.methods import SMOOTH
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.when_fallen import WhenFallen
 
@@ -216,6 +218,20 @@ def test_slow_gradient_steps_hand_over(smoothing):
     path = ss.path(problem, top * np.geomspace(1e-6, 1e-8, 6), rtol=1e-6)
     assert all(solution.converged for solution in path)
     assert smoothing == 0.0 or min(solution.n_iter for solution in path[1:]) < 40
+
+
+def test_a_path_keeps_the_solver_that_ended_its_last_lam():
+    """From the first lam that interior-point steps end, they begin the others: gradient steps would
+    take at least 20 steps before they hand over.
+    """
+    problem = ss.Problem(ss.Triplets.from_labels(*labelled(every=2), k=3), ss.SmoothedHinge(0.05))
+    handover: Any = SMOOTH["handover"]
+    path = ss.path(problem, problem.lam_max() * np.geomspace(1e-4, 1e-6, 9), rtol=1e-6)
+    first = [solution.solver for solution in path].index("InteriorPoint")
+    later = list(path)[first + 1 :]
+    assert len(later) >= 5 and all(solution.solver == "InteriorPoint" for solution in later)
+    most = handover.first * InteriorPoint().worth(problem)
+    assert all(solution.converged and solution.n_iter < most for solution in later)
 
 
 def test_no_terms_are_left():

@@ -30,7 +30,8 @@ class Relay:
     fall by the factor ``exp(g)``. At this pace the cheap solver takes ``n g/f`` more steps. Suppose
     that a solve by the expensive solver costs as much as N steps of the cheap solver. The expensive
     solver takes over when n is at least ``first N`` and ``n g/f`` exceeds ``half N``. The cheap
-    solver takes over again if the expensive solver can make no more progress.
+    solver takes over again if the expensive solver can make no more progress. Along a path, the
+    expensive solver begins if it ended the solve for the last lam.
 
     Attributes
     ----------
@@ -64,8 +65,8 @@ class Relay:
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
         """Begin with the cheap solver, or with the expensive solver if it ended the solve for the
-        neighbouring lam. If the cheap solver takes steps before its first point, limit their number
-        to the steps after which it may hand over.
+        last lam. If the cheap solver takes steps before its first point, limit their number to the
+        steps after which it may hand over.
         """
         if self.early and self.dear.is_able(problem):
             if state.neighbour.solver == type(self.dear).__name__:
