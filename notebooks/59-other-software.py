@@ -323,7 +323,9 @@ CERTIFIES = {
     ),
     "LMNN (PyLMNN)": "nothing: L-BFGS on a factor, stopped by a gradient norm",
     "LMNN (mlpack)": "nothing: L-BFGS on a factor, stopped by a gradient norm",
-    "TripletMetric": "a bound of the distance to the optimum, and which triplets do not matter",
+    "TripletMetric": (
+        "a bound of the distance to the optimum, and triplets that are certainly in L or in R"
+    ),
     "TripletMetric all triplets": "a bound of the distance to the optimum",
     "TripletMetric k chosen": "as TripletMetric",
     "TripletMetric finer lam": "as TripletMetric",

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # What competes with safe screening, and when a proof is useful
 #
-# Three kinds of methods leave out terms without a proof. A **strong rule** guesses from the last solution which terms will not matter. **Adaptive sieving** starts with the terms that mattered at the last solution. A **working set** method solves for the few terms that seem to matter. Each of these methods checks its result, puts back the terms that were wrongly left out, and solves again. At the end all three can prove the same as safe screening: that the point is optimal for the problem with all terms. This notebook compares how much work the methods need.
+# Three kinds of methods leave out terms without a proof. A **strong rule** guesses from the last solution which terms will lie on a straight piece of the loss. **Adaptive sieving** solves for the terms that lay on the curved piece at the last solution. A **working set** method also solves for the terms nearest to it. Each of these methods checks its result, puts back the terms that were wrongly left out, and solves again. At the end all three can prove the same as safe screening: that the point is optimal for the problem with all terms. This notebook compares how much work the methods need.
 #
 # At the end you will have seen
 #
@@ -489,7 +489,7 @@ for factor in (0.97, 0.9, 0.7):
 # | you want | use |
 # |---|---|
 # | one solution or a path, as fast as possible | for machines a guess with a check: it needs fewer visits, and the certificate at the end is the same; for these metrics no method was faster than solving without screening |
-# | to know for certain which terms matter | safe screening: regions guessed from an approximate solution are wrong for some terms |
+# | to know for certain which terms are in L or in R | safe screening: regions guessed from an approximate solution are wrong for some terms |
 # | to stop early, and to use the decisions made so far | safe screening |
 # | decisions for all $\lambda$ of an interval, for changed weights, for left-out terms | safe screening: one point gives a proof for all of them, see [`29b`](29b-when-the-problem-changes.ipynb) and [`48`](48-certified-choice.ipynb) |
 # | terms that take long to visit, or much memory | safe screening: screened terms are not needed for a check |

@@ -1,8 +1,8 @@
 """Bounds of rounding errors, in one place.
 
-With the unit roundoff ``u = 2**-53`` every floating-point operation returns its exact result times
-``1 + delta``, ``|delta| <= u``, unless it underflows. ``n`` such factors multiply to ``1 + theta``
-with ``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability of Numerical
+With the unit of roundoff ``u = 2**-53`` every floating-point operation returns its exact result
+times ``1 + delta``, ``|delta| <= u``, unless it underflows. ``n`` such factors multiply to ``1 +
+theta`` with ``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability of Numerical
 Algorithms*, Lemma 3.1), and a dot product of length ``n``, summed in any order, is off by at most
 ``gamma_n |x|'|y|``.
 

@@ -129,7 +129,7 @@ def term_norms(pairs, point_norms, diagonal, out):
     ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2``; for a diagonal metric a is ``p * s``. In this form
     nothing cancels if u and v are nearly equal.
 
-    Rounding errors, with the unit roundoff e: the error of a centred point is at most ``e |x|``,
+    Rounding errors, with the unit of roundoff e: the error of a centred point is at most ``e |x|``,
     and the error of the difference of two points at most ``2 e (|x| + |y|)``. A difference or sum
     of two differences adds an error of e times the four norms. The total is below ``4 e`` times the
     norms (the code uses ``8 e`` for s). The difference of a point and itself is exact. If the two

@@ -133,8 +133,8 @@ class PairTable:
     """Distinct pairs (i, j) of points, with the values ``(x_i - x_j)' M (x_i - x_j)`` and bounds of
     their rounding errors.
 
-    With centred points, ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` and the unit roundoff u,
-    the error of the computed value is at most ``gamma_{2d+10} g ||M||``, where
+    With centred points, ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` and the unit of roundoff
+    u, the error of the computed value is at most ``gamma_{2d+10} g ||M||``, where
     ``g = s (w + 4 u s)``. The error of a difference of centred points is at most ``2 u s``, the
     error of the rows of ``X M`` at most ``gamma_d ||M|| s``, and the relative error of the last dot
     product at most ``gamma_d``. The error of the adjoint is proportional to the same `g`.
