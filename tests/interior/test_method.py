@@ -234,6 +234,19 @@ def test_a_path_keeps_the_solver_that_ended_its_last_lam():
     assert all(solution.converged and solution.n_iter < most for solution in later)
 
 
+def test_many_terms_are_screened_before_interior_points():
+    """After a lam that interior-point steps ended, gradient steps begin if interior-point steps
+    with all terms are expensive.
+    """
+    problem = ss.Problem(ss.Triplets.from_labels(*labelled(every=9), k=2), ss.SmoothedHinge(0.05))
+    handover: Any = SMOOTH["handover"]
+    state = begin(problem.cone.zeros(), 1e-4 * problem.lam_max(), limits=Limits(0.0, 1e-6, 40))
+    state = state._replace(neighbour=state.neighbour._replace(solver="InteriorPoint"))
+    for again, first in ((0.0, "ProjectedGradient"), (handover.again, "InteriorPoint")):
+        point, _ = replace(handover, again=again).init(problem, state)
+        assert point.solver == first
+
+
 def test_no_terms_are_left():
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(every=9), k=2), ss.SmoothedHinge(0.05))
     lam = 2.0 * problem.lam_max()

@@ -30,8 +30,10 @@ class Relay:
     fall by the factor ``exp(g)``. At this pace the cheap solver takes ``n g/f`` more steps. Suppose
     that a solve by the expensive solver costs as much as N steps of the cheap solver. The expensive
     solver takes over when n is at least ``first N`` and ``n g/f`` exceeds ``half N``. The cheap
-    solver takes over again if the expensive solver can make no more progress. Along a path, the
-    expensive solver begins if it ended the solve for the last lam.
+    solver takes over again if the expensive solver can make no more progress.
+
+    Along a path, the expensive solver begins if it ended the solve for the last lam and N is at
+    most `again`. If N is larger, screening during cheap steps makes the expensive steps cheaper.
 
     Attributes
     ----------
@@ -39,7 +41,7 @@ class Relay:
         The two solvers. With `early`, `dear` is an :class:`~safescreen.interior.InteriorPoint`,
         which says which problems it can solve, and the number N.
     early : bool
-    first, half : float
+    first, half, again : float
     """
 
     cheap: Solver
@@ -47,6 +49,7 @@ class Relay:
     early: bool = False
     first: float = 0.2
     half: float = 0.5
+    again: float = 2000.0
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -64,14 +67,15 @@ class Relay:
         return (*legs, self.cheap) if self.early else legs
 
     def init(self, problem: Problem, state: State) -> tuple[Point, Leg]:
-        """Begin with the cheap solver, or with the expensive solver if it ended the solve for the
-        last lam. If the cheap solver takes steps before its first point, limit their number to the
-        steps after which it may hand over.
+        """Begin with the cheap solver, or along a path with the solver that ended the last lam. If
+        the cheap solver takes steps before its first point, limit their number to the steps after
+        which it may hand over.
         """
         if self.early and self.dear.is_able(problem):
-            if state.neighbour.solver == type(self.dear).__name__:
+            worth = self.dear.worth(problem)
+            if state.neighbour.solver == type(self.dear).__name__ and worth <= self.again:
                 return self._on(1, self.dear.init(problem, state))
-            most = state.n_iter + math.ceil(self.first * self.dear.worth(problem))
+            most = state.n_iter + math.ceil(self.first * worth)
             limits = replace(state.limits, max_iter=min(most, state.limits.max_iter))
             state = state._replace(limits=limits)
         return self._on(0, self.cheap.init(problem, state))
