@@ -581,7 +581,7 @@ assert sum(counts["semismooth"]) < sum(counts["gradient"])
 # Newton steps save iterations, but not always seconds: a Newton step needs dozens of products over $C$, and each product
 # costs about as much as a gradient. `make bench BENCH="-k newton"` measures paths of 20 small $\lambda$. `method="auto"`
 # takes Newton steps only for full matrices of at most 1,000 coordinates, and only where it expects them to cost less than
-# the gradient steps that they replace. Where both kinds of steps are slow, it changes to interior-point steps.
+# the gradient steps that they replace. Where both kinds of steps are slow, it changes to interior-point steps, and a path keeps them while they are cheap.
 #
 # The **hinge** is different. The library solves its dual by a method of multipliers, and each step of this method is a
 # smoothed problem of some width. These widths are small. At small $\lambda$ gradient steps alone can fail to attain the

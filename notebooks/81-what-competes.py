@@ -1,7 +1,7 @@
 # %% [markdown]
 # # What competes with safe screening, and when a proof is useful
 #
-# Three kinds of methods leave out terms without a proof. A **strong rule** guesses from the last solution which terms will lie on a straight piece of the loss. **Adaptive sieving** solves for the terms that lay on the curved piece at the last solution. A **working set** method also solves for the terms nearest to it. Each of these methods checks its result, puts back the terms that were wrongly left out, and solves again. At the end all three can prove the same as safe screening: that the point is optimal for the problem with all terms. This notebook compares how much work the methods need.
+# Three kinds of methods leave out terms without a proof. A **strong rule** guesses from the last solution which terms will lie on a straight piece of the loss. **Adaptive sieving** solves for the terms that lay on the curved piece at the last solution. A **working set** method also solves for the terms nearest to this piece. Each of these methods checks its result, puts back the terms that were wrongly left out, and solves again. At the end all three can prove the same as safe screening: that the point is optimal for the problem with all terms. This notebook compares how much work the methods need.
 #
 # At the end you will have seen
 #
