@@ -190,6 +190,23 @@ def test_adding_is_covered_where_it_cancels():
     assert 0.0 < away <= error < 1e-6
 
 
+def test_elements_that_begin_at_any_byte_of_a_message_are_aligned(monkeypatch):
+    """With an array that is not aligned, OpenBLAS for some old processors ends the process."""
+    element = np.zeros(17, dtype=np.uint8)[1:].view(float)
+    element[:] = 3.0, 4.0
+    norms = []
+
+    def norm_upper(_, x):
+        assert x.flags.aligned
+        norms.append(np.linalg.norm(x))
+        return norms[-1]
+
+    monkeypatch.setattr(ss.FreeSpace, "norm_upper", norm_upper)
+    total, error = sharded._add_elements([(element, 0.0)] * 2, ss.FreeSpace(2))
+    assert not element.flags.aligned and np.array_equal(total, [6.0, 8.0])
+    assert norms == [5.0, 5.0] and error > 0.0
+
+
 # ---------------------------------------------------------------------- the same answers
 @metrics
 @pytest.mark.parametrize(("gamma", "screening"), [(0.0, "auto"), (0.05, ())])

@@ -4,8 +4,9 @@ functions are pure, so a lost result can be computed again.
 A shard is itself a family of triplets. The workers import this module, which does not import dask.
 
 An array in a message may begin at any byte of the message. If an array is not aligned, numpy
-computes a product in another order, with other rounding errors. So arrays from messages are aligned
-before use, and all workers compute the same result to the last bit.
+computes a product in another order, with other rounding errors, and OpenBLAS for some old
+processors ends the process. So arrays from messages are aligned before use, and all workers compute
+the same result to the last bit.
 """
 
 import pickle
@@ -33,7 +34,8 @@ def _unpack(kind, packed):
     return record
 
 
-def _aligned(value):
+def aligned(value):
+    """Return a value from a message, with its data aligned if it is an array."""
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 
 
@@ -61,13 +63,13 @@ class Shard(_Packed):
 
 def center(X, diagonal):
     """Return the centred points that all shards share."""
-    return SharedData(Points(_aligned(X), diagonal=diagonal))
+    return SharedData(Points(aligned(X), diagonal=diagonal))
 
 
 def from_index(index, shared):
     """Return the shard whose triplets are some rows of a checked index array."""
     points = shared.points
-    index = _aligned(index)
+    index = aligned(index)
     n = points.n
     same_pairs, same = number_pairs(index[:, :2], n)
     other_pairs, other = number_pairs(index[:, ::2], n)
@@ -86,7 +88,7 @@ def from_lists(anchors, shared, products):
     first, size, lists = anchors
     points = shared.points
     if isinstance(lists, AnchorLists):
-        lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
+        lists = AnchorLists(*(aligned(getattr(lists, field.name)) for field in fields(lists)))
     terms = ProductTriplets.of(
         products_of(points, np.arange(first, first + size, dtype=np.int32), lists)
     )
@@ -97,16 +99,16 @@ def ask(shard, *own, method, arguments=()):
     """Return the result of a method of the terms. The last argument of the method is `own`, the
     entries of an array that belong to this shard.
     """
-    return getattr(shard.terms, method)(*map(_aligned, arguments), *map(_aligned, own))
+    return getattr(shard.terms, method)(*map(aligned, arguments), *map(aligned, own))
 
 
 def inner_products(shard, x):
     """Return the inner products with x and bounds of their errors."""
-    return shard.terms.inner_products(_aligned(x)).chunk(0, len(shard.terms))
+    return shard.terms.inner_products(aligned(x)).chunk(0, len(shard.terms))
 
 
 def part(shard, own, method):
     """Return the shard of the terms that a method makes. The argument `own` of the method is a
     number, or the entries of an array that belong to this shard.
     """
-    return Shard(getattr(shard.terms, method)(_aligned(own)))
+    return Shard(getattr(shard.terms, method)(aligned(own)))

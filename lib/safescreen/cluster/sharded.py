@@ -401,7 +401,7 @@ def _add_elements(parts, cone):
     for element, bound in parts:
         total = total + element
         error += bound
-        size += cone.norm_upper(element)
+        size += cone.norm_upper(_shards.aligned(element))
     return total, upper(error + gamma(len(parts)) * size, len(parts) + 4)
 
 
