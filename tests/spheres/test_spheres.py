@@ -89,8 +89,11 @@ def test_printed_formulas(kind, gamma):
 @widths
 @every
 def test_the_sphere_rule_is_its_definition(kind, gamma):
+    """No radius is the norm of a centre. A term parallel to the centre would be a tie then, which
+    rounding decides in the definition.
+    """
     for _, problem, naive, _, x, _, size in cases(kind, gamma):
-        for radius in (0.0, 1e-3 * size, 0.1 * size, size):
+        for radius in (0.0, 1e-3 * size, 0.09 * size, 0.9 * size):
             found = ss.rules.sphere(problem, ss.Sphere(x, radius))
             in_L, in_R = screen_by_definition(naive, x, radius)
             assert np.array_equal(found.in_L, in_L) and np.array_equal(found.in_R, in_R)
