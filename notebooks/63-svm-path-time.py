@@ -571,7 +571,8 @@ def panels(height):
     shape = -(-len(widths) // 2), min(2, len(widths))
     with plt.rc_context(figures.STYLE):
         options = {"layout": "constrained", "sharey": True, "squeeze": False}
-        figure, axes = plt.subplots(*shape, figsize=(3.6 * shape[1], height * shape[0]), **options)
+        size = max(3.6 * shape[1], 5.4), height * shape[0]  # one panel beside its legend
+        figure, axes = plt.subplots(*shape, figsize=size, **options)
     for ax in axes.flat[len(widths) :]:
         ax.set_axis_off()
     return figure, dict(zip(widths, axes.flat, strict=False))
